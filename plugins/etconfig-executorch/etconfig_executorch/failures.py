@@ -10,12 +10,15 @@ from typing import Any
 from etconfig.plugin.v1 import (
     DelegateError,
     DelegateInvalidCompatibilityError,
+    Diagnostic,
     EtconfigError,
     MissingOperatorError,
+    OptionError,
     OutOfMemoryError,
     RuntimeFailedError,
 )
 from etconfig_executorch.native import native
+from etconfig_executorch.options import NUM_THREADS, XNNPACK
 from etconfig_executorch.survival import EXECUTOR
 from etconfig_executorch.wheel_libraries import WHEEL_OPERATORS, operator_help
 
@@ -40,6 +43,13 @@ def blame(phase: str, method: str | None) -> Iterator[None]:
     except MemoryError as error:
         detail = "more memory is planned for it than there is"
         raise OutOfMemoryError(method=method or "", detail=detail) from error
+    except native.ThreadsError as refusal:
+        problem = Diagnostic(
+            code="invalid-value",
+            message=f"{XNNPACK}.{NUM_THREADS}: {refusal}",
+            help="set fewer threads, at most one for each core",
+        )
+        raise OptionError(diagnostics=(problem,)) from refusal
     except native.InputMismatchError as refusal:
         # etconfig's own check accepts them
         log = (f"the runtime refuses an input ({refusal}): it accepts no number for a dynamic input",)

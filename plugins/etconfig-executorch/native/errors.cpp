@@ -56,6 +56,7 @@ void bind_errors(nb::module_& module) {
   });
   nb::exception<InputMismatchError>(module, "InputMismatchError", PyExc_ValueError);
   nb::exception<StoppedError>(module, "StoppedError", PyExc_RuntimeError);
+  nb::exception<ThreadsError>(module, "ThreadsError", PyExc_RuntimeError);
   nb::exception<MethodBusyError>(module, "MethodBusyError", PyExc_RuntimeError);
 }
 

@@ -41,6 +41,12 @@ class StoppedError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A thread pool cannot be made.
+class ThreadsError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // Raise RuntimeCallError unless `error` is Ok, or the Python exception that caused it.
 void check(const char* call, rt::Error error);
 

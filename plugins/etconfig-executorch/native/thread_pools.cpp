@@ -13,7 +13,12 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
+
+#include "errors.h"
 
 #include "log_capture.h"
 
@@ -36,6 +41,8 @@ namespace threadpool = executorch::extension::threadpool;
 
 constexpr char kLibrary[] = "libexecutorch_backend_xnnpack.so";
 constexpr char kFunction[] = "_ZN10executorch9extension10threadpool15get_pthreadpoolEv";
+
+constexpr size_t kMostThreads = 1024;
 
 thread_local pthreadpool* chosen = nullptr;
 
@@ -119,6 +126,35 @@ void take_over_the_choice() {
   }
 }
 
+// pthreadpool_create does not look whether its threads start; using such a pool ends the process. So as many are started
+// here before.
+void require_threads(size_t count) {
+  if (count > kMostThreads) {
+    throw ThreadsError("a pool has at most " + std::to_string(kMostThreads) + " threads, not " + std::to_string(count));
+  }
+  std::vector<std::thread> started;
+  started.reserve(count);
+  std::mutex waiting;
+  bool is_refused = false;
+  {
+    std::lock_guard<std::mutex> all_at_once(waiting);
+    try {
+      while (started.size() + 1 < count) {  // the thread that calls execute is one of them
+        started.emplace_back([&waiting] { std::lock_guard<std::mutex> wait(waiting); });
+      }
+    } catch (const std::system_error&) {
+      is_refused = true;
+    }
+  }
+  for (auto& each : started) {
+    each.join();
+  }
+  if (is_refused) {
+    throw ThreadsError("a pool of " + std::to_string(count) + " threads needs " + std::to_string(count - 1) +
+                       " new ones, and the system starts " + std::to_string(started.size()) + " for this process");
+  }
+}
+
 }  // namespace
 
 ThreadPool thread_pool(size_t count) {
@@ -131,13 +167,14 @@ ThreadPool thread_pool(size_t count) {
   auto& known = (*pools)[{process, count}];
   ThreadPool pool = known.lock();
   if (pool == nullptr) {
+    require_threads(count);
     pool = ThreadPool(pthreadpool_create(count), [process](pthreadpool* each) {
       if (each != nullptr && process == getpid()) {
         pthreadpool_destroy(each);
       }
     });
     if (pool == nullptr) {
-      throw std::runtime_error("a pool of " + std::to_string(count) + " threads cannot be made");
+      throw ThreadsError("there is no memory for a pool of " + std::to_string(count) + " threads");
     }
     known = pool;
   }

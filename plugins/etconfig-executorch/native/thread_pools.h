@@ -12,7 +12,7 @@ using ThreadPool = std::shared_ptr<pthreadpool>;
 
 // Returns the pool of so many threads, the calling one included. Instances that ask for the same number share it, and
 // take turns in it. It ends with the last of them.
-// Throws std::runtime_error if XNNPACK's library cannot be made to use it.
+// Throws ThreadsError if they cannot be started, and std::runtime_error if XNNPACK's library cannot be made to use it.
 ThreadPool thread_pool(size_t count);
 
 // The threads of a pool.

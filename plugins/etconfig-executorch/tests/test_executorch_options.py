@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -245,6 +246,45 @@ class TestRefused:
         method = program.load_method("forward")
         with pytest.raises(OptionError, match="applies at load and cannot change on a loaded method"):
             method.update({"XnnpackBackend.workspace_sharing_mode": "global"})
+
+    def test_a_pool_whose_threads_the_system_does_not_start(
+        self, in_process: Callable[..., str], large_program: tuple[Path, Path]
+    ) -> None:
+        code = (
+            SET_UP
+            + """
+import resource
+from etconfig.errors import OptionError
+
+y = load("XnnpackBackend.num_threads=2").execute([x])[0]
+
+def refusal(count):
+    try:
+        load(f"XnnpackBackend.num_threads={count}")
+    except OptionError as error:
+        return error.diagnostics[0].code, error.diagnostics[0].message
+
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, resource.RLIM_INFINITY))
+print(refusal(1000))
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(refusal(2**63 - 1))
+before = threads()
+large = load("XnnpackBackend.num_threads=1000")
+print(threads() - before, np.array_equal(large.execute([x])[0], y))
+"""
+        )
+        few, many, right = in_process(code, *large_program, OPENBLAS_NUM_THREADS="1").splitlines()
+        assert re.fullmatch(
+            r"\('invalid-value', 'XnnpackBackend.num_threads: a pool of 1000 threads needs 999 new ones, "
+            r"and the system starts \d+ for this process'\)",
+            few,
+        )
+        assert many == (
+            "('invalid-value', 'XnnpackBackend.num_threads: a pool has at most 1024 threads, "
+            "not 9223372036854775807')"
+        )
+        assert right == "999 True"
 
     def test_a_path_that_is_too_long_is_not_cut_off(self) -> None:
         program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
