@@ -65,7 +65,11 @@ bool StopRequest::is_due() const {
   return __atomic_load_n(flag, __ATOMIC_RELAXED) != 0 || monotonic_ns() >= deadline_ns;
 }
 
-nb::list Method::execute(nb::sequence inputs) {
+nb::list Method::execute(nb::object given) {
+  if (!nb::isinstance<nb::sequence>(given)) {
+    throw InputMismatchError("expected a list of inputs");
+  }
+  const auto inputs = nb::borrow<nb::sequence>(given);
   Turn turn(is_busy_);
   LogCapture capture;
   // The runtime reads inputs without planned memory from the caller's memory: keep that until the end.

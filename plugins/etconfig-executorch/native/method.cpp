@@ -144,7 +144,7 @@ void bind_method(nb::module_& module) {
            nb::arg("single_threaded"), nb::arg("memory") = std::vector<nb::object>(), nb::arg("recorder") = nb::none(),
            nb::arg("num_threads") = 0)
       .def_prop_ro("num_threads", &Method::num_threads)
-      .def("execute", &Method::execute, nb::arg("inputs"))
+      .def("execute", &Method::execute, nb::arg("inputs").none())
       .def("execute_into", &Method::execute_into, nb::arg("inputs"), nb::arg("outputs"))
       .def("execute_until", &Method::execute_until, nb::arg("inputs"), nb::arg("outputs"), nb::arg("flag"),
            nb::arg("deadline_ns"))

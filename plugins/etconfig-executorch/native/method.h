@@ -58,7 +58,7 @@ class Method {
   Method& operator=(const Method&) = delete;
 
   // Throws InputMismatchError if an input does not fit as it is, MethodBusyError, RuntimeCallError.
-  nb::list execute(nb::sequence inputs);
+  nb::list execute(nb::object given);
 
   // The threads of the pool for delegates, or 0 if it is the process's own.
   size_t num_threads() const { return pool_ == nullptr ? 0 : thread_count(pool_); }

@@ -174,6 +174,15 @@ class TestInputsAndOutputs:
         with pytest.raises(InvalidInputError, match="inputs: expected"):
             method.execute([])
 
+    def test_inputs_that_are_no_list_are_taken_as_by_the_built_in_executor(self, method: Any) -> None:
+        inputs = inputs_of(method)
+        (expected,) = method.execute(inputs)
+        (given,) = method.execute(dict(enumerate(inputs)))
+        np.testing.assert_array_equal(given, expected)
+        for wrong in (None, 5, iter(inputs)):
+            with pytest.raises(InvalidInputError, match="instead of a list; put the inputs into a list"):
+                method.execute(wrong)
+
     def test_a_number_for_a_dynamic_input_is_refused(self) -> None:
         path = DATA / "programs" / "symbolic_integer.pte"
         with (
