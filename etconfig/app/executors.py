@@ -25,6 +25,7 @@ from etconfig.errors import (
     UnknownPluginError,
 )
 from etconfig.packages import how_to_install
+from etconfig.parameters import check_type
 from etconfig.plugin import BACKENDS, EXECUTORS
 from etconfig.records import record
 
@@ -167,7 +168,10 @@ def executor_with_options(
         UnknownPluginError: no such executor is installed.
         PluginError: its plugin is broken.
         ConfigError: the options are wrong; the error has every problem.
+        TypeError: `given` is not a mapping.
     """
+    if given is not None:
+        check_type("executor_options", given, Mapping, "a mapping of values by the name of the option")
     if name != NUMPY:
         contribution = _contribution(installation, name)
         return contribution.executor, executor_options(installation, name, contribution, given)

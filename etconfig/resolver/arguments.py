@@ -205,7 +205,8 @@ class Arguments(Displayed):
             raise self._no_backend(backend)
         resolved = self.backends[backend]
         if resolved.current_name(option) not in resolved.candidates:
-            advice = did_you_mean(option, resolved.candidates) or f"it has {', '.join(resolved.candidates)}"
+            known = ", ".join(resolved.candidates) or "no options"
+            advice = did_you_mean(option, resolved.candidates) or f"it has {known}"
             raise KeyError(f"{backend} has no option {option!r}; {advice}")
         return resolved
 

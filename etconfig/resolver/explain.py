@@ -108,5 +108,5 @@ def _nothing_meant(resolution: Resolved, path: OptionPath, meant: Sequence[Argum
     return Diagnostic(
         code="unknown-option",
         message=f"{path.backend} has no option {path.option!r}",
-        help=did_you_mean(path.option, options) or f"it has {', '.join(options)}",
+        help=did_you_mean(path.option, options) or f"it has {', '.join(options) or 'no options'}",
     )

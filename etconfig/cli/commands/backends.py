@@ -115,6 +115,9 @@ def _show(
     else:
         show(f"It cannot run here{which}: {problem}")
     show()
+    if not infos:
+        show("It has no options.")
+        return
     defaults = {info.name: default_text(info, values[info.name]) for info in infos}
     rows = [
         (info.name, info.expected, defaults[info.name], info.applies.value, info.scope.value, info.doc)
