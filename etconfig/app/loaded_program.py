@@ -173,9 +173,9 @@ class LoadedProgram(Displayed, Immutable):
                 not here: load the program with `share_memory_arenas=True`.
         """
         check_type("warm_up", warm_up, int, "the number of executes")
-        if warm_up < 0:
+        if isinstance(warm_up, bool) or warm_up < 0:
             raise ValueError(f"warm_up: expected the number of executes, given {warm_up}")
-        self._warn_of_unshared_state(name)
+        self._warn_of_unshared_state(name, memory)
         return self._load(
             name,
             arguments,
@@ -368,7 +368,7 @@ class LoadedProgram(Displayed, Immutable):
             check_not_shared(plan, checked)
         return checked
 
-    def _warn_of_unshared_state(self, name: str) -> None:
+    def _warn_of_unshared_state(self, name: str, memory: Sequence[object]) -> None:
         """Warn, from where `load_method` was called, of state that this method does not share with others."""
         if self.share_memory_arenas or len(self.method_names) == 1 or name not in self.method_names:
             return
@@ -380,6 +380,10 @@ class LoadedProgram(Displayed, Immutable):
 
         if len(self.program.plan(name).non_const_buffer_sizes) <= STATE_MEMORY_ID:
             return
+        if isinstance(memory, Sequence) and any(
+            each is not None for each in memory[STATE_MEMORY_ID - 1 : STATE_MEMORY_ID]
+        ):
+            return  # the caller decides what is shared
         state = read_planned_state(self.program.plan(name))
         for other in others:
             shared = state.shared_with(read_planned_state(self.program.plan(other)))

@@ -221,7 +221,7 @@ class TestCallersMemory:
         program = load("shared")
         cache = bytearray(self.sizes(program, "decode")[1])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", etconfig.UnsharedStateWarning)
+            warnings.simplefilter("error", etconfig.UnsharedStateWarning)
             methods = {each: program.load_method(each, memory=[None, cache]) for each in program.method_names}
         assert all(agree(methods, answers))
         assert any(cache)
