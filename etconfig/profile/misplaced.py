@@ -239,10 +239,21 @@ def _of_entry(unknown: UnknownKey, placeholder: str) -> Advice:
     if unknown.is_table and key not in _SETTINGS:
         if guess := nearest(key, unknown.known):
             return unknown.spelled(guess)
+        if isinstance(unknown.value, dict) and isinstance(unknown.value.get("options"), dict):
+            return _of_instance_below(unknown)
         return unknown.place((*table, "options", key))
     if guess := nearest(key, unknown.known):
         return unknown.spelled(guess)
     return Advice(f"write {header_text((*table, 'options', 'BACKEND'))} above the options of a backend")
+
+
+def _of_instance_below(unknown: UnknownKey) -> Advice:
+    """Advise for `METHOD.NAME` in place of `instances.NAME`, which names its method."""
+    *prefix, _, method = unknown.names[:-1]
+    header = header_text((*prefix, "instances", unknown.key))
+    if prefix:  # in [[when]]
+        return Advice(f"write {header}")
+    return Advice(f'write {header}, and method = "{method}" below it')
 
 
 def _of_plugins(unknown: UnknownKey) -> Advice:

@@ -169,6 +169,16 @@ class TestProblems:
                 "3:17-17 unknown-key: [methods.decode] has no key 'B'; write [methods.decode.options.B]",
             ),
             (
+                "[instances.decode.left.options.B]\nnum_threads = 1\n",
+                "3:19-22 unknown-key: [instances.decode] has no key 'left'; "
+                'write [instances.left], and method = "decode" below it',
+            ),
+            (
+                "[methods.decode.left.options.B]\nnum_threads = 1\n",
+                "3:17-20 unknown-key: [methods.decode] has no key 'left'; "
+                'write [instances.left], and method = "decode" below it',
+            ),
+            (
                 "[methods.decode]\nnum_threads = 1\n",
                 "4:1-11 unknown-key: [methods.decode] has no key 'num_threads'; "
                 "write [methods.decode.options.BACKEND] above the options of a backend",
