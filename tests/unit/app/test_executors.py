@@ -270,9 +270,9 @@ class TestOptions:
         installation = box()
         with pytest.raises(OptionError, match=r"executor\.numpy has no option 'size'"):
             executor_with_options(installation, "numpy", {"size": 2})
-        with pytest.raises(TypeError, match="executor_options: expected a mapping .* given list"):
+        with pytest.raises(TypeError, match="executor_options: expected a mapping"):
             executor_with_options(installation, "numpy", ["size"])  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="executor_options: expected a mapping .* given list"):
+        with pytest.raises(TypeError, match="executor_options: expected a mapping"):
             executor_with_options(installation, "box", ["size"])  # type: ignore[arg-type]
         assert status(["backends", "--executor-option", "size=2"]) == 2
         assert "executor.numpy has no option 'size'" in capsys.readouterr().err
@@ -323,6 +323,7 @@ class TestUndeclared:
         text = capsys.readouterr().out
         assert "It cannot run here with executor box: it has no box" in text
         assert text.endswith("\n\nIt has no options.\n")
-        assert status(["explain", "XnnpackBackend.device", str(self.PROGRAM), "--profile", "generic/any"]) == 2
+        option = ["XnnpackBackend.device", str(self.PROGRAM)]
+        assert status(["explain", *option, "--profile", "generic/any"]) == 2
         text = capsys.readouterr().err
         assert "XnnpackBackend has no option 'device'\n  = help: it has no options\n" in text

@@ -74,7 +74,9 @@ def test_an_error_is_one_of_loading_and_closes_the_method() -> None:
     assert destroyed
 
 
-@pytest.mark.parametrize(("count", "error"), [(-1, ValueError), ("2", TypeError), (1.0, TypeError), (True, ValueError)])
+@pytest.mark.parametrize(
+    ("count", "error"), [(-1, ValueError), ("2", TypeError), (1.0, TypeError), (True, ValueError)]
+)
 def test_a_wrong_number_is_refused(count: Any, error: type[Exception]) -> None:
     with (
         etconfig.load_program(PROGRAMS / "linear.pte") as program,
