@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from etconfig.code_symbol import code_symbol
 from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
 
 _HOOKS = {
@@ -36,7 +34,7 @@ def culprit_of(entry: EntryPoint, code: object = None, error: BaseException | No
     raised = None if error is None else _last_line(entry, error)
     if raised is not None:
         return raised
-    found = _described(code) or _described(_hook(entry))
+    found = code_symbol(code) or code_symbol(_hook(entry))
     if found is not None:
         return found
     module = sys.modules.get(entry.module)
@@ -52,12 +50,12 @@ def without_place(cause: str) -> str:
 
 
 def is_development(entry: EntryPoint) -> bool:
-    """True if the distribution is installed in editable mode, so that its author is the reader.
+    """True if the plugin was given in code, or is installed in editable mode: its author is the reader.
 
     Source: Python packaging specifications, direct_url.json.
     """
-    if not entry.location:
-        return False
+    if entry.is_given:
+        return True
     try:
         recorded = json.loads(Path(entry.location, "direct_url.json").read_text(encoding="utf-8"))
         return recorded.get("dir_info", {}).get("editable") is True
@@ -84,20 +82,3 @@ def _hook(entry: EntryPoint) -> object:
     for part in filter(None, entry.value.partition(":")[2].split(".")):
         owner = getattr(owner, part.strip(), None)
     return getattr(owner, _HOOKS.get(entry.group, ""), None)
-
-
-def _described(code: object) -> str | None:
-    """Return a function or class with its place, or None if it has none."""
-    if isinstance(code, functools.partial):
-        code = code.func
-    if not callable(code):
-        return None
-    body: Callable[..., Any] = inspect.unwrap(code)
-    if not isinstance(body, type) and not hasattr(body, "__code__"):
-        body = type(body)
-    try:
-        file, line = inspect.getsourcefile(body) or "", inspect.getsourcelines(body)[1]
-    except (OSError, TypeError):
-        return None
-    line = getattr(getattr(body, "__code__", None), "co_firstlineno", line)
-    return f"{body.__module__}:{body.__qualname__} ({Path(file).name}:{line})"

@@ -13,6 +13,9 @@ KERNELS = "etconfig.kernels"
 EXECUTORS = "etconfig.executors"
 CONFORMANCE = "etconfig.conformance"
 
+GIVEN_IN_CODE = "(given in code)"
+"""The version of a plugin that the caller gave in code."""
+
 GROUPS = (BACKENDS, FACTS, PROFILES, KERNELS, EXECUTORS, CONFORMANCE)
 """The entry-point groups that etconfig reads."""
 
@@ -41,6 +44,11 @@ class EntryPoint:
     def source(self) -> str:
         """The distribution and its version, such as `acme-npu 2.1`."""
         return f"{self.distribution} {self.version}"
+
+    @property
+    def is_given(self) -> bool:
+        """True if no distribution declares it: the caller gave it in code."""
+        return self.version == GIVEN_IN_CODE
 
     @property
     def module(self) -> str:

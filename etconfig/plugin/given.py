@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from etconfig.backend import Backend
 from etconfig.parameters import check_type
 from etconfig.plugin.api_version import CURRENT
-from etconfig.plugin.entry_points import BACKENDS, EntryPoint
+from etconfig.plugin.entry_points import BACKENDS, GIVEN_IN_CODE, EntryPoint
 from etconfig.schema import ApiRange, BackendOptions, BackendSpec
 
 GivenBackends: TypeAlias = "Mapping[str, Backend[Any, Any] | BackendSpec]"
@@ -74,6 +74,6 @@ def _entry_point(backend_id: str, one: Backend[Any, Any] | BackendSpec) -> Entry
         name=backend_id,
         value=value,
         distribution=code.__module__,
-        version="(given in code)",
+        version=GIVEN_IN_CODE,
         location="",
     )

@@ -83,12 +83,15 @@ def _checked(spec: BackendSpec, program: str | None, name: str, raw: object) -> 
 
 
 def _failed(spec: BackendSpec, program: str | None, cause: str) -> PluginCallError:
+    from etconfig.code_symbol import correct_code  # it imports inspect; most programs are read
+
     way = "" if program is None else f" with `etconfig inspect {program}`"
+    rule = "look keys up with get(), and return only values that the options allow"
     return PluginCallError(
         group="etconfig.backends",
         name=spec.id,
         call="from_program",
         cause=cause,
-        help=f"look at the compile specs{way}; if they are right, report it to the author of the backend's "
-        "plugin",
+        help=f"look at the compile specs{way}; if they are right, "
+        + correct_code(spec.from_program, "from_program", rule),
     )

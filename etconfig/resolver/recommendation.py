@@ -93,10 +93,16 @@ def _checked(spec: BackendSpec, name: str, raw: object) -> object:
 
 
 def _failed(spec: BackendSpec, cause: str) -> PluginCallError:
+    from etconfig.code_symbol import correct_code  # it imports inspect; most recommendations are right
+
     return PluginCallError(
         group="etconfig.backends",
         name=spec.id,
         call="recommend",
         cause=cause,
-        help="report it to the author of the backend's plugin",
+        help=correct_code(
+            spec.recommend,
+            "recommend",
+            "look facts up with get(), and recommend only values that the options allow",
+        ),
     )

@@ -107,10 +107,14 @@ def build_options(schema: OptionsSchema, values: Mapping[str, object]) -> Valida
         problems = (_from_pydantic(owner, options_class, one) for one in details if one["type"] != "missing")
         return ValidatedOptions(options=None, problems=(*_missing(schema, values), *problems))
     except Exception as error:
+        from etconfig.code_symbol import correct_code  # it imports inspect; most checks are right
+
         problem = OptionProblem(
             kind=ProblemKind.FAILING_CHECK,
             message=f"{owner}: the backend's check of its options failed: {type(error).__name__}: {error}",
-            help="report it to the author of the backend's plugin",
+            help=correct_code(
+                options_class, options_class.__name__, "raise ValueError, with what the user should do"
+            ),
         )
         return ValidatedOptions(options=None, problems=(problem,))
 

@@ -27,6 +27,7 @@ BOTTOM = {
     "parameters",
     "packages",
     "compile_specs",
+    "code_symbol",
 }
 ROOMS: dict[str, set[str]] = {
     "version": set(),
@@ -43,6 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "parameters": set(),
     "packages": set(),
     "compile_specs": set(),
+    "code_symbol": set(),
     "schema": BOTTOM,
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},

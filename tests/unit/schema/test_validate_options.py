@@ -184,7 +184,9 @@ class TestValidateOptions:
         (problem,) = validate_options(Broken, {}).problems
         assert (problem.kind, problem.is_error) == (ProblemKind.FAILING_CHECK, True)
         assert problem.message == "Broken: the backend's check of its options failed: KeyError: 'missing'"
-        assert problem.help == "report it to the author of the backend's plugin"
+        assert problem.help is not None
+        assert problem.help.startswith(f"in {__name__}:Broken (test_validate_options.py:")
+        assert problem.help.endswith("if it is not yours, upgrade or uninstall its plugin")
 
     def test_a_class_without_options_takes_no_values(self):
         assert validate_options(Bare, {}).options == Bare()
