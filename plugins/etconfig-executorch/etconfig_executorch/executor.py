@@ -155,21 +155,24 @@ class _Method(RunnableMethod):
         self._dim_orders = [getattr(plan.values[index], "dim_order", None) for index in plan.inputs]
         self._native = method
         self._brought = brought
+        self._is_prepared = trace is not None or bool(request.written_inputs)
 
     def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
-        if self._trace is None:
-            return self._execute(inputs, resource)
-        with self._trace.execute():
-            return self._execute(inputs, resource)
-
-    def _execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
         self._request.host.set_resource(resource)
-        if self._request.written_inputs:  # the runtime would write to the caller's memory
-            inputs = self._as_stored(self._request.check_inputs(inputs))
-        with blame("execute", self._request.name):
-            try:
-                outputs: list[Any] = self._native.execute(inputs)
-            except native.InputMismatchError:
+        if self._is_prepared:
+            with nullcontext() if self._trace is None else self._trace.execute():
+                if self._request.written_inputs:  # the runtime would write to the caller's memory
+                    inputs = self._as_stored(self._request.check_inputs(inputs))
+                return self._execute(inputs)
+        return self._execute(inputs)
+
+    def _execute(self, inputs: Sequence[object]) -> list[Any]:
+        try:
+            outputs: list[Any] = self._native.execute(inputs)
+        except Exception as error:  # `blame` only now: it takes longer than a small instruction
+            with blame("execute", self._request.name):
+                if not isinstance(error, native.InputMismatchError):
+                    raise
                 outputs = self._native.execute(self._as_stored(self._request.check_inputs(inputs)))
         return outputs
 

@@ -32,15 +32,21 @@ class AbortGuard {
   GuardState outer_;
 };
 
-// Calls the runtime, and `failed` if a check inside of it fails.
+// Calls the runtime where an AbortGuard exists, and `failed` if a check inside of it fails.
 template <typename Call, typename Failed>
-auto guarded(Call call, Failed failed) {
+auto survived(Call call, Failed failed) {
   try {
-    AbortGuard guard;
     return call();
   } catch (const RuntimeAborted&) {
     return failed();
   }
+}
+
+// The same, with a guard of its own.
+template <typename Call, typename Failed>
+auto guarded(Call call, Failed failed) {
+  AbortGuard guard;
+  return survived(call, failed);
 }
 
 }  // namespace etconfig

@@ -72,6 +72,7 @@ nb::list Method::execute(nb::object given) {
   const auto inputs = nb::borrow<nb::sequence>(given);
   Turn turn(is_busy_);
   LogCapture capture;
+  AbortGuard guard;
   // The runtime reads inputs without planned memory from the caller's memory: keep that until the end.
   std::vector<std::unique_ptr<InputTensor>> keep;
   if (!are_outputs_placed_) {
@@ -81,7 +82,7 @@ nb::list Method::execute(nb::object given) {
   rt::Error error;
   {
     nb::gil_scoped_release no_gil;
-    error = run_guarded(&rt::Method::execute);
+    error = run_survived(&rt::Method::execute);
   }
   if (error != rt::Error::Ok) {
     restore_numbers();
@@ -103,6 +104,7 @@ nb::list Method::execute_until(nb::sequence inputs, nb::sequence outputs, nb::ha
 nb::list Method::run_into(nb::sequence inputs, nb::sequence outputs, const StopRequest* stop) {
   Turn turn(is_busy_);
   LogCapture capture;
+  AbortGuard guard;
   std::vector<std::unique_ptr<InputTensor>> keep;
   std::vector<std::optional<WritableBytes>> given(nb::len(outputs));
   for (size_t i = 0; i < given.size(); ++i) {
@@ -116,7 +118,7 @@ nb::list Method::run_into(nb::sequence inputs, nb::sequence outputs, const StopR
   rt::Error error;
   {
     nb::gil_scoped_release no_gil;
-    error = stop == nullptr ? run_guarded(&rt::Method::execute) : run_until(*stop);
+    error = stop == nullptr ? run_survived(&rt::Method::execute) : run_until(*stop);
   }
   if (error != rt::Error::Ok) {
     restore_numbers();
@@ -125,15 +127,15 @@ nb::list Method::run_into(nb::sequence inputs, nb::sequence outputs, const StopR
   return results(given);
 }
 
-rt::Error Method::run_guarded(rt::Error (rt::Method::*call)()) {
+rt::Error Method::run_survived(rt::Error (rt::Method::*call)()) {
   if (is_broken_) {
     return rt::Error::InvalidState;
   }
-  return guarded([&] { return ((*method_).*call)(); },
-                 [&] {
-                   is_broken_ = true;
-                   return rt::Error::Internal;
-                 });
+  return survived([&] { return ((*method_).*call)(); },
+                  [&] {
+                    is_broken_ = true;
+                    return rt::Error::Internal;
+                  });
 }
 
 // Run instruction by instruction. Leaves the method as a new execute needs it, also by an exception.
@@ -158,7 +160,7 @@ rt::Error Method::run_until(const StopRequest& stop) {
         throw nb::python_error();
       }
     }
-    error = count < kMaxInstructions ? run_guarded(&rt::Method::step) : rt::Error::InvalidProgram;
+    error = count < kMaxInstructions ? run_survived(&rt::Method::step) : rt::Error::InvalidProgram;
   }
   begin_anew(*method_);
   rt::internal::event_tracer_end_profiling_event(tracer, event);

@@ -93,14 +93,15 @@ class Method {
   void plan_memory(const rt::MethodMeta& meta);
   void find_own_outputs(const rt::MethodMeta& meta);
   void place_outputs(const std::vector<std::optional<WritableBytes>>& given);
-  // Calls `Method::execute` or `Method::step`. A failed check inside of the runtime is Error::Internal, and every later
+  // Calls `Method::execute` or `Method::step` where an AbortGuard exists: making one takes as long as a small kernel. A failed check inside of the runtime is Error::Internal, and every later
   // run then fails: nothing is known of the state that it left.
-  rt::Error run_guarded(rt::Error (rt::Method::*call)());
+  rt::Error run_survived(rt::Error (rt::Method::*call)());
   nb::list run_into(nb::sequence inputs, nb::sequence outputs, const StopRequest* stop);
   rt::Error run_until(const StopRequest& stop);
   void keep_numbers();
   void restore_numbers();
   nb::list results(const std::vector<std::optional<WritableBytes>>& given);
+  // To be called where an AbortGuard exists, as `run_survived`.
   void set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTensor>>& keep);
   rt::EValue input_value(size_t index, nb::handle given, std::vector<std::unique_ptr<InputTensor>>& keep);
 
