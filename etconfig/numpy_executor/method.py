@@ -62,7 +62,10 @@ class NumpyMethod(RunnableMethod):
             self._host.set_resource(resource)
         try:
             with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
-                self._run()
+                if self._track is None:  # not by way of _run, for the same reason
+                    self._compiled.run()
+                else:
+                    self._run()
             return [_output(register.value) for register in self._outputs]
         finally:
             if resource is not None:
