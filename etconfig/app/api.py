@@ -12,6 +12,7 @@ from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.targets import find_installation
 from etconfig.facts import FactSheet
 from etconfig.method import ProgramRequest
+from etconfig.parameters import check_type
 from etconfig.program import DataSources, LoadMode, Verification, open_program
 from etconfig.program.delegated import delegated_backends
 
@@ -78,6 +79,7 @@ def load_program(
         ValueError: `load_mode` maps files, but `source` is not a path; or two of `kernels` claim one
             operator, or the executor brings its own kernels.
     """
+    check_type("share_memory_arenas", share_memory_arenas, bool, "True or False")
     installation = find_installation(installation)
     if backends is not None:
         installation = installation.with_backends(backends)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -47,7 +48,7 @@ def check_memory(plan: ExecutionPlan, memory: object) -> tuple[Array | None, ...
     assert isinstance(memory, Sequence)
     sizes = plan.non_const_buffer_sizes[1:]
     if len(memory) != len(sizes):
-        given = f"{len(memory)} buffers"
+        given = str(len(memory))
         raise InvalidMemoryError(
             method=plan.name, buffer=None, expected=f"{len(sizes)}, one for each planned buffer", given=given
         )
@@ -204,13 +205,15 @@ def _arena(plan: ExecutionPlan, at: int, given: object, size_bytes: int) -> Arra
         raise refuse("contiguous bytes", "an array with gaps or in another order")
     if view.readonly:
         raise refuse("memory that can be written", f"read-only {type(given).__name__}")
+    if "O" in re.sub(":[^:]*:", "", view.format):  # between colons are the names of fields
+        raise refuse("an array of numbers", f"{type(given).__name__} of Python objects")
     if view.nbytes < size_bytes:
         raise refuse(f"at least {size_bytes} bytes", f"{view.nbytes}")
     arena: Array = np.frombuffer(view, np.uint8, size_bytes) if size_bytes else np.zeros(0, np.uint8)
     if size_bytes and address_of(arena) % PLANNED_ALIGNMENT_BYTES:
         offset = address_of(arena) % PLANNED_ALIGNMENT_BYTES
         expected = f"an address that is a multiple of {PLANNED_ALIGNMENT_BYTES}"
-        raise refuse(expected, f"one that is {offset} bytes beyond")
+        raise refuse(expected, f"one with the remainder {offset}")
     return arena
 
 

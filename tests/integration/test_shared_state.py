@@ -245,17 +245,32 @@ class TestCallersMemory:
     @pytest.mark.parametrize(
         ("memory", "message"),
         [
-            ([None], "memory: expected 2, one for each planned buffer, given 1 buffers"),
+            ([None], "memory: expected 2, one for each planned buffer, given 1"),
             ([None, bytearray(255)], r"memory\[1\]: expected at least 256 bytes, given 255"),
             ([None, bytes(256)], r"memory\[1\]: expected memory that can be written, given read-only bytes"),
             ([None, 5], r"memory\[1\]: expected a numpy array, bytearray, mmap or memoryview, given int"),
             ([None, np.zeros((64, 4), np.uint8)[:, :2]], r"memory\[1\]: expected contiguous bytes"),
+            (
+                [None, np.zeros(64, object)],
+                r"memory\[1\]: expected an array of numbers, given ndarray of Python",
+            ),
+            ([None, np.zeros(64, [("f", object)])], r"memory\[1\]: expected an array of numbers"),
             ([None, np.zeros(512, np.uint8)[1:300]], r"memory\[1\]: expected an address that is a multiple"),
         ],
     )
     def test_memory_that_does_not_fit_is_refused(self, memory: Any, message: str) -> None:
         with pytest.raises(InvalidMemoryError, match=message):
             load("shared").load_method("read", memory=memory)
+
+    def test_fields_may_have_any_name(self) -> None:
+        memory = [None, np.zeros(64, [("O", np.float32)])]
+        with load("shared").load_method("read", memory=memory) as method:
+            assert method.execute([])[0].shape == (8, 4)
+
+    @pytest.mark.parametrize("given", ["no", 1, None])
+    def test_sharing_is_true_or_false(self, given: Any) -> None:
+        with pytest.raises(TypeError, match="share_memory_arenas: expected True or False"):
+            load("shared", share_memory_arenas=given)
 
     def test_buffers_that_overlap_are_refused(self) -> None:
         block = np.zeros(1024, np.uint8)
