@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 from etconfig.backend import StopSignal
 from etconfig.errors import ExecutionStoppedError
-from etconfig.parameters import check_type
+from etconfig.parameters import plain_value
 
 _NS_PER_S = 1_000_000_000
 _NEVER_NS = 2**63 - 1
@@ -100,8 +99,11 @@ def deadline_ns(argument: str, timeout: float | None) -> int:
     """
     if timeout is None:
         return _NEVER_NS
-    check_type(argument, timeout, (int, float), "a number of seconds, or None for no limit")
-    if math.isnan(timeout):
+    seconds = plain_value(timeout)
+    expected = "a number of seconds, or None for no limit"
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise TypeError(f"{argument}: expected {expected}, given {type(timeout).__name__}")
+    if seconds != seconds:
         raise ValueError(f"{argument}: expected a number of seconds, given NaN")
     now_ns = time.monotonic_ns()
-    return int(min(now_ns + max(timeout, 0) * _NS_PER_S, _NEVER_NS))
+    return int(min(now_ns + max(seconds, 0) * _NS_PER_S, _NEVER_NS))

@@ -117,7 +117,9 @@ class TestTokensAndTimes:
         with pytest.raises(InvalidInputError):
             delegating(copying).execute([], timeout=0)
 
-    @pytest.mark.parametrize("call", [{"timeout": "1"}, {"cancel": threading.Event()}, {"cancel": True}])
+    @pytest.mark.parametrize(
+        "call", [{"timeout": "1"}, {"timeout": True}, {"cancel": threading.Event()}, {"cancel": True}]
+    )
     def test_other_types_are_refused(self, call: Any) -> None:
         with pytest.raises(TypeError, match=r"timeout: expected a number|cancel: expected an etconfig\.C"):
             delegating(copying).execute([X], **call)
@@ -129,6 +131,12 @@ class TestTokensAndTimes:
     def test_a_very_long_time_is_no_limit(self) -> None:
         method = delegating(copying)
         np.testing.assert_array_equal(method.execute([X], timeout=float("inf"))[0], X * 3)
+        np.testing.assert_array_equal(method.execute([X], timeout=10**400)[0], X * 3)  # more than a float
+
+    def test_a_number_of_numpy_is_a_number(self) -> None:
+        method = delegating(copying)
+        np.testing.assert_array_equal(method.execute([X], timeout=np.float32(60))[0], X * 3)
+        assert CancelToken(timeout=np.int64(0)).is_canceled  # type: ignore[arg-type]
 
     def test_a_method_without_instructions_has_no_place(self) -> None:
         builder = PlanBuilder()
