@@ -15,10 +15,11 @@ from etconfig.app.executor_options import (
 )
 from etconfig.app.installation import Installation
 from etconfig.app.targets import find_spec
-from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest
+from etconfig.diagnostics import Diagnostic, Respelling, Severity, nearest
 from etconfig.errors import (
     BackendUnavailableError,
     EtconfigError,
+    OptionError,
     PluginCallError,
     PluginError,
     ProfileError,
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
     from etconfig.backend import Backend
     from etconfig.method import Executor, ExecutorReport
     from etconfig.plugin.hookspecs import ExecutorContribution
-    from etconfig.profile import Reference
+    from etconfig.profile import ExecutorTable, Reference
     from etconfig.schema import BackendSpec
 
 NUMPY = "numpy"
 """The name of the built-in executor."""
+
+_REAL = "executorch"
 
 
 @record(frozen=True, kw_only=True)
@@ -176,7 +179,14 @@ def executor_with_options(
         contribution = _contribution(installation, name)
         return contribution.executor, executor_options(installation, name, contribution, given)
     check_no_options(given or ())
+    problems = [each for table in installation.executor_tables for each in _of_numpy(table)]
+    if problems:
+        raise OptionError(diagnostics=tuple(problems))
     return None, None
+
+
+def _of_numpy(table: ExecutorTable) -> tuple[Diagnostic, ...]:
+    return without_options(NUMPY, table) if table.executor.target == NUMPY else ()
 
 
 def check_executor_tables(installation: Installation) -> tuple[Diagnostic, ...]:
@@ -202,9 +212,13 @@ def check_executor_tables(installation: Installation) -> tuple[Diagnostic, ...]:
 
 
 def missing_executor(reference: Reference, known: Sequence[str]) -> Diagnostic:
-    """Return the problem of an executor that may be missing here only: a warning, unless it is misspelled."""
-    is_typo = nearest(reference.target, (NUMPY, *known)) is not None
-    severity = Severity.ERROR if is_typo else Severity.WARNING
+    """Return the problem of an executor that may be missing here only: a warning, unless it is misspelled.
+
+    A name that is empty or has characters that nobody can see counts as misspelled.
+    """
+    name = reference.target
+    is_wrong = not name.strip() or not name.isprintable() or _guess(name, known) is not None
+    severity = Severity.ERROR if is_wrong else Severity.WARNING
     return replace(unknown_executor(reference, known), severity=severity)
 
 
@@ -248,7 +262,7 @@ def unknown_executor(reference: Reference, known: Sequence[str]) -> Diagnostic:
         known: The executors of plugins.
     """
     name, span = reference.target, reference.span
-    guess = nearest(name, (NUMPY, *known))
+    guess = _guess(name, known)
     return Diagnostic(
         code="unknown-executor",
         message=f"no installed plugin declares an executor {name!r}",
@@ -260,5 +274,12 @@ def unknown_executor(reference: Reference, known: Sequence[str]) -> Diagnostic:
 
 
 def _executor_help(name: str, known: Sequence[str]) -> str:
-    guess = did_you_mean(name, (NUMPY, *known))
-    return guess or f"{NUMPY!r} is built in; for 'executorch', {how_to_install('etconfig-executorch')}"
+    guess = _guess(name, known)
+    if guess is not None:
+        return f"did you mean {guess!r}?"
+    return f"{NUMPY!r} is built in; for {_REAL!r}, {how_to_install('etconfig-executorch')}"
+
+
+def _guess(name: str, known: Sequence[str]) -> str | None:
+    """Return the executor that was probably meant, also if it is not installed here."""
+    return None if name == _REAL else nearest(name, (NUMPY, _REAL, *known))

@@ -264,6 +264,34 @@ class TestOptions:
         assert "no installed plugin declares an executor 'bxo'" in text
         assert "executor.numpy has no option 'threads'" in text
 
+    @pytest.mark.parametrize(
+        ("name", "severity"),
+        [
+            ("executorch", Severity.WARNING),
+            ("acme", Severity.WARNING),
+            ("executorh", Severity.ERROR),
+            ("bxo", Severity.ERROR),
+            ("", Severity.ERROR),
+            (" ", Severity.ERROR),
+            ("a\x1b[31mb", Severity.ERROR),
+        ],
+    )
+    def test_only_an_executor_that_another_machine_may_have_is_a_warning(
+        self, box: Callable[..., Installation], name: str, severity: Severity
+    ) -> None:
+        (problem,) = check_executor_tables(box(project=f"[executor.{json.dumps(name)}]\n"))
+        assert problem.severity is severity
+        assert (problem.help == "did you mean 'executorch'?") is (name == "executorh")
+
+    def test_what_runs_refuses_options_of_the_built_in_executor_in_the_project_file(
+        self, box: Callable[..., Installation]
+    ) -> None:
+        installation = box(project="[executor.numpy]\nthreads = 2\n")
+        with pytest.raises(OptionError, match=r"executor\.numpy has no option 'threads'") as caught:
+            etconfig.load_program("tests/data/programs/add.pte", installation=installation)
+        (problem,) = caught.value.diagnostics
+        assert (problem.spans[0].line, problem.spans[0].column) == (2, 1)
+
     def test_the_built_in_executor_has_none(
         self, box: Callable[..., Installation], capsys: pytest.CaptureFixture[str]
     ) -> None:
