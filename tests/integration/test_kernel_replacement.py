@@ -127,6 +127,18 @@ class TestPreference:
         with pytest.raises(ProfileError, match="prefer"):
             outputs(installation_in(directory, '[kernels]\nprefer = "acme-kernels"\n'))
 
+    def test_an_operator_without_quotes_gets_them(self, directory: Path) -> None:
+        path = directory / "etconfig.toml"
+        path.write_text('[kernels.prefer]\naten::relu.out = "etconfig"\n')
+        (problem,) = etconfig.validate_file(path)
+        assert (problem.code, problem.help) == (
+            "invalid-toml",
+            'write it in quotes: "aten::relu.out" = "etconfig"',
+        )
+        assert problem.fix is not None
+        path.write_text('[kernels.prefer]\n"aten::relu.out" = "etconfig"\n')
+        assert etconfig.validate_file(path) == ()
+
     def test_a_key_that_is_unknown_is_a_problem_of_the_file(self, directory: Path) -> None:
         with pytest.raises(ProfileError, match="did you mean 'prefer'"):
             outputs(installation_in(directory, "[kernels.preferr]\n"))

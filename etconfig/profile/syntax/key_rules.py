@@ -19,6 +19,10 @@ def repair_missing_sign(line: str, at: int) -> LineRepair | None:
         return _other_language(line, at, "YAML")
     if before.count("{") > before.count("}"):
         return _in_inline_table(line, at)
+    operator = re.match(r"\s*(\w+::[\w.]+)\s*=", line)
+    if operator:
+        problem, advice = "the name of an operator is written without quotes", "write it in quotes"
+        return changed_line(line, *operator.span(1), f'"{operator[1]}"', problem, advice)
     path = re.match(r"\s*[^\s=]+[:@][^\s=]+\s*=", line)
     if path:
         advice = "write [methods.METHOD.options.BACKEND] or [instances.NAME.options.BACKEND] above the option"
