@@ -32,6 +32,7 @@ def split_backends(
     check_type("backends", backends, Mapping, 'backends by id, as {"MyBackend": MyBackend()}')
     known = sorted({backend for method in program.method_names for backend in program.backends(method)})
     for backend_id in backends:
+        check_type("backends", backend_id, str, "texts as keys, the ids of backends")
         if backend_id not in known:
             guess = did_you_mean_backend(backend_id, known)
             advice = guess or f"it delegates to {', '.join(known) or 'none'}"

@@ -240,7 +240,7 @@ def table_problem(table: object) -> str | None:
     kernels: tuple[object, ...] = table.kernels
     for each in kernels:
         if not isinstance(each, Kernel):
-            return f"its table contains a {type(each).__name__}"
+            return f"its table contains a value of type {type(each).__name__}"
         try:
             _ = each.parameters
         except (TypeError, NameError) as error:

@@ -77,7 +77,7 @@ class Cursor(FlatBufferReader):
     def head(self, size_bytes: int) -> bytes:
         """Return the first `size_bytes` bytes, or fewer if the file has fewer."""
         extent = Extent(0, min(size_bytes, self.size_bytes))
-        self._bring(extent, "")
+        self._bring(extent, "file")
         return bytes(self._data[: extent.end])
 
     def view(self, extent: Extent, field: str) -> memoryview:

@@ -214,7 +214,8 @@ class _LoaderPart:
         except Exception as error:
             raise self._failed("size", error) from error
         if type(size) is not int or size < 0:
-            raise unreadable("unreadable-file", f"the data loader's size() returned {size!r}", advice=None)
+            detail = f"the data loader's size() returned {size!r}, expected the number of bytes, an int"
+            raise unreadable("unreadable-file", detail, advice=None)
         return size
 
     def read(self, position: int, target: memoryview) -> int:

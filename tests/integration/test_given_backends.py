@@ -99,6 +99,7 @@ class TestLoadMethod:
         [
             ([SPEC], r"^backends: expected backends by id, as \{.*, given list$"),
             ({"MyBackend": Scaling}, r"given the class Scaling; make an object of it$"),
+            ({3: Scaling()}, r"^backends: expected texts as keys, the ids of backends, given int$"),
             ({"MyBackend": 3}, r"^backends\['MyBackend'\]: expected .*, given int$"),
         ],
     )

@@ -95,7 +95,7 @@ class TestKernelPlugins:
         ("table", "problem"),
         [
             ("[clip]", "its table is a list"),
-            ('KernelTable("acme-kernels 1.0", (clip, "clip"))', "its table contains a str"),
+            ('KernelTable("acme-kernels 1.0", (clip, "clip"))', "its table contains a value of type str"),
             (
                 'KernelTable("acme-kernels 1.0", (kernel("acme::x")(lambda self: None),))',
                 "kernel etconfig_kernels.<locals>.<lambda>: no argument of a program is a self: None",

@@ -166,8 +166,18 @@ class TestBadLoaders:
             def size(self) -> Any:
                 return size
 
-        with pytest.raises(UnreadableProgramError, match=r"size\(\) returned"):
+        with pytest.raises(
+            UnreadableProgramError, match=r"size\(\) returned .*, expected the number of bytes"
+        ):
             open_program(Wrong(b""))
+
+    def test_a_loader_without_bytes_is_a_truncation_of_the_file(self) -> None:
+        class Empty(Loader):
+            def load(self, offset: int, size: int) -> bytes:
+                return b""
+
+        with pytest.raises(TruncatedProgramError, match=r"^file at byte 0: needs 8 bytes"):
+            open_program(Empty(XNNPACK.read_bytes()))
 
     def test_a_loader_that_changes_its_mind_later_changes_nothing(self) -> None:
         loader = Loader((CORPUS / "linear.pte").read_bytes())
