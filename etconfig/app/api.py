@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from etconfig.app.executors import NUMPY, choose_executor, executor_report, executor_with_options
 from etconfig.app.installation import Installation
-from etconfig.app.loaded_program import LoadedProgram
+from etconfig.app.loaded_program import LoadedProgram, check_tracer
 from etconfig.app.targets import find_installation
 from etconfig.facts import FactSheet
 from etconfig.method import ProgramRequest
@@ -80,6 +80,10 @@ def load_program(
             operator, or the executor brings its own kernels.
     """
     check_type("share_memory_arenas", share_memory_arenas, bool, "True or False")
+    check_type("verification", verification, Verification, "a member of etconfig.Verification")
+    check_tracer(tracer)
+    if executor is not None:
+        check_type("executor", executor, str, f"{NUMPY!r}, or the name of an installed executor")
     installation = find_installation(installation)
     if backends is not None:
         installation = installation.with_backends(backends)

@@ -175,6 +175,8 @@ class LoadedProgram(Displayed, Immutable):
         check_type("warm_up", warm_up, int, "the number of executes")
         if isinstance(warm_up, bool) or warm_up < 0:
             raise ValueError(f"warm_up: expected the number of executes, given {warm_up}")
+        check_type("optimize", optimize, bool, "True or False")
+        check_tracer(tracer)
         self._warn_of_unshared_state(name, memory)
         return self._load(
             name,
@@ -451,3 +453,11 @@ def _check_dtypes(spec: BackendSpec, label: str, used: frozenset[str]) -> None:
         reason=f"{label} passes it tensors of {unknown}, but it declares {declared}",
         help="lower the model to what it declares, or install a version of its plugin that declares more",
     )
+
+
+def check_tracer(tracer: object) -> None:
+    """Refuse a tracer of another type. Raises TypeError."""
+    if tracer is not None:
+        from etconfig.tracing import RecordingTracer
+
+        check_type("tracer", tracer, RecordingTracer, "an etconfig.tracing.RecordingTracer()")

@@ -37,6 +37,9 @@ class CancelToken:
         self._flag = bytearray(1)
         self._deadline_ns = deadline_ns("timeout", timeout)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a CancelToken cannot be copied or pickled: canceling one would not cancel the other")
+
     @property
     def is_canceled(self) -> bool:
         """True once `cancel` was called, or the time is up."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import signal
 import threading
@@ -132,6 +133,11 @@ class TestTokensAndTimes:
         method = delegating(copying)
         np.testing.assert_array_equal(method.execute([X], timeout=float("inf"))[0], X * 3)
         np.testing.assert_array_equal(method.execute([X], timeout=10**400)[0], X * 3)  # more than a float
+
+    @pytest.mark.parametrize("other", [copy.copy, copy.deepcopy, pickle.dumps])
+    def test_a_token_has_no_copies(self, other: Callable[[CancelToken], object]) -> None:
+        with pytest.raises(TypeError, match="a CancelToken cannot be copied or pickled"):
+            other(CancelToken())
 
     def test_a_number_of_numpy_is_a_number(self) -> None:
         method = delegating(copying)
