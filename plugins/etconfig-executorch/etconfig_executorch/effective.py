@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,12 +17,19 @@ _SHARING_NAMES: Mapping[object, str] = {0: "disabled", 1: "per_model", 2: "globa
 
 _SENT = "passed to XNNPACK when the method was loaded; it reports only the default of the process"
 _NO_PATH = "XNNPACK takes a path only from the options of a method, and none was passed"
+_NO_FILE = (
+    "XNNPACK made no file {!r} when the method was loaded: is its directory there, and can it be written?"
+)
 _WITHOUT_POOL = "etconfig loaded the method without the thread pool"
 _WITH_POOL = "etconfig loaded the method with a thread pool"
 
 
 def effective_values(
-    backend: str, options: Any, settled: Mapping[str, object], pool_threads: int
+    backend: str,
+    options: Any,
+    settled: Mapping[str, object],
+    pool_threads: int,
+    lacks_cache_file: bool = False,
 ) -> dict[str, EffectiveOption]:
     """Return the options of one of the runtime's own backends in a method, by name.
 
@@ -30,25 +38,41 @@ def effective_values(
         options: The typed options that the method was loaded with.
         settled: The options of the whole process that etconfig has set.
         pool_threads: The size of the method's own thread pool, as the pool reports it; 0 without one.
+        lacks_cache_file: Whether XNNPACK made no file for packed weights when the method was loaded.
     """
     values = {
         name: EffectiveOption(value=value, is_asked=False, reason="set for the whole process by etconfig")
         for name, value in settled.items()
     }
-    return {**values, **_of_xnnpack(options, pool_threads)} if backend == XNNPACK else values
+    if backend != XNNPACK:
+        return values
+    return {**values, **_of_xnnpack(options, pool_threads, lacks_cache_file)}
 
 
-def _of_xnnpack(options: Any, pool_threads: int) -> dict[str, EffectiveOption]:
+def lacks_cache_file(options: Any) -> bool:
+    """Return whether the file for packed weights is missing after a method was loaded with these options."""
+    path = getattr(options, _CACHE_PATH, None)
+    return path is not None and not os.access(path, os.F_OK)
+
+
+def _of_xnnpack(options: Any, pool_threads: int, lacks_file: bool) -> dict[str, EffectiveOption]:
     """Return the options of a method in XNNPACK."""
     defaults = dict(native.get_process_options(XNNPACK, [(_SHARING, -1), (_CACHE, False)]))
     defaults[_SHARING] = _SHARING_NAMES.get(defaults[_SHARING], defaults[_SHARING])
     values = {name: _sent_or_asked(options, name, default) for name, default in defaults.items()}
     path = getattr(options, _CACHE_PATH, None)
-    values[_CACHE_PATH] = EffectiveOption(value=path, is_asked=False, reason=_SENT if path else _NO_PATH)
+    values[_CACHE_PATH] = (
+        EffectiveOption(value=None, is_asked=True, reason=_NO_FILE.format(path))
+        if lacks_file
+        else EffectiveOption(value=path, is_asked=False, reason=_SENT if path else _NO_PATH)
+    )
     is_single = bool(getattr(options, SINGLE_THREADED, False))
     values[SINGLE_THREADED] = EffectiveOption(
         value=is_single, is_asked=False, reason=_WITHOUT_POOL if is_single else _WITH_POOL
     )
+    if is_single:
+        values[NUM_THREADS] = EffectiveOption(value=1, is_asked=False, reason=_WITHOUT_POOL)
+        return values
     pool = "the thread pool of this size" if pool_threads else "the thread pool of the process"
     values[NUM_THREADS] = EffectiveOption(
         value=pool_threads or native.process_thread_count(), is_asked=True, reason=f"{pool} reports its size"

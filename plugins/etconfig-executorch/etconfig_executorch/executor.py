@@ -25,7 +25,7 @@ from etconfig.plugin.v1 import (
     RunnableMethod,
 )
 from etconfig_executorch.delegates import check_xnnpack
-from etconfig_executorch.effective import effective_values
+from etconfig_executorch.effective import effective_values, lacks_cache_file
 from etconfig_executorch.event_trace import EventTrace
 from etconfig_executorch.failures import blame
 from etconfig_executorch.hosting import LOADING_KEY
@@ -156,6 +156,8 @@ class _Method(RunnableMethod):
         self._native = method
         self._brought = brought
         self._is_prepared = trace is not None or bool(request.written_inputs)
+        xnnpack = request.backends.get(XNNPACK)
+        self._lacks_cache_file = xnnpack is not None and lacks_cache_file(xnnpack.options)
 
     def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
         self._request.host.set_resource(resource)
@@ -243,7 +245,11 @@ class _Method(RunnableMethod):
         with blame("effective_options", self._request.name):
             own = {
                 backend: effective_values(
-                    backend, bound[backend].options, self._runtime.in_force(backend), self._native.num_threads
+                    backend,
+                    bound[backend].options,
+                    self._runtime.in_force(backend),
+                    self._native.num_threads,
+                    self._lacks_cache_file,
                 )
                 for backend in self._brought
             }

@@ -78,13 +78,25 @@ class TestXnnpack:
             workspace_sharing_mode=1,  # the default of the process, which the method overrides
         )
         reason = "passed to XNNPACK when the method was loaded; it reports only the default of the process"
-        assert {name: values[name] for name in values if name != "num_threads"} == {
+        assert values == {
             "workspace_sharing_mode": ("disabled", False, reason),
             "weight_cache_enabled": (True, False, reason),
             "packed_cache_path": (path, False, reason),
             "single_threaded": (True, False, "etconfig loaded the method without the thread pool"),
+            "num_threads": (1, False, "etconfig loaded the method without the thread pool"),
         }
         assert Path(path).exists()
+
+    def test_a_file_of_packed_weights_that_xnnpack_cannot_make_is_not_in_force(
+        self, effective: Effective, tmp_path: Path
+    ) -> None:
+        path = str(tmp_path / "missing" / "packed.bin")
+        values = effective(
+            "XnnpackBackend.weight_cache_enabled=true", f"XnnpackBackend.packed_cache_path={path}"
+        )
+        value, is_asked, reason = values["packed_cache_path"]
+        assert (value, is_asked) == (None, True)
+        assert str(reason).startswith(f"XNNPACK made no file {path!r} when the method was loaded")
 
 
 def test_a_python_backend_is_asked(in_process: Callable[..., str]) -> None:
