@@ -57,6 +57,9 @@ def command(
         show(f"profile {resolution.profile}{named_by}")
         show()
         count = sum(len(resolved.candidates) for a in resolution for resolved in a.backends.values())
+        if not count:
+            show("No backend of the program has options.")
+            return
         print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), option_rows(resolution), count)
 
 

@@ -347,6 +347,7 @@ class TestUndeclared:
         main(["resolve", str(self.PROGRAM), "--profile", "generic/any"])
         text = capsys.readouterr()
         assert "note[backend-not-installed]: XnnpackBackend runs without options" in text.err
+        assert text.out == "profile generic/any\n\nNo backend of the program has options.\n"
         main(["backends", "XnnpackBackend"])
         text = capsys.readouterr().out
         assert "It cannot run here with executor box: it has no box" in text
