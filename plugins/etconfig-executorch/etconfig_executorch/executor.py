@@ -29,6 +29,7 @@ from etconfig_executorch.effective import effective_values, lacks_cache_file
 from etconfig_executorch.event_trace import EventTrace
 from etconfig_executorch.failures import blame
 from etconfig_executorch.hosting import LOADING_KEY
+from etconfig_executorch.kept_payloads import KeepingLoader
 from etconfig_executorch.native import RUNTIME, native
 from etconfig_executorch.options import (
     NUM_THREADS,
@@ -41,7 +42,7 @@ from etconfig_executorch.options import (
 from etconfig_executorch.runtime import Runtime, the_runtime
 from etconfig_executorch.static_shapes import check_static_shapes
 from etconfig_executorch.survival import check_survivable
-from etconfig_executorch.wheel_backends import version_of
+from etconfig_executorch.wheel_backends import OPENVINO, version_of
 from etconfig_executorch.wheel_libraries import WHEEL_OPERATORS, operator_help
 
 
@@ -81,7 +82,8 @@ class _Program(ExecutorProgram):
         self._program = request.program
         with blame("open", None):
             data_files = [file.loader() for file in request.program.data_files]
-            self._native = native.Program(request.program.loader(), data_files)
+            self._loader = KeepingLoader(request.program.loader())
+            self._native = native.Program(self._loader, data_files)
 
     def load_method(self, request: MethodRequest) -> RunnableMethod:
         """Load a method with the options of each of its backends."""
@@ -102,6 +104,7 @@ class _Program(ExecutorProgram):
         for backend in wired:
             _check_own(request.backends[backend])
             _check_available(backend, self._runtime.availability(backend))
+        openvino = [self._program.delegate_data(each) for each in plan.delegates if each.id == OPENVINO]
         # kept until the runtime has loaded them, so that it gets the bytes that were checked
         checked = [self._program.delegate_data(each) for each in plan.delegates if each.id == XNNPACK]
         if XNNPACK in wired:
@@ -112,6 +115,7 @@ class _Program(ExecutorProgram):
         with (
             blame("load", request.name),
             nullcontext() if trace is None else trace.load(),
+            self._loader.keeping({len(each) for each in openvino}) as payloads,
             self._runtime.hosted.loading(delegates, request.host) as loading,
         ):
             self._runtime.hosted.register(hosted)
@@ -131,7 +135,7 @@ class _Program(ExecutorProgram):
                 num_threads=_num_threads(request),
             )
         del checked
-        return _Method(self._runtime, request, plan, method, list(wired), trace)
+        return _Method(self._runtime, request, plan, method, list(wired), trace, payloads)
 
     def close(self) -> None:
         """Release the bytes; loaded methods keep them alive."""
@@ -147,7 +151,9 @@ class _Method(RunnableMethod):
         method: Any,
         brought: Sequence[str],
         trace: EventTrace | None,
+        payloads: Sequence[object],
     ) -> None:
+        self._payloads = payloads
         self._trace = trace
         self._runtime = runtime
         self._request = request
@@ -261,6 +267,7 @@ class _Method(RunnableMethod):
 
     def release(self) -> None:
         self._native = None  # the runtime destroys the delegates
+        self._payloads = ()
         self._request.host.close()
 
 

@@ -25,6 +25,9 @@ OPENVINO_VARIABLE = "OPENVINO_LIB_PATH"
 _OPENVINO_FIX = (
     f"pip install openvino, or let {OPENVINO_VARIABLE} name libopenvino_c.so; then start Python again"
 )
+
+OPENVINO = "OpenvinoBackend"
+
 # Source of the text: backends/openvino/runtime/OpenvinoBackend.cpp.
 _OPENVINO_NOT_LOADED = re.compile(r"OpenVINO runtime not found \(dlopen failed: (.*?)\)\. ")
 _OPENVINO_LACKS = re.compile(r"OpenVINO: failed to resolve symbol '(\w+)'")
@@ -72,7 +75,7 @@ def version_of(backend: str) -> str | None:
     """Return the library behind a backend and its version, such as `OpenVINO 2026.4.1`; None if unknown."""
     if backend == "XnnpackBackend":
         return RUNTIME
-    return _openvino_version() if backend == "OpenvinoBackend" else None
+    return _openvino_version() if backend == OPENVINO else None
 
 
 class _OpenvinoVersion(ctypes.Structure):
@@ -133,4 +136,4 @@ def _qnn_system() -> Availability:
 
 
 _FURTHER_CHECKS: Mapping[str, Callable[[], Availability]] = {"QnnBackend": _qnn_system}
-_EXPLANATIONS: Mapping[str, Callable[[list[str]], Availability]] = {"OpenvinoBackend": _why_no_openvino}
+_EXPLANATIONS: Mapping[str, Callable[[list[str]], Availability]] = {OPENVINO: _why_no_openvino}

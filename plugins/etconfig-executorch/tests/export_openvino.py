@@ -115,6 +115,7 @@ def main(directory: Path) -> None:
     torch.manual_seed(0)
     export(directory, "conv", ConvNet(), torch.randn(1, 3, 32, 32), [openvino()])
     export(directory, "block", Block(), torch.randn(2, 16, 64), [openvino()])
+    export(directory, "large", torch.nn.Linear(1024, 1024), torch.randn(64, 1024), [openvino()])
     # OpenVINO takes what XNNPACK leaves.
     export(directory, "mixed", Mixed(), torch.randn(4, 32), [XnnpackPartitioner(), openvino()])
     batch = ({0: torch.export.Dim("batch", min=1, max=16)},)

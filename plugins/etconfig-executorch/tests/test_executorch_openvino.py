@@ -69,6 +69,25 @@ class TestOpenvino:
         y, data = run(openvino_programs, "mixed")
         np.testing.assert_allclose(y, data["y"], rtol=2e-5, atol=2e-5)  # no function here runs in bfloat16
 
+    @pytest.mark.parametrize("mode", ["File", "Mmap"])
+    def test_large_weights_stay_in_memory(
+        self, openvino_programs: Path, in_process: Callable[..., str], mode: str
+    ) -> None:
+        """OpenVINO uses the weights in the payload, which ExecuTorch's backend frees: a crash."""
+        code = """
+import sys
+import numpy as np
+import etconfig
+mode = etconfig.LoadMode[sys.argv[3]]
+data = np.load(sys.argv[2])
+with etconfig.load_program(sys.argv[1], executor="executorch", load_mode=mode) as program:
+    method = program.load_method("forward")
+y = method.execute([data["x"]])[0]
+print(np.abs(y - data["y"]).max() <= 2 * np.abs(data["coarse"] - data["y"]).max())
+"""
+        paths = openvino_programs / "large.pte", openvino_programs / "large.npz"
+        assert in_process(code, *paths, mode).splitlines()[-1] == "True"
+
     def test_dynamic_shapes_are_refused(self, openvino_programs: Path) -> None:
         with pytest.raises(BackendUnavailableError, match="passes it tensors of a dynamic shape"):
             run(openvino_programs, "dynamic")
