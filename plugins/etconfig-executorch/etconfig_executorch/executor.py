@@ -80,6 +80,7 @@ class _Program(ExecutorProgram):
     def __init__(self, runtime: Runtime, request: ProgramRequest) -> None:
         self._runtime = runtime
         self._program = request.program
+        self._survivable: set[str] = set()
         with blame("open", None):
             data_files = [file.loader() for file in request.program.data_files]
             self._loader = KeepingLoader(request.program.loader())
@@ -95,8 +96,9 @@ class _Program(ExecutorProgram):
 
     def _load(self, request: MethodRequest) -> RunnableMethod:
         plan = self._program.plan(request.name)
-        check_survivable(plan)
-        self._program.external_tensors(plan)  # the runtime takes any data of the name for the tensor
+        if request.name not in self._survivable:  # a program does not change: once is enough
+            check_survivable(plan)
+            self._program.external_tensors(plan)  # the runtime takes any data of the name for the tensor
         check_room(request.name, request.backends)
         check_static_shapes(plan)
         brought = self._runtime.native_backends()
@@ -107,8 +109,9 @@ class _Program(ExecutorProgram):
         openvino = [self._program.delegate_data(each) for each in plan.delegates if each.id == OPENVINO]
         # kept until the runtime has loaded them, so that it gets the bytes that were checked
         checked = [self._program.delegate_data(each) for each in plan.delegates if each.id == XNNPACK]
-        if XNNPACK in wired:
+        if XNNPACK in wired and request.name not in self._survivable:
             check_xnnpack(self._program, plan)
+        self._survivable.add(request.name)
         hosted = [backend for backend in request.backends if backend not in wired]
         delegates = [each.id for each in plan.delegates]
         trace = None if request.tracer is None else EventTrace(request.tracer, plan)

@@ -49,6 +49,7 @@ _NAMES: Mapping[str, str] = {
     "F": "a list of floats",
     "T": "a list of tensors",
     "O": "a list of optional tensors",
+    "?": "one thing or another, by the way taken",
     UNPLACED: "a tensor without memory",
 }
 _ACCEPTED: Mapping[str, str] = {"n": "ifb", "N": "ifb-", "v": "tu"}
@@ -133,11 +134,12 @@ class _Walk:
         """Check a chain; where a jump arrives, a kind holds only if it holds on both ways."""
         arriving: dict[int, list[str]] = {}
         passed: dict[int, list[str]] = {}
-        has_jumps = any(type(each).__name__ == "JumpFalseCall" for each in instructions)
+        jumps = [(at, each) for at, each in enumerate(instructions) if type(each).__name__ == "JumpFalseCall"]
+        loops = {each.destination_instruction for at, each in jumps if each.destination_instruction <= at}
         for at, instruction in enumerate(instructions):
             if at in arriving:
                 self._join(arriving.pop(at))
-            if has_jumps:
+            if at in loops:
                 passed[at] = self._kinds.copy()
             name = type(instruction).__name__
             place = f"{region}[{at}]"
@@ -163,6 +165,8 @@ class _Walk:
 
     def _check_again(self, before: Sequence[str], place: str) -> None:
         """Check that what was found from `before` on also holds from the current kinds on."""
+        if before == self._kinds:
+            return
         for index, (old, now) in enumerate(zip(before, self._kinds, strict=True)):
             if old not in (now, UNPLACED):
                 detail = f"values[{index}] is {_NAMES[old]} at first, and then {_NAMES[now]}"

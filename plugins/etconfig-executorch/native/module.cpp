@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "divisions.h"
 #include "errors.h"
 #include "event_recorder.h"
 #include "log_capture.h"
@@ -23,6 +24,7 @@ NB_MODULE(_native, module) {
   // A method that is still referenced when the interpreter ends is not a leak of this module.
   nb::set_leak_warnings(false);
   executorch::runtime::runtime_init();
+  check_divisors();
   module.attr("EXECUTORCH_VERSION") = ETCONFIG_EXECUTORCH_VERSION;
   bind_errors(module);
   bind_options(module);

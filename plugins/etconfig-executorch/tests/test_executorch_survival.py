@@ -154,6 +154,17 @@ REFUSED = {
         lambda: program([tensor(), ONE], [instruction("MoveCall", move_from=1, move_to=0)]),
         "chains[0].instructions[0]: moves an integer over values[0], a tensor",
     ),
+    "a value of two kinds": (
+        lambda: program(
+            [tensor(), value("Null"), ONE, value("Bool", bool_val=False), value("Double", double_val=1.0)],
+            [
+                instruction("JumpFalseCall", cond_value_index=3, destination_instruction=2),
+                instruction("MoveCall", move_from=2, move_to=1),
+                instruction("MoveCall", move_from=4, move_to=1),
+            ],
+        ),
+        "chains[0].instructions[2]: moves a float over values[1], one thing or another, by the way taken",
+    ),
     "memory that the next run needs": (
         lambda: program([tensor()], [instruction("FreeCall", value_index=0)]),
         "chains[0].instructions[0]: releases the memory of values[0], which the next run needs",
@@ -238,6 +249,33 @@ FAILED_CHECKS: dict[str, Callable[[], bytes]] = {
         ["aten::sym_size.int"],
     ),
 }
+
+
+class TestDivisions:
+    """ExecuTorch divides symbolic integers without a look at the divisor, which ends the process."""
+
+    @pytest.mark.parametrize("operator", ["floordiv.int", "floordiv.Scalar", "mod.int", "mod.Scalar"])
+    @pytest.mark.parametrize(("dividend", "divisor"), [(7, 0), (-(2**63), -1)])
+    def test_a_division_that_faults_is_an_error(self, operator: str, dividend: int, divisor: int) -> None:
+        numbers = [value("Int", int_val=each) for each in (dividend, divisor, 0)]
+        data = program([tensor(), *numbers], [call(0, 1, 2, 3)], [f"executorch_prim::{operator}"])
+        with (
+            etconfig.load_program(data, executor="executorch").load_method("forward") as method,
+            pytest.raises(RuntimeFailedError, match=f"division of {dividend} by {divisor}"),
+        ):
+            method.execute([])
+
+    @pytest.mark.parametrize(
+        ("operator", "dividend", "divisor", "expected"),
+        [("floordiv.Scalar", -7, 2, -4), ("floordiv.int", 7, 2, 3), ("mod.int", 7, 4, 3)],
+    )
+    def test_other_divisions_give_what_they_gave(
+        self, operator: str, dividend: int, divisor: int, expected: int
+    ) -> None:
+        numbers = [value("Int", int_val=each) for each in (dividend, divisor, 0)]
+        data = program(numbers, [call(0, 0, 1, 2)], [f"executorch_prim::{operator}"], outputs=[2])
+        with etconfig.load_program(data, executor="executorch").load_method("forward") as method:
+            assert method.execute([]) == [expected]
 
 
 class TestFailedChecks:
