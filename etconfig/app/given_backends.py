@@ -24,7 +24,7 @@ def split_backends(
     """Return the bound ones, which are used as they are, and the others, which the installation gets.
 
     Raises:
-        TypeError: `backends` is not a mapping.
+        TypeError: `backends` is not a mapping, or a key is not a text.
         ValueError: no method of the program delegates to one of them.
     """
     if not backends:

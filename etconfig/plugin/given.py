@@ -53,9 +53,15 @@ def specs_of_given(
 
 def _check_given(backend_id: str, one: object) -> None:
     if not isinstance(one, (Backend, BackendSpec)):
-        given = type(one).__name__
-        what = f"the class {one.__name__}; make an object of it" if isinstance(one, type) else given
-        raise TypeError(f"backends[{backend_id!r}]: expected {_EXPECTED}, given {what}")
+        raise TypeError(f"backends[{backend_id!r}]: expected {_EXPECTED}, given {_what_instead(one)}")
+
+
+def _what_instead(one: object) -> str:
+    if isinstance(one, type):
+        return f"the class {one.__name__}; make an object of it"
+    if hasattr(one, "execute"):
+        return f"an object of {type(one).__name__}; derive the class from etconfig.plugin.v1.Backend"
+    return type(one).__name__
 
 
 def _spec_of(backend_id: str, backend: Backend[Any, Any], installed: BackendSpec | None) -> BackendSpec:

@@ -35,6 +35,13 @@ class ScalingOptions(BackendOptions):
     factor: int = option(2, applies="execute", doc="The factor.")
 
 
+class Alien:
+    """Has the methods of a backend without being one."""
+
+    def execute(self) -> None:
+        """Do nothing."""
+
+
 class Scaling(Backend[Any, str]):
     """Multiplies its input by its option, or by five without one."""
 
@@ -100,6 +107,10 @@ class TestLoadMethod:
             ([SPEC], r"^backends: expected backends by id, as \{.*, given list$"),
             ({"MyBackend": Scaling}, r"given the class Scaling; make an object of it$"),
             ({3: Scaling()}, r"^backends: expected texts as keys, the ids of backends, given int$"),
+            (
+                {"MyBackend": Alien()},
+                r"given an object of Alien; derive the class from etconfig.plugin.v1.Backend$",
+            ),
             ({"MyBackend": 3}, r"^backends\['MyBackend'\]: expected .*, given int$"),
         ],
     )
