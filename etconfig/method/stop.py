@@ -49,6 +49,14 @@ class CancelToken:
         """Stop the executes under way before their next instruction, and all later ones at once."""
         self._flag[0] = 1
 
+    def __repr__(self) -> str:
+        if self._flag[0]:
+            return "<CancelToken: canceled>"
+        if self._deadline_ns == _NEVER_NS:
+            return "<CancelToken: not canceled>"
+        left_s = (self._deadline_ns - time.monotonic_ns()) / _NS_PER_S
+        return f"<CancelToken: {left_s:.3f} s left>" if left_s > 0 else "<CancelToken: time is up>"
+
 
 class StopCheck:
     """The check that one call makes between two instructions: of a token, and of the time.

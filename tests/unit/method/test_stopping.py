@@ -129,6 +129,14 @@ class TestTokensAndTimes:
         with pytest.raises(ValueError, match="given NaN"):
             CancelToken(timeout=float("nan"))
 
+    def test_a_token_shows_its_state(self) -> None:
+        token = CancelToken()
+        assert repr(token) == "<CancelToken: not canceled>"
+        token.cancel()
+        assert repr(token) == "<CancelToken: canceled>"
+        assert repr(CancelToken(timeout=0)) == "<CancelToken: time is up>"
+        assert repr(CancelToken(timeout=3600)).endswith(" s left>")
+
     def test_a_very_long_time_is_no_limit(self) -> None:
         method = delegating(copying)
         np.testing.assert_array_equal(method.execute([X], timeout=float("inf"))[0], X * 3)
