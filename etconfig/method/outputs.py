@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -41,13 +41,17 @@ class OutputArray:
         if self.array.shape == result.shape:
             self.array[...] = result
             return self.given
-        view = self._view(result.shape)
-        view[...] = result
-        return view
+        self._view(result.shape)[...] = result
+        return self.written(result.shape)
 
     def written(self, shape: tuple[int, ...]) -> object:
         """Return what the caller gets for a result of this shape, which is at the start of `memory`."""
-        return self.given if self.array.shape == shape else self._view(shape)
+        if self.array.shape == shape:
+            return self.given
+        given: Any = self.given
+        if hasattr(given, "as_strided"):  # a tensor of torch
+            return given.detach().as_strided(shape, strides_of(shape, self._form.dim_order, 1))
+        return self._view(shape)
 
     def _view(self, shape: tuple[int, ...]) -> Array:
         """Return a view of `memory` with a shape of this run, which is not that of the caller's array."""
