@@ -16,6 +16,7 @@ import numpy as np
 from etconfig.plugin.v1 import Availability, Diagnostic, OptionError, ScalarType, Scope, WireOption
 from etconfig_executorch.hosting import HostedBackends
 from etconfig_executorch.libraries import Libraries
+from etconfig_executorch.logs import receive
 from etconfig_executorch.native import native
 from etconfig_executorch.wheel_backends import ask_availability, load_wheel_backends
 
@@ -31,6 +32,7 @@ class Runtime:
         self._settled: dict[tuple[str, str], object] = {}
         self._availability: dict[str, Availability] = {}
         self.hosted = HostedBackends()
+        native.set_log_receiver(receive)
         load_wheel_backends()
         self.libraries = Libraries()
         native.set_numpy(np.empty, np.ndarray, [_dtype(number) for number in range(max(ScalarType) + 1)])

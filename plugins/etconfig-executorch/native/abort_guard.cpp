@@ -16,8 +16,7 @@ thread_local GuardState state;
 pal_abort_method abort_before = nullptr;
 
 [[noreturn]] void abort_or_throw() {
-  const bool is_in_task = NoThreadPoolGuard::is_enabled() && !state.was_without_pool;
-  if (state.is_guarded && !is_in_task) {
+  if (AbortGuard::throws()) {
     throw RuntimeAborted();
   }
   if (abort_before != nullptr) {
@@ -46,5 +45,10 @@ AbortGuard::AbortGuard() : outer_(std::exchange(state, {true, NoThreadPoolGuard:
 }
 
 AbortGuard::~AbortGuard() { state = outer_; }
+
+bool AbortGuard::throws() {
+  const bool is_in_task = NoThreadPoolGuard::is_enabled() && !state.was_without_pool;
+  return state.is_guarded && !is_in_task;
+}
 
 }  // namespace etconfig

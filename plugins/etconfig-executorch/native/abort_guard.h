@@ -28,6 +28,9 @@ class AbortGuard {
   AbortGuard(const AbortGuard&) = delete;
   AbortGuard& operator=(const AbortGuard&) = delete;
 
+  // Whether the runtime's abort would throw in this thread now, instead of ending the process.
+  static bool throws();
+
  private:
   GuardState outer_;
 };

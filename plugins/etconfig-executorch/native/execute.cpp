@@ -70,8 +70,8 @@ nb::list Method::execute(nb::object given) {
     throw InputMismatchError("expected a list of inputs");
   }
   const auto inputs = nb::borrow<nb::sequence>(given);
+  LogCapture capture;  // ends after the turn: the receiver of the lines may use the method
   Turn turn(is_busy_);
-  LogCapture capture;
   AbortGuard guard;
   // The runtime reads inputs without planned memory from the caller's memory: keep that until the end.
   std::vector<std::unique_ptr<InputTensor>> keep;
@@ -102,8 +102,8 @@ nb::list Method::execute_until(nb::sequence inputs, nb::sequence outputs, nb::ha
 }
 
 nb::list Method::run_into(nb::sequence inputs, nb::sequence outputs, const StopRequest* stop) {
+  LogCapture capture;  // ends after the turn: the receiver of the lines may use the method
   Turn turn(is_busy_);
-  LogCapture capture;
   AbortGuard guard;
   std::vector<std::unique_ptr<InputTensor>> keep;
   std::vector<std::optional<WritableBytes>> given(nb::len(outputs));

@@ -107,7 +107,7 @@ void Method::set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTe
   for (size_t i = 0; i < method_->inputs_size(); ++i) {
     const rt::EValue value = input_value(i, inputs[i], keep);
     if (survived([&] { return method_->set_input(value, i); }, [] { return rt::Error::Internal; }) != rt::Error::Ok) {
-      LogCapture::take_lines();  // the caller reports it in its own words
+      LogCapture::drop_lines();  // the caller reports it in its own words
       throw InputMismatchError("shape or value");
     }
   }

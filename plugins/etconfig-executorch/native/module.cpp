@@ -27,6 +27,7 @@ NB_MODULE(_native, module) {
   check_divisors();
   module.attr("EXECUTORCH_VERSION") = ETCONFIG_EXECUTORCH_VERSION;
   bind_errors(module);
+  bind_log_capture(module);
   bind_options(module);
   bind_program(module);
   bind_event_recorder(module);

@@ -203,7 +203,9 @@ std::pair<bool, std::vector<std::string>> ask_availability(const std::string& id
     nb::gil_scoped_release no_gil;
     is_available = backend->is_available();
   }
-  return {is_available, LogCapture::take_lines()};
+  auto lines = LogCapture::take_lines();
+  LogCapture::drop_lines();  // the caller reports them if a program needs the backend
+  return {is_available, std::move(lines)};
 }
 
 }  // namespace

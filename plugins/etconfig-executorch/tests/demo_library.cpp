@@ -1,9 +1,11 @@
 // A library as a user builds one: an operator, and a backend that adds 1 to its input. With -DTWICE it registers
 // its operator twice, with -DSTOCK an operator that executorch's kernels have, with -DMANY nearly as many as fit.
+// With -DLOGGING the backend logs as it runs, and a failed check ends its answer whether it is available.
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/kernel/kernel_includes.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 
+#include <cstdlib>
 #include <string>
 
 namespace {
@@ -22,12 +24,24 @@ void triple(rt::KernelRuntimeContext&, rt::Span<rt::EValue*> stack) { apply(*sta
 
 class Demo final : public rt::BackendInterface {
  public:
-  bool is_available() const override { return true; }
+  bool is_available() const override {
+#ifdef LOGGING
+    if (std::getenv("DEMO_IS_BROKEN") != nullptr) {
+      ET_LOG(Error, "the demo's device does not answer");
+      ET_CHECK_MSG(false, "the demo's device is broken");
+    }
+#endif
+    return true;
+  }
   rt::Result<rt::DelegateHandle*> init(rt::BackendInitContext&, rt::FreeableBuffer*,
                                        rt::ArrayRef<rt::CompileSpec>) const override {
     return nullptr;
   }
   rt::Error execute(rt::BackendExecutionContext&, rt::DelegateHandle*, rt::Span<rt::EValue*> args) const override {
+#ifdef LOGGING
+    ET_LOG(Info, "adding 1, 100%% sure");
+    ET_LOG(Error, "an error \xff that stops nothing");
+#endif
     apply(*args[0], *args[1], 1, 1);
     return rt::Error::Ok;
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -46,7 +47,14 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert spec.submodule_search_locations is not None
     wheel = Path(spec.submodule_search_locations[0])
     include = wheel / "include"
-    kinds = {"demo": [], "copy": [], "twice": ["-DTWICE"], "stock": ["-DSTOCK"], "many": ["-DMANY"]}
+    kinds = {
+        "demo": [],
+        "copy": [],
+        "twice": ["-DTWICE"],
+        "stock": ["-DSTOCK"],
+        "many": ["-DMANY"],
+        "logging": ["-DLOGGING"],
+    }
     for name, flags in kinds.items():
         subprocess.run(
             [
@@ -220,3 +228,58 @@ with program.load_method("forward") as method, etconfig.load_program(path, execu
 
         assert "operator demo::triple.out: the runtime of executor 'executorch' has no kernel" in inspect()
         assert "cannot run here" not in inspect("--executor-option", "libraries=libdemo.so")
+
+
+class TestLogLines:
+    """A library of the user logs in calls that succeed, and before it ends the process."""
+
+    CODE = """
+import logging
+handler = logging.StreamHandler(sys.stdout)
+handler.setFormatter(logging.Formatter("%(levelname)s %(filename)s %(funcName)s %(message)s"))
+logging.getLogger("etconfig.executorch").addHandler(handler)
+"""
+
+    def test_information_is_logged_on_request(self, answers: Callable[[str], list[str]]) -> None:
+        code = self.CODE + 'run("delegated", ["liblogging.so"])'
+        error = "ERROR demo_library.cpp execute an error \\xff that stops nothing"
+        assert answers(code) == [error, "close"]
+        code = (
+            self.CODE
+            + """
+logging.getLogger("etconfig.executorch").setLevel(logging.INFO)
+run("delegated", ["liblogging.so"])
+"""
+        )
+        assert answers(code) == ["INFO demo_library.cpp execute adding 1, 100% sure", error, "close"]
+
+    def test_without_a_handler_errors_go_to_stderr(self, programs: Path) -> None:
+        done = _run(programs, 'run("delegated", ["liblogging.so"])')
+        assert done.stdout == "close\n"
+        assert "an error \\xff that stops nothing" in done.stderr
+        assert "sure" not in done.stderr
+
+    def test_with_a_handler_they_do_not(self, programs: Path) -> None:
+        done = _run(programs, self.CODE + 'run("delegated", ["liblogging.so"])')
+        assert done.stderr == ""
+
+    def test_the_last_words_of_a_process_are_written(self, programs: Path) -> None:
+        code = (
+            self.CODE
+            + """
+import os
+os.environ["DEMO_IS_BROKEN"] = "1"
+run("delegated", ["liblogging.so"])
+"""
+        )
+        done = _run(programs, code)
+        assert done.returncode == -signal.SIGABRT
+        first, last = done.stderr.splitlines()[:2]
+        assert "the demo's device does not answer" in first
+        assert "the demo's device is broken" in last
+
+
+def _run(directory: Path, code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", RUN + code], capture_output=True, text=True, check=False, cwd=directory
+    )
