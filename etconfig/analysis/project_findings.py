@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etconfig.analysis.finding import Finding, finding_of
-from etconfig.app.executors import choose_executor
+from etconfig.app.executors import NUMPY, choose_executor, executor_with_options
 from etconfig.app.installation import Installation
 from etconfig.app.project_programs import read_project_programs
 from etconfig.errors import ConfigError
@@ -30,6 +30,7 @@ def _executor(installation: Installation) -> Iterator[Finding]:
     try:
         choose_executor(installation)
         reference = installation.executor
+        executor_with_options(installation, NUMPY)  # plugins' executors have findings of their own
     except ConfigError as error:
         yield from (finding_of("executor", problem) for problem in error.diagnostics)
         return

@@ -291,6 +291,12 @@ class TestOptions:
             etconfig.load_program("tests/data/programs/add.pte", installation=installation)
         (problem,) = caught.value.diagnostics
         assert (problem.spans[0].line, problem.spans[0].column) == (2, 1)
+        (finding,) = [
+            each
+            for each in etconfig.examine_installation(installation).findings
+            if each.subject == "executor"
+        ]
+        assert (finding.status, problem.message in finding.detail) == ("error", True)
 
     def test_the_built_in_executor_has_none(
         self, box: Callable[..., Installation], capsys: pytest.CaptureFixture[str]
