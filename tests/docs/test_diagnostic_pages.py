@@ -8,14 +8,14 @@ import re
 import runpy
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 from delegating_programs import delegating_program
-from plugin_data import search_path, write_distribution
+from plugin_data import forget_plugin_modules, search_path, write_distribution
 
 from etconfig.app.installation import Installation
 from etconfig.cli.startup.group import run as run_etconfig
@@ -100,7 +100,7 @@ def code(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def run(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Run:
+) -> Iterator[Run]:
     """Runs a command in an empty directory, on a device and with plugins that are the same everywhere."""
     reference = distribution("etconfig-reference")
     metadata = f"etconfig_reference-{reference.version}.dist-info"
@@ -138,7 +138,8 @@ def run(
             subprocess.run([program, *arguments], check=True)
         return subprocess.CompletedProcess(command, status, *capsys.readouterr())
 
-    return run_command
+    yield run_command
+    forget_plugin_modules()
 
 
 def printed(done: subprocess.CompletedProcess[str]) -> str:

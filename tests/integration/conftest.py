@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import DEVICE, DIGITS, ON_DEVICE, SCRIPT, Outcome
-from plugin_data import PLUGIN_DATA, search_path, write_distribution
+from plugin_data import forget_plugin_modules, search_path, write_distribution
 from plugin_wheels import install_wheels
 
 from etconfig.app.installation import Installation
@@ -132,9 +132,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
             monkeypatch.syspath_prepend(path)
 
     yield install
-    for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(str(PLUGIN_DATA)):
-            del sys.modules[name]
+    forget_plugin_modules()
 
 
 @pytest.fixture(scope="session")

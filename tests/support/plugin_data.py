@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 PLUGIN_DATA = Path(__file__).parents[1] / "data" / "plugins"
@@ -15,6 +16,13 @@ def search_path(*distributions: str) -> list[str]:
     paths = [PLUGIN_DATA / name for name in distributions]
     assert all(path.is_dir() for path in paths)
     return [str(path) for path in paths]
+
+
+def forget_plugin_modules() -> None:
+    """Forget the imported modules of fixture distributions, so that none counts as installed later."""
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(PLUGIN_DATA)):
+            del sys.modules[name]
 
 
 def write_distribution(
