@@ -55,7 +55,8 @@ class CBackendError(Exception):
 
     def __str__(self) -> str:
         detail = self.text or "the library gives no reason"
-        return f"{self.function} failed with {self.code_name} ({self.code:#04x}): {detail}"
+        number = f" ({self.code:#04x})" if self.code in STATUS_NAMES else ", unknown to ExecuTorch"
+        return f"{self.function} failed with {self.code_name}{number}: {detail}"
 
 
 class MessageBuffer:

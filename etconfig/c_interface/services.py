@@ -114,7 +114,9 @@ class HostServices:
         self, _: int | None, count: int, max_workers: int, task: int | None, argument: int | None
     ) -> int:
         try:
-            run_task = TaskFunction(task or 0)
+            if not task:
+                return INVALID_ARGUMENT
+            run_task = TaskFunction(task)
 
             def body(index: int) -> None:
                 status = run_task(argument, index)

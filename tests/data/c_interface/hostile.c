@@ -40,6 +40,12 @@ static EtconfigStatus init_replaces_message(const EtconfigInit *request, void **
   return ETCONFIG_INTERNAL;
 }
 
+static EtconfigStatus run_null_task(void *handle, const EtconfigRun *call, EtconfigMessage *error) {
+  (void)handle;
+  (void)error;
+  return call->services->parallel_for(call->services->context, 2, 1, NULL, NULL);
+}
+
 static EtconfigStatus run(void *handle, const EtconfigRun *call, EtconfigMessage *error) {
   (void)handle;
   (void)error;
@@ -117,6 +123,7 @@ const EtconfigBackend *etconfig_backend(const EtconfigHost *host, const char *id
   if (strcmp(id, "bad-kind") == 0) last.effective_options = &bad_kind;
   if (strcmp(id, "bad-count") == 0) last.effective_options = &bad_count;
   if (strcmp(id, "cyclic") == 0) last.effective_options = &cyclic;
+  if (strcmp(id, "null-task") == 0) last.run = &run_null_task;
   if (strcmp(id, "garbage-table") == 0) return (const EtconfigBackend *)8;
   if (strcmp(id, "null-table") == 0) return NULL;
   if (strcmp(id, "refuses-host") == 0 && !etconfig_accepts_host(host, ETCONFIG_ABI_MINOR + 1)) {
