@@ -37,6 +37,9 @@ EtconfigStatus guarded(EtconfigMessage* error, Function function) noexcept {
   } catch (const std::exception& exception) {
     write(error, exception.what());
     return ETCONFIG_INTERNAL;
+  } catch (...) {
+    write(error, "an exception of an unknown type");
+    return ETCONFIG_INTERNAL;
   }
 }
 
@@ -121,14 +124,23 @@ EtconfigStatus update(void* resource_handle, const EtconfigOption* options, size
   return guarded(error, [&] { static_cast<Handle*>(resource_handle)->options = read_options(options, count); });
 }
 
+void set_integer(EtconfigOption& option, size_t value) {
+  option.value.kind = ETCONFIG_KIND_INTEGER;
+  option.value.as.integer = static_cast<int64_t>(value);
+}
+
+// An option that is not reported keeps the kind NONE.
 EtconfigStatus effective_options(void* resource_handle, EtconfigOption* options, size_t count,
                                  EtconfigMessage* error) {
   return guarded(error, [&] {
     const Options& used = static_cast<const Handle*>(resource_handle)->options;
     for (size_t i = 0; i < count; ++i) {
       const std::string name = options[i].name;
-      options[i].value.kind = ETCONFIG_KIND_INTEGER;
-      options[i].value.as.integer = static_cast<int64_t>(name == "tile_bytes" ? used.tile_bytes : used.num_threads);
+      if (name == "tile_bytes") {
+        set_integer(options[i], used.tile_bytes);
+      } else if (name == "num_threads") {
+        set_integer(options[i], used.num_threads);
+      }
     }
   });
 }
