@@ -186,6 +186,9 @@ void* CDelegate::allocate(void* self, size_t size, size_t alignment) {
 
 // Threads live as long as the loop: a method that is loaded but does not run has none.
 EtconfigStatus CDelegate::parallel_for(void*, size_t count, size_t max_workers, EtconfigTask task, void* argument) {
+  if (task == nullptr) {
+    return ETCONFIG_INVALID_ARGUMENT;
+  }
   Loop loop(count, task, argument);
   std::vector<std::thread> threads;
   const size_t wanted = std::min({count, max_workers, kMaxThreads});

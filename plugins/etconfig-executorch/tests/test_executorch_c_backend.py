@@ -197,6 +197,25 @@ class TestErrors:
             assert caught.value.__cause__.code == 0x25
             assert "no engine is free" in str(caught.value)
 
+    @pytest.mark.parametrize("executor", ["numpy", "executorch"])
+    def test_a_loop_without_a_task_does_not_end_the_process(self, executor: str, tmp_path: Path) -> None:
+        library = compile_library("hostile", tmp_path)
+        spec = BackendSpec(
+            id="HostileBackend",
+            doc="Passes NULL where a task is required.",
+            options=ObedientOptions,
+            api=ApiRange(min=1, built=1),
+            factory=lambda: CBackend(library, "null-task"),
+        )
+        data = rename_backend(ADD, "ExampleCppBackend", "HostileBackend")
+        with (
+            etconfig.load_program(data, executor=executor) as program,
+            program.load_method("forward", backends={spec.id: spec}) as method,
+        ):
+            x = np.ones(method.metadata.input_tensor_meta(0).sizes(), np.float32)
+            with pytest.raises(DelegateError, match="InvalidArgument"):
+                method.execute([x, x])
+
 
 FAILING = """
 #include <etconfig/backend.h>
