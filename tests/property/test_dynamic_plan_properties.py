@@ -17,6 +17,7 @@ from etconfig.backend import Backend, BoundBackend, ExecuteContext, InitContext,
 from etconfig.errors import EtconfigError
 from etconfig.kernel import tensor
 from etconfig.kernel.tensor import KEPT_SHAPES
+from etconfig.method.stop import StopCheck
 from etconfig.numpy_executor.rebinding import dynamic_step, rebinding
 from etconfig.numpy_executor.rebinding.dynamic_step import DynamicStep
 from etconfig.program.model import TensorShapeDynamism
@@ -227,9 +228,9 @@ CALLS = st.lists(
 class ForgetfulStep(DynamicStep):
     """A step that is bound at each run, and by itself."""
 
-    def run(self) -> None:
+    def run(self, stop: StopCheck | None = None) -> None:
         self._bound.clear()
-        super().run()
+        super().run(stop)
 
 
 def load(builder: PlanBuilder, *, optimize: bool = True) -> Method:
@@ -239,7 +240,7 @@ def load(builder: PlanBuilder, *, optimize: bool = True) -> Method:
 def load_forgetful(builder: PlanBuilder) -> Method:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rebinding, "DynamicStep", ForgetfulStep)
-        patch.setattr(rebinding, "join", lambda names, steps, are_fixed: (names, steps))
+        patch.setattr(rebinding, "join", lambda names, steps, are_fixed, indices: (names, steps, indices))
         return load(builder, optimize=False)
 
 

@@ -44,7 +44,7 @@ class TestGoldenPrograms:
         cases = (*load_cases().values(), large_case())
         claimed = {case.name for case in cases if subject.allows(case)}
         assert {path.stem for path in (GOLDEN / backend).iterdir()} == claimed
-        assert {case.name for case in subject.cases()} == claimed
+        assert {case.name for case in subject.cases()} == claimed - {large_case().name}
 
     def test_every_method_gives_its_answers(self, backend: str) -> None:
         subject = Subject(Settings(backend=backend))

@@ -15,6 +15,7 @@ SAMPLES = {
     "str": "x",
     "str | None": "x",
     "int": 3,
+    "float": 0.5,
     "int | None": 3,
     "tuple[str, ...]": ("a", "b"),
     "tuple[Diagnostic, ...]": (Diagnostic(code="unknown-option", message="no option 'a'"),),
