@@ -163,7 +163,9 @@ rt::Error Method::run_until(const StopRequest& stop) {
     error = count < kMaxInstructions ? run_survived(&rt::Method::step) : rt::Error::InvalidProgram;
   }
   begin_anew(*method_);
-  rt::internal::event_tracer_end_profiling_event(tracer, event);
+  if (error == rt::Error::Ok) {  // as in `Method::execute`: a run that fails does not end its event
+    rt::internal::event_tracer_end_profiling_event(tracer, event);
+  }
   return error;
 }
 

@@ -157,6 +157,21 @@ class TestLimits:
             method.execute([np.ones(3, np.float32), np.ones(3, np.float32)])
         assert running(tracer)[-1].kind == "method"
 
+    @pytest.mark.parametrize("limits", [{}, {"timeout": 100}])
+    def test_an_execute_that_fails_is_recorded_once(
+        self, limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: object) -> None:
+            raise RuntimeError("no power")
+
+        monkeypatch.setattr("etconfig_reference.npu.ReferenceNpuBackend.execute", fail)
+        tracer = RecordingTracer()
+        program = etconfig.load_program(DIGITS, executor="executorch")
+        method = program.load_method("forward", tracer=tracer)
+        with pytest.raises(etconfig.EtconfigError, match="no power"):
+            method.execute([IMAGE], **limits)
+        assert [each.kind for each in running(tracer)].count("method") == 1
+
     def test_a_method_is_freed_with_its_trace(self) -> None:
         tracer = RecordingTracer()
         program = etconfig.load_program(DIGITS, executor="executorch")
