@@ -40,9 +40,16 @@ def effect_visible(subject: Subject) -> None:
         for value in tried:
             try:
                 with subject.load(case, options={name: value}) as method:
-                    seen.append(effective_values(subject, method)[name])
+                    values = effective_values(subject, method)
             except (OptionError, DelegateError):
                 continue  # refused with these other options or on this device, so not ignored
+            if name in values:
+                seen.append(values[name])
+            elif not subject.is_native:  # other runtimes may report only values that they were not given
+                raise CheckFailedError(
+                    f"{options_place(spec, name)} is not reported by effective_options for {value!r}; "
+                    "report the value in force"
+                )
         is_compared = is_compared or len(seen) > 1
         if len(seen) > 1 and all(each == seen[0] for each in seen):
             given = ", ".join(map(repr, (usual[name], *tried)))
