@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from etconfig.packages import how_to_install, is_our_package
-from etconfig.plugin.culprit import culprit_of, is_development, without_place
 from etconfig.plugin.entry_points import EntryPoint, normalized_name
 from etconfig.records import record
 
@@ -73,6 +72,7 @@ def load_error(
         error: What the plugin raised, if it did.
     """
     from etconfig.errors import PluginLoadError
+    from etconfig.plugin.culprit import culprit_of, is_development, without_place  # listing does not need it
 
     culprit = culprit_of(entry, code, error)
     if is_development(entry):

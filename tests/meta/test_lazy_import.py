@@ -56,6 +56,9 @@ class TestColdStart:
         monkeypatch.delenv("COLUMNS", raising=False)  # with a width set, click lays out the help
         assert not modules_of(option) & {*THIRD_PARTY, "dataclasses", "typing", "pathlib"}
 
+    def test_a_list_needs_nothing_that_explains_failures(self) -> None:
+        assert not modules_of("backends") & {"etconfig.plugin.culprit", "json"}
+
     @pytest.mark.parametrize("words", [["backends"], ["profiles", "list"], ["profiles", "list", "--json"]])
     def test_lists_need_no_third_party_package(self, words: list[str]) -> None:
         unneeded = {"etconfig.errors", "etconfig.profile.document", "etconfig.profile.expression"}
