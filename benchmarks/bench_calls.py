@@ -3,6 +3,8 @@
     .venv-peers/bin/python benchmarks/bench_calls.py
 
 Prints microseconds of processor time on one thread for each executor: the least of many rounds, in turns.
+`digits` delegates, to backends with threads of their own. "again" is another method without arguments:
+its difference from the first is the noise. Both kinds of methods must have the same options.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ def calls(path: Path, executor: str) -> dict[str, Callable[[], object]]:
     program = etconfig.load_program(path, executor=executor)
     name = program.method_names[-1]
     arguments = etconfig.resolve(program).arguments(name)
-    without, with_arguments = program.load_method(name), program.load_method(name, arguments)
+    without, again = program.load_method(name), program.load_method(name)
+    with_arguments = program.load_method(name, arguments)
+    for delegate in program.program.plan(name).delegates:
+        assert without.options(delegate.id) == with_arguments.options(delegate.id)
     inputs = generate_inputs(without.metadata, 0)
     outputs: list[Any] = [
         np.empty_like(each) if isinstance(each, np.ndarray) else None for each in without.execute(inputs)
@@ -48,6 +53,7 @@ def calls(path: Path, executor: str) -> dict[str, Callable[[], object]]:
     token = etconfig.CancelToken()
     return {
         "no arguments": lambda: without.execute(inputs),
+        "again": lambda: again.execute(inputs),
         "arguments": lambda: with_arguments.execute(inputs),
         "outputs=": lambda: without.execute(inputs, outputs=outputs),
         "timeout=": lambda: without.execute(inputs, timeout=60),
