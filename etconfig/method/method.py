@@ -198,7 +198,7 @@ class Method(Displayed):
             >>> program = etconfig.load_program("model.pte")
             >>> with program.load_method("forward") as method:
             ...     option = method.effective_values()["ReferenceNpuBackend"]["power_mode"]
-            >>> option.value, option.is_asked, option.reason
+            >>> option.value.value, option.is_asked, option.reason
             ('balanced', True, 'the backend reports it')
 
         Raises:
