@@ -37,6 +37,8 @@ def _chosen(choose: Choice, self: Tensor, dim: int, keepdim: bool, values: Tenso
     indices.resize(shape)
 
     def run(x: Array, values: Array, indices: Array) -> None:
+        if not values.size:  # no row to choose from, however long rows are
+            return
         rows = np.moveaxis(x, axis, -1)
         places = choose(rows)
         found = np.take_along_axis(rows, places, -1)

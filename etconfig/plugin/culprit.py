@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from etconfig.code_symbol import code_symbol
@@ -68,12 +69,19 @@ def _last_line(entry: EntryPoint, error: BaseException) -> str | None:
     while step is not None:
         module = str(step.tb_frame.f_globals.get("__name__"))
         if module.partition(".")[0] == entry.package:
-            body = step.tb_frame.f_code
-            name = getattr(body, "co_qualname", body.co_name)  # co_qualname: Python 3.11
+            body, name = step.tb_frame.f_code, _qualified_name(step.tb_frame)
             symbol = module if name == "<module>" else f"{module}:{name}"
             found = f"{symbol} ({Path(body.co_filename).name}:{step.tb_lineno})"
         step = step.tb_next
     return found
+
+
+def _qualified_name(frame: FrameType) -> str:
+    name = getattr(frame.f_code, "co_qualname", None)  # Python 3.11
+    if isinstance(name, str):
+        return name
+    owner = frame.f_locals.get("self")
+    return frame.f_code.co_name if owner is None else f"{type(owner).__qualname__}.{frame.f_code.co_name}"
 
 
 def _hook(entry: EntryPoint) -> object:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,16 +29,6 @@ def page_id(path: Path) -> str:
 @pytest.fixture(params=PAGES, ids=page_id)
 def page(request: pytest.FixtureRequest) -> Page:
     return Page(request.param)
-
-
-@pytest.fixture
-def clean_modules(tmp_path: Path) -> Iterator[None]:
-    """Forget the modules that a page wrote."""
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        if str(getattr(sys.modules[name], "__file__", None)).startswith(str(tmp_path)):
-            del sys.modules[name]
 
 
 class TestBlocks:

@@ -10,6 +10,7 @@ import pytest
 from doc_pages import ROOT, Page, Walkthrough, check_shown
 
 
+@pytest.mark.usefixtures("clean_modules")  # the page's package has the name of a fixture distribution
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler (c++) on the PATH")
 def test_the_program_of_the_page_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

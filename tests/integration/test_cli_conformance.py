@@ -13,9 +13,12 @@ from etconfig_reference.conformance import GOLDEN
 from kit_checks import failing, inapplicable, made, passing
 
 from etconfig.conformance.checks import catalog
-from etconfig.conformance.runner import report, runner
+from etconfig.conformance.runner import report, runner, suite, worker
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.subject import Subject
+
+IMPORTED_BEFORE_PATCHING = (suite, worker)
+"""Modules that would keep the four checks if they were imported while the catalog has them."""
 
 CHECKS = (
     made(passing, "loads", level=0),

@@ -20,8 +20,13 @@ def search_path(*distributions: str) -> list[str]:
 
 def forget_plugin_modules() -> None:
     """Forget the imported modules of fixture distributions, so that none counts as installed later."""
+    forget_modules_below(PLUGIN_DATA)
+
+
+def forget_modules_below(directory: Path) -> None:
+    """Forget the imported modules whose files are in a directory."""
     for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(str(PLUGIN_DATA)):
+        if str(getattr(module, "__file__", None)).startswith(str(directory)):
             del sys.modules[name]
 
 
