@@ -76,7 +76,7 @@ def commands(page: Page) -> Iterator[str]:
         if fence.language in ("sh", "console") and fence.file is None:
             for line in fence.text.splitlines():
                 command = line.removeprefix("$ ").partition("  #")[0].rstrip()
-                if re.match(r"pip install |etconfig new-backend |cd acme-npu$", command):
+                if re.match(r"pip install |etconfig new-backend |cd acme-\w+$", command):
                     yield command
 
 
