@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -54,7 +56,15 @@ def describe_machine() -> MachineReport:
 
 
 def peak_rss_bytes() -> int | None:
-    """Return the peak resident memory of this process in bytes; None on systems that do not report it."""
+    """Return the peak resident memory of this process in bytes; None on systems that do not report it.
+
+    On Linux it comes from /proc, since `getrusage` there counts from the memory that the parent process had when
+    it started this one.
+    """
+    if sys.platform == "linux":
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
+        return int(found[1]) * 1024 if found else None
     if sys.platform == "win32":
         return None
     import resource

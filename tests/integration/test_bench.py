@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,12 @@ class TestReport:
         assert report["environment"]["numpy"] == np.__version__
         assert report["environment"]["blas"]
         assert isinstance(report["environment"]["blas_settings"], dict)
+
+    def test_the_peak_is_not_that_of_the_process_that_started_it(self) -> None:
+        ballast = bytearray(b"\1") * (256 << 20)
+        script = "from etconfig.analysis.machine import peak_rss_bytes; print(peak_rss_bytes())"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        assert 5_000_000 < int(done.stdout) < len(ballast)
 
     def test_inputs_from_files_are_named(self, cli: Callable[..., Outcome]) -> None:
         inputs = cli(*BENCH, "--input", "x.npy", "--json").json["inputs"]

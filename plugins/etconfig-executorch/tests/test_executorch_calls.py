@@ -412,12 +412,13 @@ def test_options_of_the_runtimes_own_backends_apply_at_load(mixed_program: tuple
 
 
 PEAK = """
-import resource, sys
+import sys
 import numpy as np
 import etconfig
+from etconfig.analysis.machine import peak_rss_bytes
 
 def peak_mib():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return peak_rss_bytes() / 2**20
 
 path, executor, gives_output = sys.argv[1], sys.argv[2], sys.argv[3] == "True"
 x, out = np.ones((32, 1024, 1024), np.float32), np.ones((32, 1024, 1024), np.float32)
