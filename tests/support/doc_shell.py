@@ -20,9 +20,17 @@ def reader_environment(python: Path) -> dict[str, str]:
 
 
 def lend_packages(environment: Path) -> None:
-    """Let a virtual environment find the packages of this one, to avoid downloading executorch again."""
+    """Let a virtual environment find the packages of this one, to avoid downloading executorch again.
+
+    All but ours, which pages install from `dist`.
+    """
+    lent = environment / "lent"
+    lent.mkdir()
+    for package in Path(sysconfig.get_path("purelib")).iterdir():
+        if "etconfig" not in package.name and package.suffix != ".pth":
+            (lent / package.name).symlink_to(package)
     (packages,) = environment.glob("lib/python*/site-packages")
-    (packages / "peers.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    (packages / "peers.pth").write_text(f"{lent}\n", encoding="utf-8")
 
 
 THIS_PYTHON = Path(sys.executable).parent

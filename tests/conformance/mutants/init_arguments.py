@@ -82,12 +82,14 @@ class BoundMutant(Mutant):
 
 
 _BOUND_GOLDEN = """
+from dataclasses import replace
 from pathlib import Path
-from etconfig.plugin.v1 import ApiRange, ConformanceContribution, hookimpl
+from etconfig_reference import conformance
+from etconfig.plugin.v1 import hookimpl
 
 @hookimpl
 def etconfig_conformance(request):
-    return ConformanceContribution(api=ApiRange(min=1, built=1), programs=Path(__file__).parent / "golden")
+    return replace(conformance.etconfig_conformance(request), programs=Path(__file__).parent / "golden")
 """
 
 IGNORES_SPECS = Mutant("spec-bad", "'etconfig_conformance_unknown' of .* was loaded", backend=IgnoresSpecs)

@@ -9,7 +9,7 @@ from etconfig_reference.options import ReferenceCpuOptions
 
 from etconfig.backend import InitContext, Processed, UpdateContext
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.plugin.v1 import Ge, option
+from etconfig.plugin.v1 import Ge, Unobservable, option
 from mutants.mutant import Mutant
 
 UNDESCRIBED = Mutant(
@@ -90,6 +90,7 @@ TWIN = Mutant(
     r"options.py:\d+: TwinOptions.num_threads: a typo of it, num_thread, is another option, .*"
     "rename one and keep the name in renamed_from",
     declared={"options": TwinOptions},
+    evidence={"num_thread": Unobservable("the former name of an option, which has no effect any more")},
 )
 
 
