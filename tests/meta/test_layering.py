@@ -58,6 +58,7 @@ ROOMS: dict[str, set[str]] = {
     "method": BOTTOM | {"backend", "tracing", "program", "kernel"},
     "numpy_executor": BOTTOM | {"backend", "tracing", "program", "kernel", "method"},
     "transport": BOTTOM | {"schema"},
+    "device": BOTTOM,
     "plugin": BOTTOM | {"schema", "facts", "backend", "c_interface", "kernel", "method", "transport"},
     "app": BOTTOM
     | {"schema", "facts", "profile", "resolver"}

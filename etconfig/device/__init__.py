@@ -1,0 +1,17 @@
+"""Facts, conditions and choices on the device itself: C++ headers, without Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from etconfig.lazy import lazy_names
+
+_HOME = {"device_include_dir": "headers"}
+"""Which module each public name lives in."""
+
+if TYPE_CHECKING:
+    from etconfig.device.headers import device_include_dir
+
+__all__ = ["device_include_dir"]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

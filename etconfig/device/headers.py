@@ -1,0 +1,10 @@
+"""The directory of the C++ headers, which are shipped beside this module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def device_include_dir() -> Path:
+    """Return the directory to pass to compilers as `-I` for `#include <etconfig/facts.h>`."""
+    return Path(__file__).parent / "include"
