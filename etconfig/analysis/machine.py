@@ -58,12 +58,12 @@ def describe_machine() -> MachineReport:
 def peak_rss_bytes() -> int | None:
     """Return the peak resident memory of this process in bytes; None on systems that do not report it.
 
-    On Linux it comes from /proc, since `getrusage` there counts from the memory that the parent process had when
-    it started this one.
+    On Linux it comes from /proc, since `getrusage` there counts from the memory that the parent process had
+    when it started this one.
     """
-    if sys.platform == "linux":
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-        found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"^VmHWM:\s*(\d+) kB$", status.read_text("ascii", errors="replace"), re.MULTILINE)
         return int(found[1]) * 1024 if found else None
     if sys.platform == "win32":
         return None
