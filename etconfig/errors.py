@@ -621,7 +621,7 @@ class RuntimeFailedError(ExecutionError):
     @property
     def message(self) -> str:
         what = self.phase if self.method is None else f"{self.phase} of method {self.method!r}"
-        said = "".join(f"; it logged: {line}" for line in self.log)
+        said = f"; it logged: {'; '.join(self.log)}" if self.log else ""
         return f"executor {self.executor!r} failed in {what}: {self.code_name} ({self.code:#04x}){said}"
 
 

@@ -13,6 +13,7 @@ V1_NAMES = """
     DelegateRun Detector Diagnostic EffectiveOption
     EXECUTORCH EtconfigError ExecuteContext ExecuteRequest Executor ExecutorContribution ExecutorProgram
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
+    InstructionLimitError
     ExecutorBackend ExecutorReport LibraryError
     KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
     MultipleOf NativeCall NativeRun Observable Observed OptionChanges OptionError OutOfMemoryError

@@ -12,6 +12,7 @@ from etconfig.plugin.v1 import (
     DelegateInvalidCompatibilityError,
     Diagnostic,
     EtconfigError,
+    InstructionLimitError,
     MissingOperatorError,
     OptionError,
     OutOfMemoryError,
@@ -25,6 +26,7 @@ from etconfig_executorch.wheel_libraries import WHEEL_OPERATORS, operator_help
 # Source of the texts: runtime/executor/method.cpp.
 _INIT_FAILED = re.compile(r"Init failed for backend (\S+):")
 _INVALID_COMPATIBILITY = 0x30  # runtime/core/error.h
+_INSTRUCTION_LIMIT = re.compile(r"Instruction execution limit \((\d+)\) exceeded")
 _MISSING_OPERATOR = re.compile(r"Missing operator: \[\d+\] (\S+)")
 
 
@@ -72,6 +74,9 @@ def _explained(failure: Any, phase: str, method: str | None) -> EtconfigError:
             code_name=name,
             help="; ".join(known) or None,
         )
+    limits = [int(match[1]) for line in log if (match := _INSTRUCTION_LIMIT.search(line))]
+    if limits and method is not None and phase == "execute":
+        return InstructionLimitError(method=method, limit=limits[-1])
     backends = [match[1] for line in log if (match := _INIT_FAILED.search(line))]
     if backends and method is not None:
         cause = "; ".join([f"{name} ({code:#04x})", *log])

@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/platform/log.h>
 
 #include "abort_guard.h"
 #include "log_capture.h"
@@ -160,7 +161,13 @@ rt::Error Method::run_until(const StopRequest& stop) {
         throw nb::python_error();
       }
     }
-    error = count < kMaxInstructions ? run_survived(&rt::Method::step) : rt::Error::InvalidProgram;
+    if (count < kMaxInstructions) {
+      error = run_survived(&rt::Method::step);
+    } else {  // in the words of `Method::execute`
+      ET_LOG(Error, "Instruction execution limit (%zu) exceeded at chain %zu, instruction %zu.", kMaxInstructions,
+             position_.first, position_.second);
+      error = rt::Error::InvalidProgram;
+    }
   }
   begin_anew(*method_);
   if (error == rt::Error::Ok) {  // as in `Method::execute`: a run that fails does not end its event

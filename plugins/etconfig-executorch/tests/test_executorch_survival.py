@@ -13,7 +13,12 @@ import pytest
 from program_writer import Node, instruction, plan, table, tensor, value, write
 
 import etconfig
-from etconfig.plugin.v1 import OutOfMemoryError, RuntimeFailedError, UnsafeProgramError
+from etconfig.plugin.v1 import (
+    InstructionLimitError,
+    OutOfMemoryError,
+    RuntimeFailedError,
+    UnsafeProgramError,
+)
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
@@ -289,3 +294,25 @@ class TestFailedChecks:
         assert any("dim" in line for line in caught.value.log), caught.value.log
         with pytest.raises(RuntimeFailedError, match="InvalidState"):
             method.execute([])
+
+
+NEVER = value("Bool", bool_val=False)
+
+
+def jump(to: int) -> Node:
+    return instruction("JumpFalseCall", cond_value_index=0, destination_instruction=to)
+
+
+class TestEndlessLoops:
+    """A damaged program that jumps back forever ends with one error on both executors."""
+
+    @pytest.mark.parametrize("executor", ["numpy", "executorch"])
+    @pytest.mark.parametrize("options", [{}, {"timeout": 500.0}], ids=["plain", "with a limit"])
+    @pytest.mark.parametrize("targets", [[0], [1, 0]], ids=["to itself", "around"])
+    def test_the_limit_ends_it(self, executor: str, options: dict[str, float], targets: list[int]) -> None:
+        data = program([NEVER], [jump(each) for each in targets], outputs=[])
+        with etconfig.load_program(data, executor=executor).load_method("forward") as method:
+            for _ in range(2):  # the first error leaves the method usable
+                with pytest.raises(InstructionLimitError) as caught:
+                    method.execute([], **options)
+        assert (caught.value.method, caught.value.limit) == ("forward", 10_000_000)

@@ -9,7 +9,13 @@ import pytest
 
 from etconfig import errors
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.errors import ConfigError, EtconfigError, OptionError, TruncatedProgramError
+from etconfig.errors import (
+    ConfigError,
+    EtconfigError,
+    OptionError,
+    RuntimeFailedError,
+    TruncatedProgramError,
+)
 
 SAMPLES = {
     "str": "x",
@@ -113,3 +119,13 @@ class TestMessages:
             "method 'x' is already executing in another thread; "
             "load one Method per thread (they share the program's constants)"
         )
+
+
+@pytest.mark.parametrize(
+    ("log", "said"), [((), ""), (("one",), "; it logged: one"), (("one", "two"), "; it logged: one; two")]
+)
+def test_the_lines_of_a_runtime_follow_one_introduction(log: tuple[str, ...], said: str) -> None:
+    error = RuntimeFailedError(
+        executor="real", phase="execute", method="forward", code=1, code_name="Internal", log=log
+    )
+    assert str(error) == f"executor 'real' failed in execute of method 'forward': Internal (0x01){said}"
