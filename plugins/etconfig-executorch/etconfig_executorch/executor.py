@@ -31,6 +31,7 @@ from etconfig_executorch.failures import blame
 from etconfig_executorch.hosting import LOADING_KEY
 from etconfig_executorch.kept_payloads import KeepingLoader
 from etconfig_executorch.native import RUNTIME, native
+from etconfig_executorch.openvino import OPENVINO
 from etconfig_executorch.options import (
     NUM_THREADS,
     SINGLE_THREADED,
@@ -42,7 +43,7 @@ from etconfig_executorch.options import (
 from etconfig_executorch.runtime import Runtime, the_runtime
 from etconfig_executorch.static_shapes import check_static_shapes
 from etconfig_executorch.survival import check_survivable
-from etconfig_executorch.wheel_backends import OPENVINO, version_of
+from etconfig_executorch.wheel_backends import version_of
 from etconfig_executorch.wheel_libraries import WHEEL_OPERATORS, operator_help
 
 

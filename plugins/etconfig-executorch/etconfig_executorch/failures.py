@@ -19,6 +19,7 @@ from etconfig.plugin.v1 import (
     RuntimeFailedError,
 )
 from etconfig_executorch.native import native
+from etconfig_executorch.openvino import OPENVINO, import_help
 from etconfig_executorch.options import NUM_THREADS, XNNPACK
 from etconfig_executorch.survival import EXECUTOR
 from etconfig_executorch.wheel_libraries import WHEEL_OPERATORS, operator_help
@@ -81,7 +82,16 @@ def _explained(failure: Any, phase: str, method: str | None) -> EtconfigError:
     if backends and method is not None:
         cause = "; ".join([f"{name} ({code:#04x})", *log])
         kind = DelegateInvalidCompatibilityError if code == _INVALID_COMPATIBILITY else DelegateError
-        return kind(backend=backends[-1], method=method, phase="init", cause=cause, code=code, code_name=name)
+        advice = import_help(log) if backends[-1] == OPENVINO else None
+        return kind(
+            backend=backends[-1],
+            method=method,
+            phase="init",
+            cause=cause,
+            code=code,
+            code_name=name,
+            help=advice,
+        )
     return RuntimeFailedError(
         executor=EXECUTOR, phase=phase, method=method, code=code, code_name=name, log=log
     )

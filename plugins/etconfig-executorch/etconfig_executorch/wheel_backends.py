@@ -9,28 +9,14 @@ from __future__ import annotations
 import _ctypes
 import ctypes
 import importlib.util
-import os
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from etconfig.plugin.v1 import Availability
+from etconfig_executorch import openvino
 from etconfig_executorch.native import RUNTIME, native
 
 _LIBRARIES = ("libexecutorch_backend_openvino.so", "libexecutorch_backend_qnn.so")
-
-OPENVINO_VARIABLE = "OPENVINO_LIB_PATH"
-"""The variable that names OpenVINO's C library; the backend reads it once in a process."""
-
-_OPENVINO_FIX = (
-    f"pip install openvino, or let {OPENVINO_VARIABLE} name libopenvino_c.so; then start Python again"
-)
-
-OPENVINO = "OpenvinoBackend"
-
-# Source of the text: backends/openvino/runtime/OpenvinoBackend.cpp.
-_OPENVINO_NOT_LOADED = re.compile(r"OpenVINO runtime not found \(dlopen failed: (.*?)\)\. ")
-_OPENVINO_LACKS = re.compile(r"OpenVINO: failed to resolve symbol '(\w+)'")
 
 # Source: backends/qualcomm/runtime/backends/QnnBackendUnifiedRegistry.cpp. The library of the accelerator is
 # another one for each program; this one serves all of them.
@@ -47,15 +33,8 @@ def wheel_directory() -> Path:
 
 
 def load_wheel_backends() -> None:
-    """Register the wheel's backends with the runtime; wheels for some machines lack some of them.
-
-    OpenVINO's library is that of the pip package, unless the environment names another one: ExecuTorch's own
-    bindings make the same choice.
-    """
-    if not os.environ.get(OPENVINO_VARIABLE):
-        found = _openvino_of_pip()
-        if found is not None:
-            os.environ[OPENVINO_VARIABLE] = str(found)
+    """Register the wheel's backends with the runtime; wheels for some machines lack some of them."""
+    openvino.find_library()
     for name in _LIBRARIES:
         path = wheel_directory() / "lib" / name
         if path.exists():
@@ -75,35 +54,7 @@ def version_of(backend: str) -> str | None:
     """Return the library behind a backend and its version, such as `OpenVINO 2026.4.1`; None if unknown."""
     if backend == "XnnpackBackend":
         return RUNTIME
-    return _openvino_version() if backend == OPENVINO else None
-
-
-class _OpenvinoVersion(ctypes.Structure):
-    """`ov_version_t` of OpenVINO's C API."""
-
-    _fields_ = (("build_number", ctypes.c_char_p), ("description", ctypes.c_char_p))
-
-
-def _openvino_version() -> str | None:
-    try:
-        library = ctypes.CDLL(os.environ.get(OPENVINO_VARIABLE, "libopenvino_c.so"))
-        found = _OpenvinoVersion()
-        if library.ov_get_openvino_version(ctypes.byref(found)) != 0:
-            return None
-    except (OSError, AttributeError):
-        return None
-    version = found.build_number.decode(errors="replace").partition("-")[0]
-    library.ov_version_free(ctypes.byref(found))
-    return f"OpenVINO {version}"
-
-
-def _openvino_of_pip() -> Path | None:
-    spec = importlib.util.find_spec("openvino")
-    for directory in () if spec is None else spec.submodule_search_locations or ():
-        found = sorted(Path(directory, "libs").glob("libopenvino_c.so*"))
-        if found:
-            return found[0]
-    return None
+    return openvino.version() if backend == openvino.OPENVINO else None
 
 
 def _as_logged(log: list[str]) -> Availability:
@@ -111,17 +62,6 @@ def _as_logged(log: list[str]) -> Availability:
     return Availability.no(
         f"the installed ExecuTorch has it, but it reports that it cannot run here{said}",
         "see what the backend needs: a driver, a library, or another device",
-    )
-
-
-def _why_no_openvino(log: list[str]) -> Availability:
-    for line in log:
-        if match := _OPENVINO_NOT_LOADED.search(line):
-            return Availability.no(f"OpenVINO cannot be loaded: {match[1]}", _OPENVINO_FIX)
-        if match := _OPENVINO_LACKS.search(line):
-            return Availability.no(f"the installed OpenVINO has no function {match[1]}", _OPENVINO_FIX)
-    return Availability.no(
-        "OpenVINO is installed, but finds no device that it can use", "see what openvino.Core() reports"
     )
 
 
@@ -136,4 +76,6 @@ def _qnn_system() -> Availability:
 
 
 _FURTHER_CHECKS: Mapping[str, Callable[[], Availability]] = {"QnnBackend": _qnn_system}
-_EXPLANATIONS: Mapping[str, Callable[[list[str]], Availability]] = {OPENVINO: _why_no_openvino}
+_EXPLANATIONS: Mapping[str, Callable[[list[str]], Availability]] = {
+    openvino.OPENVINO: openvino.why_unavailable
+}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -28,6 +30,18 @@ def openvino_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = Path(__file__).parent / "export_openvino.py"
     subprocess.run([sys.executable, script, directory], check=True, capture_output=True)
     return directory
+
+
+LOAD = """
+import sys
+import etconfig
+try:
+    etconfig.load_program(sys.argv[1], executor="executorch").load_method("forward")
+except etconfig.errors.BackendUnavailableError as error:
+    print(error.reason)
+    print(error.help)
+"""
+"""The reason and the help of a program that cannot be loaded."""
 
 
 def run(directory: Path, name: str) -> tuple[Any, Any]:
@@ -113,24 +127,65 @@ except etconfig.EtconfigError as error:
         assert said.startswith(DelegateError.__name__)
         assert "failed to import model for device 'CPU'" in said
 
-    def test_without_openvino_the_error_says_what_to_install(
+    def test_a_wrong_path_is_named_with_its_variable(
         self, openvino_programs: Path, in_process: Callable[..., str]
     ) -> None:
-        code = """
-import sys
-import etconfig
-try:
-    etconfig.load_program(sys.argv[1], executor="executorch").load_method("forward")
-except etconfig.errors.BackendUnavailableError as error:
-    print(error.reason)
-    print(error.help)
-"""
-        said = in_process(code, openvino_programs / "conv.pte", OPENVINO_LIB_PATH="/none/libopenvino_c.so")
+        said = in_process(LOAD, openvino_programs / "conv.pte", OPENVINO_LIB_PATH="/none/libopenvino_c.so")
         reason, help_text = said.splitlines()[-2:]
         assert reason.startswith(
-            "OpenVINO cannot be loaded: /none/libopenvino_c.so: cannot open shared object file"
+            "OPENVINO_LIB_PATH names /none/libopenvino_c.so, which cannot be loaded: /none"
+        )
+        assert help_text.startswith(
+            "let OPENVINO_LIB_PATH name libopenvino_c.so, or unset it and pip install openvino"
+        )
+
+    def test_the_wheel_alone_is_not_enough(
+        self, openvino_programs: Path, in_process: Callable[..., str]
+    ) -> None:
+        """The executorch wheel has the backend, and not OpenVINO itself."""
+        code = f"""
+import importlib.util
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name == "openvino" else find(name, package)
+{LOAD}
+"""
+        said = in_process(code, openvino_programs / "conv.pte", OPENVINO_LIB_PATH="")
+        reason, help_text = said.splitlines()[-2:]
+        assert reason == (
+            "OpenVINO is not installed; the executorch package has only the backend that calls it "
+            "(libopenvino_c.so: cannot open shared object file: No such file or directory)"
         )
         assert help_text.startswith("pip install openvino, or let OPENVINO_LIB_PATH name libopenvino_c.so")
+
+    def test_openvino_without_a_device_is_named_with_its_version(
+        self, openvino_programs: Path, in_process: Callable[..., str], tmp_path: Path
+    ) -> None:
+        """Without its plugins beside it, OpenVINO finds no device."""
+        spec = importlib.util.find_spec("openvino")
+        assert spec is not None
+        assert spec.submodule_search_locations is not None
+        libraries = Path(next(iter(spec.submodule_search_locations)), "libs")
+        for pattern in ("libopenvino.so.*", "libopenvino_c.so.*", "libtbb*.so.*", "libhwloc.so.*"):
+            for path in libraries.glob(pattern):
+                shutil.copy(path, tmp_path)
+        (library,) = tmp_path.glob("libopenvino_c.so.*")
+        said = in_process(LOAD, openvino_programs / "conv.pte", OPENVINO_LIB_PATH=str(library))
+        reason, help_text = said.splitlines()[-2:]
+        assert re.fullmatch(r"OpenVINO [\d.]+ is installed, but finds no device that it can use", reason), (
+            reason
+        )
+        assert "install OpenVINO's plugin of a device" in help_text
+
+    def test_a_device_that_is_not_there_is_named_with_those_that_are(self, openvino_programs: Path) -> None:
+        data = (openvino_programs / "conv.pte").read_bytes()
+        for_cpu, for_gpu = (device + b"\0\x06\0\0\0device" for device in (b"CPU", b"GPU"))
+        assert data.count(for_cpu) == 1
+        with (
+            etconfig.load_program(data.replace(for_cpu, for_gpu), executor="executorch") as program,
+            pytest.raises(DelegateError, match="failed to import model for device 'GPU'") as caught,
+        ):
+            program.load_method("forward")
+        assert caught.value.help == "export the program for a device that OpenVINO finds here: CPU, not GPU"
 
 
 class TestReports:
