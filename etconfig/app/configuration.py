@@ -229,7 +229,7 @@ def configure(
         specs = {b: find_spec(installation, b) for target in targets for b in target.backends}
         targets = with_program_values(targets, program, specs)
         warnings = find_unused_settings(installation, program, choice.chain, of_files)
-    resolver = Resolver.compile(specs, layers, targets, installation.backend_ids)
+    resolver = Resolver.compile(specs, layers, targets, installation.backend_ids, installation.advice)
     notes = (
         *installation.project_warnings,
         *(() if choice.note is None else (choice.note,)),
@@ -376,10 +376,13 @@ def resolve_defaults(
     specs = {backend: find_spec(installation, backend) for backend in backend_ids}
     if facts is None:
         reads_facts = any(
-            spec.recommend or any(info.from_fact for info in spec.options.option_infos().values())
+            spec.recommend
+            or spec.advice
+            or any(info.from_fact for info in spec.options.option_infos().values())
             for spec in specs.values()
         )
         facts = installation.detect_facts() if reads_facts else FactSheet.empty()
     targets = with_program_values((Target(method=method, backends=tuple(specs)),), program, specs)
     layers = (_override_layer(installation, overrides),)
-    return Resolver.compile(specs, layers, targets).resolve(facts).arguments(method)
+    resolver = Resolver.compile(specs, layers, targets, advice=installation.advice)
+    return resolver.resolve(facts).arguments(method)

@@ -42,11 +42,14 @@ if TYPE_CHECKING:
     from etconfig.facts import Detector, FactRegistry, FactSheet
     from etconfig.kernel.registry import Kernel
     from etconfig.plugin import PluginFailure
+    from etconfig.plugin.entry_points import EntryPoint
     from etconfig.plugin.given import GivenBackends
     from etconfig.plugin.hookspecs import FactsContribution
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile import Document, ExecutorTable, ProfileLibrary, ProjectFile, Reference
     from etconfig.provenance import Sourced
+    from etconfig.resolver import AdviceReader
+    from etconfig.schema import BackendSpec
 
 _IS_LINUX = sys.platform == "linux"
 
@@ -258,7 +261,20 @@ class Installation:
         """The plugins, each imported when it is first needed."""
         from etconfig.plugin.registry import PluginRegistry
 
-        return PluginRegistry(self.index)
+        return PluginRegistry(self.index, self._check_backend)
+
+    def _check_backend(self, entry: EntryPoint, spec: BackendSpec) -> None:
+        if spec.advice:
+            from etconfig.app.advice_check import check_advice
+
+            check_advice(entry, spec, self.advice)
+
+    @cached_property
+    def advice(self) -> AdviceReader:
+        """Reads what vendors recommend, with the definitions of facts of this installation."""
+        from etconfig.resolver import AdviceReader
+
+        return AdviceReader(self.fact_registry)
 
     @cached_property
     def backend_ids(self) -> tuple[str, ...]:

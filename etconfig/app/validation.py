@@ -340,7 +340,8 @@ class Validator:
         by_hand = Layer(kind=OriginKind.OVERRIDE, name="fact_overrides", facts=self._by_hand)
         try:
             layers = (*layers, *self._surrounding(layers), by_hand)
-            resolver = Resolver.compile(specs, layers, targets, self._backend_ids)
+            advice = self.installation.advice
+            resolver = Resolver.compile(specs, layers, targets, self._backend_ids, advice)
             yield from resolver.warnings
             resolver.resolve(self._facts)
         except ConfigError as error:

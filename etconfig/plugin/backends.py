@@ -13,7 +13,7 @@ from etconfig.plugin.contracts import BACKEND_CONTRACTS, BackendContract
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.loader import guarded
-from etconfig.schema import BackendSpec
+from etconfig.schema import Advice, BackendSpec
 
 
 def check_spec(entry: EntryPoint, spec: BackendSpec) -> None:
@@ -30,6 +30,7 @@ def check_spec(entry: EntryPoint, spec: BackendSpec) -> None:
         raise load_error(entry, cause, "give an etconfig.plugin.v1.Capabilities")
     _check_callable(entry, spec.factory, "factory", ())
     _check_callable(entry, spec.recommend, "recommend", ("facts",))
+    _check_advice(entry, spec.advice)
 
 
 def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
@@ -88,6 +89,16 @@ def _check_availability(entry: EntryPoint, spec: BackendSpec, backend: Backend[A
     if not availability.is_available:
         reason = availability.reason or "it gives no reason"
         raise BackendUnavailableError(backend=spec.id, reason=reason, help=availability.fix)
+
+
+def _check_advice(entry: EntryPoint, advice: object) -> None:
+    entries = advice if isinstance(advice, (list, tuple)) else None
+    wrong = [advice] if entries is None else [each for each in entries if not isinstance(each, Advice)]
+    if wrong:
+        kind = "an Advice" if isinstance(advice, Advice) else f"a {type(wrong[0]).__name__}"
+        found = f"is {kind}, not a list of Advice" if entries is None else f"contains {kind}, not only Advice"
+        cause = f"its spec's advice {found}"
+        raise load_error(entry, cause, 'write: advice=[Advice("OPTION", expr="...")]')
 
 
 def _check_callable(entry: EntryPoint, function: object, symbol: str, arguments: tuple[str, ...]) -> None:

@@ -47,10 +47,14 @@ class PluginRegistry:
 
     Args:
         index: The installed plugins; its policy decides which may be used.
+        check_backend: A further check of each backend's spec, which raises PluginLoadError.
     """
 
-    def __init__(self, index: PluginIndex) -> None:
+    def __init__(
+        self, index: PluginIndex, check_backend: Callable[[EntryPoint, BackendSpec], None] | None = None
+    ) -> None:
         self.index = index
+        self._check_backend = check_backend
         self._answers: dict[EntryPoint, _Once[Any]] = {entry: _Once() for entry in index.installed}
         self._later_failures: dict[EntryPoint, PluginFailure] = {}
 
@@ -64,15 +68,17 @@ class PluginRegistry:
         specs = specs_of_given(given, self._installed_spec)
         for entry, spec in specs.items():
             check_spec(entry, spec)
+            if self._check_backend is not None:
+                self._check_backend(entry, spec)
         names = {entry.name for entry in specs}
         others = (entry for entry in self.index.given if entry.name not in names)
-        registry = PluginRegistry(replace(self.index, given=(*others, *specs)))
+        registry = PluginRegistry(replace(self.index, given=(*others, *specs)), self._check_backend)
         registry._answers = {**self._answers, **{entry: _Once(spec) for entry, spec in specs.items()}}
         return registry
 
     def on_index(self, index: PluginIndex) -> PluginRegistry:
         """Return a registry of another index; the plugins given in code are those of this registry."""
-        registry = PluginRegistry(index)
+        registry = PluginRegistry(index, self._check_backend)
         registry._answers.update({entry: self._answers[entry] for entry in index.given})
         return registry
 
@@ -147,4 +153,10 @@ class PluginRegistry:
 
     def _answer(self, entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
         once: _Once[AnswerT] = self._answers[entry]
-        return once.get(lambda: load_plugin(entry, hook))
+        return once.get(lambda: self._load(entry, hook))
+
+    def _load(self, entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
+        answer = load_plugin(entry, hook)
+        if self._check_backend is not None and isinstance(answer, BackendSpec):
+            self._check_backend(entry, answer)
+        return answer

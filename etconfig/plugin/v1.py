@@ -63,6 +63,7 @@ from etconfig.plugin.hookspecs import (
 )
 from etconfig.scalar_types import ScalarType
 from etconfig.schema import (
+    Advice,
     ApiRange,
     Applies,
     BackendOptions,
@@ -80,6 +81,7 @@ from etconfig.transport import EXECUTORCH, WireOption, wire_options
 
 __all__ = [
     "EXECUTORCH",
+    "Advice",
     "Allocator",
     "ApiRange",
     "Applies",

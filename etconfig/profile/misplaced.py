@@ -1,4 +1,4 @@
-"""Advice for tables and keys in a place where nothing reads them: the place that was probably meant."""
+"""Remedies for tables and keys in a place where nothing reads them: the place that was probably meant."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
 
 
 @record(frozen=True)
-class Advice:
+class Remedy:
     """The way out for a key that a table does not have.
 
     Attributes:
@@ -98,27 +98,27 @@ class UnknownKey:
         """Return its place."""
         return self.document.key_span((*self.path, self.key))
 
-    def spelled(self, meant: str) -> Advice:
+    def spelled(self, meant: str) -> Remedy:
         """Return the advice to write another key of the same table."""
         fix = None
         if meant not in self.siblings:
             fix = self.moved((*self.names[:-1], meant)) if self.is_table else None
             fix = fix or Respelling(self.key, meant).at(self.span())
-        return Advice(f"did you mean {meant!r}?", fix, meant)
+        return Remedy(f"did you mean {meant!r}?", fix, meant)
 
     def moved(self, new: Sequence[str], below: Sequence[str] | None = None) -> Fix | None:
         """Return the fix that moves a table by its headers."""
         is_array = True if list(new) == ["when"] else None
         return header_fix(self.document, self.names, new, below, is_array=is_array)
 
-    def place(self, new: Sequence[str], below: Sequence[str] | None = None) -> Advice:
+    def place(self, new: Sequence[str], below: Sequence[str] | None = None) -> Remedy:
         """Return the advice to write a table elsewhere."""
-        return Advice(
+        return Remedy(
             f"write {header_text(new, is_array=list(new) == ['when'])}", self.moved(new, below), new[0]
         )
 
 
-def advise(kind: str, unknown: UnknownKey) -> Advice:
+def advise(kind: str, unknown: UnknownKey) -> Remedy:
     """Return the way out for a key that a table of this kind does not have.
 
     Args:
@@ -129,19 +129,19 @@ def advise(kind: str, unknown: UnknownKey) -> Advice:
     return _ADVISERS[kind](unknown)
 
 
-def _of_root(unknown: UnknownKey) -> Advice:
+def _of_root(unknown: UnknownKey) -> Remedy:
     key = unknown.key
     if key in _ELSEWHERE["root"]:
-        return Advice(_ELSEWHERE["root"][key])
+        return Remedy(_ELSEWHERE["root"][key])
     if key in _HEAD:
-        return Advice(f"write {key} under [profile]")
+        return Remedy(f"write {key} under [profile]")
     return _of_settings(unknown, ())
 
 
-def _of_project(unknown: UnknownKey) -> Advice:
+def _of_project(unknown: UnknownKey) -> Remedy:
     key = unknown.key
     if key in _ELSEWHERE["project"]:
-        return Advice(_ELSEWHERE["project"][key])
+        return Remedy(_ELSEWHERE["project"][key])
     meant = _SYNONYMS["project"].get(key)
     if meant is not None and isinstance(unknown.value, str):
         return unknown.spelled(meant)
@@ -149,21 +149,21 @@ def _of_project(unknown: UnknownKey) -> Advice:
     if key in ("prefer", "allow", "deny"):
         if unknown.is_table:
             return unknown.place((*prefix, "plugins", key))
-        return Advice(f"write {key} under {header_text((*prefix, 'plugins'))}")
+        return Remedy(f"write {key} under {header_text((*prefix, 'plugins'))}")
     if key == "tool" and isinstance(unknown.value, dict) and "etconfig" in unknown.value:
         fix = header_fix(unknown.document, ("tool", "etconfig"), ())
-        return Advice("leave out tool.etconfig, which only pyproject.toml needs", fix)
+        return Remedy("leave out tool.etconfig, which only pyproject.toml needs", fix)
     if key == "etconfig" and unknown.is_table:
-        return Advice(
+        return Remedy(
             "write its keys without [etconfig]", header_fix(unknown.document, unknown.names, prefix)
         )
     return _of_settings(unknown, prefix)
 
 
-def _of_head(unknown: UnknownKey) -> Advice:
+def _of_head(unknown: UnknownKey) -> Remedy:
     key = unknown.key
     if key in _ELSEWHERE["head"]:
-        return Advice(_ELSEWHERE["head"][key])
+        return Remedy(_ELSEWHERE["head"][key])
     if key in _SETTINGS and (unknown.is_table or key != "when"):
         return unknown.place((key,))
     meant = None if unknown.is_table else _SYNONYMS["head"].get(key)
@@ -173,23 +173,23 @@ def _of_head(unknown: UnknownKey) -> Advice:
     return _of_settings(unknown, ())
 
 
-def _of_when(unknown: UnknownKey) -> Advice:
+def _of_when(unknown: UnknownKey) -> Remedy:
     key = unknown.key
     if isinstance(unknown.value, str) and key in _SYNONYMS["when"] and "if" not in unknown.siblings:
         return unknown.spelled("if")
     if key in _ELSEWHERE["when"]:
-        return Advice(_ELSEWHERE["when"][key])
+        return Remedy(_ELSEWHERE["when"][key])
     return _of_settings(unknown, unknown.names[:-1])
 
 
-def _of_settings(unknown: UnknownKey, prefix: Sequence[str]) -> Advice:
+def _of_settings(unknown: UnknownKey, prefix: Sequence[str]) -> Remedy:
     """Advise for a key beside `options`, `methods` and `instances`, whose tables have the names `prefix`."""
     if guess := nearest(unknown.key, unknown.known):
         return unknown.spelled(guess)
     meant = _meant_table(unknown, prefix) if unknown.is_table else None
     if meant is None:
         backend = header_text((*prefix, "options", "BACKEND"))
-        return Advice(f"its keys are {', '.join(unknown.known)}; options of a backend belong in {backend}")
+        return Remedy(f"its keys are {', '.join(unknown.known)}; options of a backend belong in {backend}")
     return unknown.place(*meant)
 
 
@@ -217,25 +217,25 @@ def _meant_table(
     return (*prefix, "options", key), None
 
 
-def _of_method(unknown: UnknownKey) -> Advice:
+def _of_method(unknown: UnknownKey) -> Remedy:
     return _of_entry(unknown, "METHOD")
 
 
-def _of_instance(unknown: UnknownKey) -> Advice:
+def _of_instance(unknown: UnknownKey) -> Remedy:
     return _of_entry(unknown, "NAME")
 
 
-def _of_entry(unknown: UnknownKey, placeholder: str) -> Advice:
+def _of_entry(unknown: UnknownKey, placeholder: str) -> Remedy:
     """Advise for a key of `methods.METHOD` or `instances.NAME`, whose options are in a table `options`."""
     key, table = unknown.key, unknown.names[:-1]
     if table[-1] in _SETTINGS:
-        return Advice(f"write {header_text((*table[:-1], placeholder, 'options', 'BACKEND'))}")
+        return Remedy(f"write {header_text((*table[:-1], placeholder, 'options', 'BACKEND'))}")
     if key == "when" and table[0] in ("methods", "instances") and unknown.is_table:
         return unknown.place(("when",), ("when", *table))
     if key == "if":
-        return Advice("write if under [[when]], and the options below " + header_text(("when", *table)))
+        return Remedy("write if under [[when]], and the options below " + header_text(("when", *table)))
     if key == "method":
-        return Advice("only [instances.NAME] names a method, outside [[when]]")
+        return Remedy("only [instances.NAME] names a method, outside [[when]]")
     if unknown.is_table and key not in _SETTINGS:
         if guess := nearest(key, unknown.known):
             return unknown.spelled(guess)
@@ -244,48 +244,48 @@ def _of_entry(unknown: UnknownKey, placeholder: str) -> Advice:
         return unknown.place((*table, "options", key))
     if guess := nearest(key, unknown.known):
         return unknown.spelled(guess)
-    return Advice(f"write {header_text((*table, 'options', 'BACKEND'))} above the options of a backend")
+    return Remedy(f"write {header_text((*table, 'options', 'BACKEND'))} above the options of a backend")
 
 
-def _of_instance_below(unknown: UnknownKey) -> Advice:
+def _of_instance_below(unknown: UnknownKey) -> Remedy:
     """Advise for `METHOD.NAME` in place of `instances.NAME`, which names its method."""
     *prefix, _, method = unknown.names[:-1]
     header = header_text((*prefix, "instances", unknown.key))
     if prefix:  # in [[when]]
-        return Advice(f"write {header}")
-    return Advice(f'write {header}, and method = "{method}" below it')
+        return Remedy(f"write {header}")
+    return Remedy(f'write {header}, and method = "{method}" below it')
 
 
-def _of_plugins(unknown: UnknownKey) -> Advice:
+def _of_plugins(unknown: UnknownKey) -> Remedy:
     if guess := nearest(unknown.key, unknown.known):
         return unknown.spelled(guess)
     if isinstance(unknown.value, str):
-        return Advice(f"write {header_text((*unknown.names[:-1], 'prefer'))} above it")
-    return Advice(f"its keys are {', '.join(unknown.known)}")
+        return Remedy(f"write {header_text((*unknown.names[:-1], 'prefer'))} above it")
+    return Remedy(f"its keys are {', '.join(unknown.known)}")
 
 
-def _of_value(unknown: UnknownKey) -> Advice:
-    return Advice(f"a table with {unknown.known[0]!r} has no other key")
+def _of_value(unknown: UnknownKey) -> Remedy:
+    return Remedy(f"a table with {unknown.known[0]!r} has no other key")
 
 
-def _of_backend(unknown: UnknownKey) -> Advice:
+def _of_backend(unknown: UnknownKey) -> Remedy:
     """Advise for `when` among the options of a backend."""
     table = unknown.names[:-1]
     advice = unknown.place(("when",), ("when", *table))
     items = unknown.value if isinstance(unknown.value, list) else [unknown.value]
     first = items[0]
     if table[0] == "when" or len(items) > 1 or not isinstance(first, dict):
-        return Advice(advice.help)
+        return Remedy(advice.help)
     if advice.fix is None or first.keys() == {"if"} or next(iter(first)) != "if":
         return advice
     index = (0,) if isinstance(unknown.value, list) else ()
     condition = unknown.document.value_span((*unknown.path, unknown.key, *index, "if"))
     text = f"{condition.underlined}\n{header_text(('when', *table))}"
     further = (Edit(span=condition, replacement=text), *advice.fix.further)
-    return Advice(advice.help, replace(advice.fix, further=further), advice.meant)
+    return Remedy(advice.help, replace(advice.fix, further=further), advice.meant)
 
 
-_ADVISERS: Mapping[str, Callable[[UnknownKey], Advice]] = {
+_ADVISERS: Mapping[str, Callable[[UnknownKey], Remedy]] = {
     "root": _of_root,
     "project": _of_project,
     "head": _of_head,

@@ -8,8 +8,11 @@ from etconfig.lazy import lazy_names
 
 _HOME = {
     "ANY_METHOD": "arguments",
+    "AdviceEntries": "advice",
+    "AdviceReader": "advice",
     "Arguments": "arguments",
     "BackendArguments": "arguments",
+    "CheckedAdvice": "advice",
     "CombinationVerifier": "combinations",
     "ExpressionVerifier": "expression_fit",
     "Fit": "matching",
@@ -41,6 +44,7 @@ _HOME = {
 """The module of each public name."""
 
 if TYPE_CHECKING:
+    from etconfig.resolver.advice import AdviceEntries, AdviceReader, CheckedAdvice
     from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments
     from etconfig.resolver.combinations import CombinationVerifier
     from etconfig.resolver.difference import OptionChange, ReportedValue, differences, reported_values
@@ -66,8 +70,11 @@ if TYPE_CHECKING:
 __all__ = [
     "ANY_METHOD",
     "SET_VARIABLE",
+    "AdviceEntries",
+    "AdviceReader",
     "Arguments",
     "BackendArguments",
+    "CheckedAdvice",
     "CombinationVerifier",
     "ExpressionVerifier",
     "Fit",

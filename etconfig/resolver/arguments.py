@@ -39,7 +39,7 @@ class BackendArguments:
         options: The typed, frozen options.
         candidates: Everything that might have decided each option, by its name.
         facts: The values of the known facts that they were resolved on, by name.
-        recommendation: The values that the vendor recommends on these facts.
+        recommendation: The values that the vendor's function recommends on these facts.
     """
 
     options: BackendOptions
@@ -62,9 +62,9 @@ class BackendArguments:
         Raises:
             KeyError: the backend has no such option.
         """
-        found = self.candidates[option]
+        found, device = self.candidates[option], DeviceView(self.facts)
         is_below = found.program is not None or option in self.recommendation.values
-        return not is_below and found.deciding_candidate(DeviceView(self.facts)) is None
+        return not is_below and not found.advised(device) and found.deciding_candidate(device) is None
 
     def place_of(self, option: str) -> Span | None:
         """Return the place of the value that decided; None if the recommendation or the default did.

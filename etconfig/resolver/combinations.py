@@ -25,6 +25,7 @@ from etconfig.profile import (
     typical_value,
 )
 from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.resolver.advice import AdviceReader
 from etconfig.resolver.arguments import ANY_METHOD
 from etconfig.resolver.resolver import Resolver, Target
 from etconfig.schema import BackendSpec, Scope, has_own_checks
@@ -49,6 +50,7 @@ class CombinationVerifier:
 
     def __init__(self, registry: FactRegistry) -> None:
         self.registry = registry
+        self._advice = AdviceReader(registry)
         self._known_good: set[object] = set()
         self._conflicting: dict[str, frozenset[str] | None] = {}
 
@@ -89,8 +91,10 @@ class CombinationVerifier:
     def _find_problems(
         self, spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | None
     ) -> Iterator[Diagnostic]:
-        resolver = Resolver.compile({spec.id: spec}, layers, _targets(layers, spec.id, methods))
-        conditions, computed = _conditions(layers), _computed_values(layers)
+        targets = _targets(layers, spec.id, methods)
+        resolver = Resolver.compile({spec.id: spec}, layers, targets, advice=self._advice)
+        recommended = tuple(entry.value for entry in self._advice.entries(spec))
+        conditions, computed = _conditions(layers), (*_computed_values(layers), *recommended)
         nothing = _given_facts(layers, self.registry)
         found, skipped = example_devices(conditions, nothing)
         seen: set[object] = set()

@@ -9,6 +9,7 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.profile import UNSET, Expression, Fault, PlaceFinder, Unknown
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
+from etconfig.resolver.advice import CheckedAdvice, advised
 from etconfig.resolver.device import DeviceView
 from etconfig.resolver.merge import hides_lower_values, key_owners, merged
 from etconfig.resolver.provenance import Provenance
@@ -50,12 +51,14 @@ class OptionCandidates:
         candidates: In merge order, lowest first; the recommendation, the program's value and the default lie
             below them.
         program: The value that the program fixes ahead of time, if there is one.
+        advice: What the vendor recommends for the option, checked; the first entry that applies decides.
     """
 
     spec: BackendSpec
     info: OptionInfo
     candidates: tuple[Candidate, ...] = ()
     program: Sourced[object] | None = None
+    advice: tuple[CheckedAdvice, ...] = ()
 
     @cached_property
     def effective(self) -> Sequence[Candidate]:
@@ -73,11 +76,15 @@ class OptionCandidates:
         if self.program is not None:
             return False
         if not self.candidates:  # most options: nothing is configured, and the default is at hand
-            return self.info.from_fact is None and self.info.default is not MISSING
+            return self._has_literal_default
         has_base = self.effective and self.effective[0].condition is None
-        if not has_base and (self.info.from_fact is not None or self.info.default is MISSING):
+        if not has_base and not self._has_literal_default:
             return False
         return not any(c.value is UNSET or isinstance(c.value, (dict, Expression)) for c in self.effective)
+
+    @property
+    def _has_literal_default(self) -> bool:
+        return self.info.from_fact is None and self.info.default is not MISSING and not self.advice
 
     @property
     def unconditional_value(self) -> object:
@@ -89,14 +96,18 @@ class OptionCandidates:
 
     @property
     def conditions(self) -> Sequence[Expression]:
-        """The conditions of its candidates."""
-        return [c.condition for c in self.candidates if c.condition is not None]
+        """The conditions of its candidates, and of what the vendor recommends."""
+        return [c.condition for c in self._conditional if c.condition is not None]
+
+    @property
+    def _conditional(self) -> Sequence[CheckedAdvice | Candidate]:
+        return (*self.advice, *self.candidates)
 
     @cached_property
     def computed_from(self) -> frozenset[str]:
         """The facts that values are computed from; the facts of conditions are not among them."""
         named = frozenset([self.info.from_fact]) if self.info.from_fact else frozenset()
-        expressions = (c.value for c in self.candidates if isinstance(c.value, Expression))
+        expressions = (c.value for c in self._conditional if isinstance(c.value, Expression))
         return named.union(*(expression.facts for expression in expressions))
 
     @cached_property
@@ -111,7 +122,7 @@ class OptionCandidates:
 
         Args:
             device: The device.
-            recommended: The vendor's recommendation for this option, if there is one.
+            recommended: The value that the vendor's function recommends for this option, if there is one.
         """
         holding = [c for c in self.effective if c.condition is None or device.meets(c.condition)]
         value = merged((c.value for c in holding), lambda: self._baseline(device, recommended))
@@ -133,7 +144,7 @@ class OptionCandidates:
         candidate = self.deciding_candidate(device)
         if candidate is not None:
             return candidate.origin
-        for sourced in (*self._above_default(recommended), *self._sourced_default(device)):
+        for sourced in self._sourced_baseline(device, recommended):
             return sourced.origin
         raise LookupError(f"{self.spec.id}.{self.info.name} has no value")
 
@@ -146,7 +157,7 @@ class OptionCandidates:
         value = self.decide(device, recommended)
         if value is MISSING or isinstance(value, Diagnostic):
             raise LookupError(f"{self.spec.id}.{self.info.name} has no value")
-        baseline = [*self._above_default(recommended), *self._sourced_default(device)]
+        baseline = [*self._sourced_baseline(device, recommended)]
         candidate = self.deciding_candidate(device)
         origin = baseline[0].origin if candidate is None else candidate.origin
         candidates = [*self._sourced_candidates(device)]
@@ -191,18 +202,38 @@ class OptionCandidates:
 
         return computed_value_problem(value, candidate.span, expression, device.values)
 
+    def _sourced_baseline(
+        self, device: DeviceView, recommended: Sourced[object] | None
+    ) -> Iterator[Sourced[object]]:
+        """Yield the values below all candidates with their origins, the strongest first."""
+        for each in self._above_default(device, recommended):
+            if not isinstance(each.value, Diagnostic):
+                yield each
+        yield from self._sourced_default(device)
+
     def _baseline(self, device: DeviceView, recommended: Sourced[object] | None) -> object:
         """Return the value below all candidates, merged over the default."""
-        if recommended is None and self.program is None:
+        above = self._above_default(device, recommended)
+        if not above:
             return self._default(device)
-        values = (each.value for each in reversed(self._above_default(recommended)))
-        return merged(values, lambda: self._default(device))
+        return merged((each.value for each in reversed(above)), lambda: self._default(device))
 
-    def _above_default(self, recommended: Sourced[object] | None) -> Sequence[Sourced[object]]:
+    def _above_default(
+        self, device: DeviceView, recommended: Sourced[object] | None
+    ) -> Sequence[Sourced[object]]:
         """Return the recommendation and the program's value, the stronger one of them first."""
+        if self.advice:
+            recommended = self.advised(device)
+        if self.program is None:
+            return () if recommended is None else (recommended,)
+        if recommended is None:
+            return (self.program,)
         ranked = (recommended, self.program)
-        found = [each for each in ranked if each is not None]
-        return found[::-1] if self.spec.program_beats_recommendation else found
+        return ranked[::-1] if self.spec.program_beats_recommendation else ranked
+
+    def advised(self, device: DeviceView) -> Sourced[object] | None:
+        """Return the value that the vendor's advice gives on a device, if any; it may be a diagnostic."""
+        return advised(self.spec, self.info, self.advice, device)
 
     def _default(self, device: DeviceView) -> object:
         """Return the schema's default, a diagnostic if its fact does not fit, or `MISSING`."""

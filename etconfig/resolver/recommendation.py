@@ -1,4 +1,4 @@
-"""`Recommendation`: the values that a backend's vendor recommends on a device, and the facts they rest on."""
+"""`Recommendation`: the values that a vendor's function recommends on a device, and the facts it reads."""
 
 from __future__ import annotations
 
@@ -49,6 +49,9 @@ def recommend(spec: BackendSpec, facts: Mapping[str, object]) -> Recommendation:
         raise _failed(spec, f"{type(error).__name__}: {error}") from error
     if raw is None:
         raise _failed(spec, f"it returned {answer!r:.60}, expected a mapping of option names to values")
+    advised = {entry.option for entry in spec.advice}.intersection(raw)
+    if advised:
+        raise _failed(spec, f"it recommends {min(advised)}, which the spec's advice decides")
     origin = Origin(OriginKind.RECOMMENDATION, spec.id)
     return Recommendation(
         values={name: Sourced(_checked(spec, name, value), origin) for name, value in raw.items()},

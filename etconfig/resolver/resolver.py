@@ -8,10 +8,11 @@ from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
-from etconfig.facts import FactSheet
+from etconfig.facts import BUILTIN_FACTS, FactSheet
 from etconfig.profile import Layer
 from etconfig.provenance import Sourced
 from etconfig.records import record
+from etconfig.resolver.advice import AdviceReader
 from etconfig.resolver.arguments import ANY_METHOD, instance_label
 from etconfig.resolver.backend_candidates import BackendCandidates
 from etconfig.resolver.device import DeviceView
@@ -64,6 +65,7 @@ class Resolver:
         layers: Sequence[Layer],
         targets: Sequence[Target],
         known_backends: Collection[str] = (),
+        advice: AdviceReader | None = None,
     ) -> Resolver:
         """Check all assignments against the schemas, and sort them by method instance and option.
 
@@ -72,9 +74,11 @@ class Resolver:
             layers: The sources of settings, lowest precedence first.
             targets: The methods to resolve for.
             known_backends: Further ids that are not mistakes: installed, but not needed here.
+            advice: Reads what vendors recommend; by default with the built-in facts.
 
         Raises:
             OptionError: with every problem of every assignment, including those whose condition never holds.
+            PluginCallError: the advice of a backend is wrong.
         """
         method_of = _instances(layers, targets)
         backends_of = {target.method: target.backends for target in targets}
@@ -90,8 +94,11 @@ class Resolver:
             matched.setdefault(found.assignment.path.backend, []).append(found)
         if any(diagnostic.is_error for diagnostic in matcher.diagnostics):
             raise OptionError(diagnostics=matcher.diagnostics)
+        advice = advice or AdviceReader(BUILTIN_FACTS)
         scoped = {
-            backend: ScopedAssignments(specs[backend], matched.get(backend, ()))
+            backend: ScopedAssignments(
+                specs[backend], matched.get(backend, ()), advice.entries(specs[backend])
+            )
             for backend in dict.fromkeys(backend for target in targets for backend in target.backends)
         }
         names_of: dict[str, list[str]] = {}

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from etconfig.profile.names import is_glob
 from etconfig.provenance import Sourced
+from etconfig.resolver.advice import AdviceEntries
 from etconfig.resolver.backend_candidates import BackendCandidates
 from etconfig.resolver.matching import MatchedAssignment
 from etconfig.resolver.method_patterns import MethodPatterns, name_matcher
@@ -27,10 +28,16 @@ class ScopedAssignments:
     Args:
         spec: The backend.
         matched: Its assignments, in merge order.
+        advice: What its vendor recommends.
     """
 
-    def __init__(self, spec: BackendSpec, matched: Iterable[MatchedAssignment]) -> None:
+    def __init__(
+        self, spec: BackendSpec, matched: Iterable[MatchedAssignment], advice: AdviceEntries = ()
+    ) -> None:
         self._spec = spec
+        self._advice: dict[str, AdviceEntries] = {}
+        for each in advice:
+            self._advice[each.info.name] = (*self._advice.get(each.info.name, ()), each)
         self._for_all: list[_Numbered] = []
         self._by_method: dict[str, list[_Numbered]] = {}
         self._by_pattern: dict[str, list[_Numbered]] = {}
@@ -45,7 +52,7 @@ class ScopedAssignments:
                 by_name = self._by_pattern if is_glob(path.method) else self._by_method
                 by_name.setdefault(path.method, []).append(entry)
         self._patterns = MethodPatterns(self._by_pattern)
-        self._common = _candidates(spec, self._for_all, {}, {})
+        self._common = _candidates(spec, self._for_all, self._advice, {}, {})
         self._found: dict[object, BackendCandidates] = {((), None): self._common}
         self._of_method: dict[str, list[_Numbered]] = {}
 
@@ -71,7 +78,8 @@ class ScopedAssignments:
         key = (numbers, method if program else None)
         if key not in self._found:
             shared = self._shared({name for _, name, _ in own} | program.keys())
-            self._found[key] = _candidates(self._spec, [*self._for_all, *own], shared, program)
+            numbered = [*self._for_all, *own]
+            self._found[key] = _candidates(self._spec, numbered, self._advice, shared, program)
         return self._found[key]
 
     def _shared(self, names: Set[str]) -> dict[str, OptionCandidates]:
@@ -86,6 +94,7 @@ def _is_for(wanted: str | None, method: str) -> bool:
 def _candidates(
     spec: BackendSpec,
     numbered: list[_Numbered],
+    advice: Mapping[str, AdviceEntries],
     shared: dict[str, OptionCandidates],
     program: Mapping[str, Sourced[object]],
 ) -> BackendCandidates:
@@ -94,6 +103,7 @@ def _candidates(
     Args:
         spec: The backend.
         numbered: Its assignments, each with its place in the merge order.
+        advice: What its vendor recommends, by option.
         shared: The candidates of options for which they are known.
         program: The values that the program fixes.
     """
@@ -107,7 +117,11 @@ def _candidates(
         name: shared[name]
         if name in shared
         else OptionCandidates(
-            spec=spec, info=info, candidates=tuple(candidates[name]), program=program.get(name)
+            spec=spec,
+            info=info,
+            candidates=tuple(candidates[name]),
+            program=program.get(name),
+            advice=advice.get(name, ()),
         )
         for name, info in infos.items()
     }

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic
+from etconfig.facts import BUILTIN_FACTS
 from etconfig.provenance import Sourced
+from etconfig.resolver.advice import AdviceReader
 from etconfig.resolver.device import DeviceView
 from etconfig.resolver.option_candidates import OptionCandidates
 from etconfig.resolver.recommendation import recommend
@@ -17,16 +19,28 @@ UnconfiguredValue: TypeAlias = "Sourced[object] | Diagnostic | None"
 
 
 def values_without_configuration(
-    spec: BackendSpec, facts: Mapping[str, object]
+    spec: BackendSpec, facts: Mapping[str, object], advice: AdviceReader | None = None
 ) -> Mapping[str, UnconfiguredValue]:
     """Return each option's recommended value on a device with these facts, else its default, by name.
 
+    Args:
+        spec: The backend.
+        facts: The known facts of the device.
+        advice: Reads what the vendor recommends; by default with the built-in facts.
+
     Raises:
-        PluginCallError: the backend's recommendation failed.
+        PluginCallError: the backend's recommendation failed, or its advice is wrong.
     """
     device, recommended = DeviceView(facts), recommend(spec, facts).values
+    entries = (advice or AdviceReader(BUILTIN_FACTS)).entries(spec)
     return {
-        name: _value(OptionCandidates(spec=spec, info=info), device, recommended.get(name))
+        name: _value(
+            OptionCandidates(
+                spec=spec, info=info, advice=tuple(each for each in entries if each.info.name == name)
+            ),
+            device,
+            recommended.get(name),
+        )
         for name, info in spec.options.option_infos().items()
     }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from etconfig.lazy import lazy_names
 
 _HOME = {
+    "Advice": "advice",
     "ApiRange": "spec",
     "Applies": "declaration",
     "BackendOptions": "options",
@@ -50,6 +51,7 @@ _HOME = {
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
+    from etconfig.schema.advice import Advice
     from etconfig.schema.coerce import coerce_text, coerce_value, show_value
     from etconfig.schema.declaration import MISSING, Applies, OptionInfo, Scope, Wire, option
     from etconfig.schema.jsonschema import json_schema
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MISSING",
+    "Advice",
     "ApiRange",
     "Applies",
     "BackendOptions",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from etconfig.records import record
+from etconfig.schema.advice import Advice
 from etconfig.schema.declaration import MAX_KEY_LENGTH
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ class BackendSpec:
             validated, resolved and packed for another device, but it cannot run.
         capabilities: An `etconfig.backend.Capabilities`, or None if nothing is claimed.
         recommend: The vendor's recommendation: maps the known facts by name to values of options by name.
+        advice: The vendor's recommendation as data: of the entries of an option, the first one that applies
+            decides. An option has entries here, or a value from `recommend`, not both.
         from_program: Maps the compile specs of a delegate to the values of options that they fix, by name.
             These beat the defaults of the schema, and every profile beats them.
         program_beats_recommendation: True if those values also beat the vendor's recommendation.
@@ -127,6 +130,7 @@ class BackendSpec:
     recommend: Callable[[Mapping[str, object]], Mapping[str, object]] | None = None
     from_program: Callable[[CompileSpecs], Mapping[str, object]] | None = None
     program_beats_recommendation: bool = False
+    advice: Sequence[Advice] = ()
 
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:

@@ -6,7 +6,7 @@ import etconfig.plugin
 from etconfig.plugin import v1, v1_c, v1_kernels
 
 V1_NAMES = """
-    Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
+Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
     BackendUnavailableError BoundBackend Capabilities CompileSpec CompileSpecEncoding CompileSpecInfo
     CompileSpecs
     ConformanceContribution ConformanceRequest DelegateError DelegateHost DelegateInvalidCompatibilityError

@@ -117,7 +117,7 @@ class TestBrokenImports:
             if entry.distribution.startswith("broken") and entry.name != "Interrupts"
         ]
         failed = [load_error(registry, name).name for name in broken]
-        assert len(failed) == len(broken) == 29
+        assert len(failed) == len(broken) == 32
         assert registry.backend_spec("AcmeNpu").id == "AcmeNpu"
         assert registry.backend_spec("TwinNpu").id == "TwinNpu"
         assert [failure.name for failure in registry.failures] == failed
@@ -228,6 +228,21 @@ class TestBrokenAnswers:
                 "BadCapabilities",
                 "its spec's capabilities are a set",
                 "give an etconfig.plugin.v1.Capabilities",
+            ),
+            (
+                "BadAdvice",
+                "its spec's advice is a dict, not a list of Advice",
+                'write: advice=[Advice("OPTION", expr="...")]',
+            ),
+            (
+                "OneAdvice",
+                "its spec's advice is an Advice, not a list of Advice",
+                'write: advice=[Advice("OPTION", expr="...")]',
+            ),
+            (
+                "AdviceText",
+                "its spec's advice contains a str, not only Advice",
+                'write: advice=[Advice("OPTION", expr="...")]',
             ),
         ],
     )

@@ -109,7 +109,7 @@ class TestOtherGroups:
         registry = registry_of("broken-answers", "acme-npu")
         assert len(registry.contributions(FACTS_HOOK)) == 1
         assert [str(failure) for failure in registry.failures] == [
-            "broken-answers 1.0: wrong (etconfig.facts): broken_answers.py:39: etconfig_facts "
+            "broken-answers 1.0: wrong (etconfig.facts): broken_answers.py:42: etconfig_facts "
             "returned a list, "
             "not a FactsContribution; return a FactsContribution"
         ]

@@ -1,6 +1,6 @@
 """One answer for each way in which an answer can be wrong."""
 
-from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, hookimpl
+from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, hookimpl
 
 
 class Options(BackendOptions):
@@ -27,6 +27,9 @@ ANSWERS = {
     "TooNew": spec("TooNew", api=ApiRange(98, 99)),
     "BadCapabilities": spec("BadCapabilities", capabilities={"float32"}),
     "BadFactory": spec("BadFactory", factory=async_factory),
+    "BadAdvice": spec("BadAdvice", advice={"num_threads": "4"}),
+    "OneAdvice": spec("OneAdvice", advice=Advice("num_threads", expr="4")),
+    "AdviceText": spec("AdviceText", advice=["num_threads = 4"]),
     "BadRecommend": spec("BadRecommend", recommend=recommend_nothing),
 }
 
