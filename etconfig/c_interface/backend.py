@@ -27,6 +27,7 @@ from etconfig.c_interface.services import HostServices
 from etconfig.c_interface.values import COptions, c_text
 from etconfig.compile_specs import CompileSpec
 from etconfig.errors import DelegateInvalidCompatibilityError
+from etconfig.interrupts import is_of_signal_handler
 from etconfig.schema import BackendOptions
 
 _INCOMPATIBLE = 0x30
@@ -72,7 +73,9 @@ class CHandle:
     def check(self, function: str, status: int) -> None:
         """Raise what a service or the library reports about a call that has ended."""
         failure = self.services.failure
-        if failure is not None and (status != OK or not isinstance(failure, Exception)):
+        if failure is not None and (
+            status != OK or not isinstance(failure, Exception) or is_of_signal_handler(failure)
+        ):
             self.services.raise_failure()
         if status != OK:
             raise _failure(function, status, self.message.text)

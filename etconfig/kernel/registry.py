@@ -28,6 +28,7 @@ from functools import cached_property
 from typing import TypeAlias, get_type_hints
 
 from etconfig.errors import DuplicatePluginError, EtconfigError, KernelArgumentError
+from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.argument_kinds import (
     ARGUMENT_KINDS,
     ArgumentKind,
@@ -187,6 +188,8 @@ class Kernel:
         except (EtconfigError, MemoryError):
             raise
         except Exception as error:
+            if is_of_signal_handler(error):
+                raise
             raise refusal(operator, error) from error
 
 

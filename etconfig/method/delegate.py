@@ -21,6 +21,7 @@ from etconfig.backend import (
 )
 from etconfig.compile_specs import CompileSpecs
 from etconfig.errors import DelegateError, DelegateInvalidCompatibilityError
+from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import MethodAllocator, TemporaryAllocator
 from etconfig.method.stop import StopCheck
 from etconfig.method.workers import Workers
@@ -83,6 +84,8 @@ def blame(backend_id: str, method: str, phase: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        if is_of_signal_handler(error):
+            raise
         raise _failure(backend_id, method, phase, error) from error
 
 
@@ -153,6 +156,8 @@ class Delegate:
             if self._stop is not None and self._stop.was_seen:
                 raise StopSignal
         except Exception as error:
+            if is_of_signal_handler(error):
+                raise
             if self._stop is not None and self._stop.was_seen:  # it ended early, as it may
                 raise StopSignal from error
             raise _failure(self.backend_id, self._environment.method, "execute", error) from error
@@ -219,6 +224,8 @@ class Delegate:
             self._is_live = False
             self._backend.destroy(self._handle)
         except Exception as error:
+            if is_of_signal_handler(error):
+                raise
             raise _failure(self.backend_id, self._environment.method, "destroy", error) from error
 
     def _blame(self, phase: str) -> AbstractContextManager[None]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from etconfig.errors import InvalidInputError
+from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import Array
 from etconfig.kernel.tensor import TensorForm
 from etconfig.method.foreign import as_array, flatten, is_nested
@@ -102,6 +103,8 @@ class TensorCheck:
         try:
             return as_array(value)
         except Exception as error:  # a foreign array type may raise anything
+            if is_of_signal_handler(error):
+                raise
             raise self._refusal(f"{type(value).__name__}, which gives no array: {error}") from error
 
     def _refusal(self, given: str, fix: str | None = None) -> InvalidInputError:

@@ -19,6 +19,7 @@ from etconfig.errors import (
     OutOfMemoryError,
     UnsupportedCallError,
 )
+from etconfig.interrupts import is_of_signal_handler
 from etconfig.method.contract import (
     EffectiveOption,
     ExecuteRequest,
@@ -285,8 +286,9 @@ class Method(Displayed):
                 self._runnable = None
                 try:
                     pending[1]()
-                except Exception:
-                    self._release.detach()
+                except Exception as error:
+                    if not is_of_signal_handler(error):
+                        self._release.detach()
                     raise
                 self._release.detach()
 

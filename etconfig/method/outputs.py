@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from etconfig.errors import InvalidOutputError
+from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import Array
 from etconfig.kernel.tensor import TensorForm
 from etconfig.method.foreign import as_array
@@ -137,6 +138,8 @@ class OutputChecker:
             else:
                 array = as_array(given)
         except Exception as error:  # a foreign array type may raise anything
+            if is_of_signal_handler(error):
+                raise
             self._refuse(role, _description(form), f"{type(given).__name__}, which gives no array: {error}")
         if address is not None and array.size and array.ctypes.data != address():
             self._refuse(role, _description(form), f"{type(given).__name__}, of which numpy gets a copy")

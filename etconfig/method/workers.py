@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from etconfig.backend import StopSignal, never_stop
+from etconfig.interrupts import is_of_signal_handler
 
 MAX_WORKERS = 256
 """The most threads that one Method starts; each starts when it is first needed."""
@@ -117,6 +118,8 @@ class _Loop:
             try:
                 self._body(index)
             except Exception as error:  # raised again by raise_first_error
+                if is_of_signal_handler(error):
+                    raise
                 self._errors[index] = error
 
     def stop(self) -> None:

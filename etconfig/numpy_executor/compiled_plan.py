@@ -7,6 +7,7 @@ from operator import length_hint
 
 from etconfig.backend import StopSignal
 from etconfig.errors import EtconfigError, InstructionLimitError, KernelArgumentError
+from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.registry import Step, refusal
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method.stop import StopCheck
@@ -58,6 +59,8 @@ class Block:
         except (EtconfigError, MemoryError):
             raise
         except Exception as error:
+            if is_of_signal_handler(error):
+                raise
             failed = len(self.steps) - length_hint(steps) - 1
             if isinstance(error, StopSignal):
                 index = error.index if isinstance(error, StoppedAt) else None

@@ -28,6 +28,7 @@ BOTTOM = {
     "packages",
     "compile_specs",
     "code_symbol",
+    "interrupts",
 }
 ROOMS: dict[str, set[str]] = {
     "version": set(),
@@ -45,6 +46,7 @@ ROOMS: dict[str, set[str]] = {
     "packages": set(),
     "compile_specs": set(),
     "code_symbol": set(),
+    "interrupts": set(),
     "schema": BOTTOM,
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},

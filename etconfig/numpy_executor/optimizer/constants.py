@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
+from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import Array, address_of
 from etconfig.kernel.steps import Copy
 from etconfig.kernel.tensor import Tensor
@@ -149,7 +150,9 @@ def _result_of(step: Callable[[], object], target: Array) -> Array | None:
         with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
             step()
         result: Array = target.copy(order="K")
-    except Exception:
+    except Exception as error:
+        if is_of_signal_handler(error):
+            raise
         return None
     finally:
         target[...] = before

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from etconfig.backend import StopSignal
 from etconfig.errors import EtconfigError
+from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.registry import Step, refusal
 from etconfig.kernel.steps import MakeAlias, StepSequence, may_resize, runnable
 from etconfig.kernel.tensor import KEPT_SHAPES, Register, Tensor, memory_of
@@ -129,6 +130,8 @@ class DynamicStep(StoppableStep):
             undo(before, failed)
             if not isinstance(error, Exception) or isinstance(error, (EtconfigError, MemoryError)):
                 raise
+            if is_of_signal_handler(error):
+                raise
             part = self.parts[bisect(bound.starts, failed, hi=len(self.parts)) - 1]
             raise _failure(part, error) from error
 
@@ -177,6 +180,8 @@ class DynamicStep(StoppableStep):
             except (EtconfigError, MemoryError):
                 raise
             except Exception as error:
+                if is_of_signal_handler(error):
+                    raise
                 raise _failure(part, error) from error
             if type(step) is MakeAlias:  # returning to the state does all that the step would do
                 states.append((step.tensor, step.array, step.token, True, start))

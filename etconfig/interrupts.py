@@ -1,0 +1,35 @@
+"""Exceptions that a handler of a signal raises in the middle of other code, which did not fail."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from types import FrameType, TracebackType
+
+
+def is_of_signal_handler(error: BaseException) -> bool:
+    """Return True if a handler of a signal raised an exception, such as that of SIGALRM for a time limit.
+
+    Such an exception belongs to the caller, not to the code that it interrupted. Python passes a handler the
+    frame that it interrupts, which is the one that calls it in the traceback. A handler that is written in C,
+    or has forgotten the frame, is not recognized.
+    """
+    frames = _frames(error.__traceback__)
+    return any(_received(handler, interrupted) for interrupted, handler in pairwise(frames))
+
+
+def _frames(traceback: TracebackType | None) -> list[FrameType]:
+    frames = []
+    while traceback is not None:
+        frames.append(traceback.tb_frame)
+        traceback = traceback.tb_next
+    return frames
+
+
+def _received(handler: FrameType, interrupted: FrameType) -> bool:
+    arguments = handler.f_code.co_argcount or handler.f_code.co_flags & 0x04  # it takes *args
+    if not arguments:
+        return False
+    return any(
+        value is interrupted or (type(value) is tuple and any(each is interrupted for each in value))
+        for value in handler.f_locals.values()
+    )
