@@ -36,6 +36,7 @@ _HOME = {
     "Resolution": "resolver",
     "Tolerance": "method.bundled",
     "UnsharedStateWarning": "errors",
+    "UnusedKernelsWarning": "errors",
     "Verification": "program",
     "VerificationReport": "analysis",
     "__version__": "version",
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
         PluginError,
         ProgramError,
         UnsharedStateWarning,
+        UnusedKernelsWarning,
     )
     from etconfig.facts import FactSheet, load_fact_sheet
     from etconfig.method.bundled import Tolerance
@@ -114,6 +116,7 @@ __all__ = [
     "Resolution",
     "Tolerance",
     "UnsharedStateWarning",
+    "UnusedKernelsWarning",
     "Verification",
     "VerificationReport",
     "__version__",

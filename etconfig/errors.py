@@ -675,5 +675,9 @@ class InternalError(EtconfigError):
 # --- warnings ----------------------------------------------------------------------------
 
 
+class UnusedKernelsWarning(UserWarning):
+    """Kernels were given for a program that calls none of their operators."""
+
+
 class UnsharedStateWarning(UserWarning):
     """Methods of one program share state there, but were loaded with separate memory."""

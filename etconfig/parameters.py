@@ -39,6 +39,23 @@ def as_path(argument: str, value: AnyPath, expected: str = _EXPECTED_PATH) -> Pa
     return Path(value)
 
 
+def as_count(argument: str, value: object, things: str) -> int:
+    """Return a number of things, 0 or more, as an `int`; whole numbers of numpy are such, True is not.
+
+    Raises:
+        TypeError: it is not a whole number; the message names the argument, what is expected and what came.
+        ValueError: it is negative.
+    """
+    count = plain_value(value)
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise TypeError(
+            f"{argument}: expected a number of {things}, given {value!r} ({type(value).__name__})"
+        )
+    if count < 0:
+        raise ValueError(f"{argument}: expected a number of {things}, 0 or more, given {count}")
+    return count
+
+
 def plain_value(value: object) -> object:
     """Return a value as a plain one: members of enums by value, numbers of numpy as Python's, paths as texts.
 

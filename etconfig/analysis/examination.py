@@ -14,7 +14,7 @@ from typing import Any
 from etconfig.analysis.finding import Finding, finding_of
 from etconfig.analysis.plain import plain_data
 from etconfig.analysis.project_findings import project_findings
-from etconfig.app.executors import NUMPY, backend_status, executor_report
+from etconfig.app.executors import NUMPY, backend_status, executor_report, ignored_kernel_choice
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import ProfileChoice, profile_choices
 from etconfig.errors import ConfigError, EtconfigError, PluginError
@@ -102,10 +102,10 @@ def _kernels(installation: Installation) -> Iterator[Finding]:
     yield _checked("kernels", lambda: _kernel_summary(installation))
     with suppress(EtconfigError):  # it was reported
         kernels = installation.kernels
-        for operator in sorted(kernels.contested):
+        for operator in sorted(kernels.contested.keys() - installation.kernel_problems.keys()):
             conflict = kernels.conflict(operator)
             yield Finding("kernels", "error", conflict.message, conflict.help)
-        for problem in installation.kernel_problems:
+        for problem in (*installation.kernel_problems.values(), *ignored_kernel_choice(installation)):
             yield finding_of("kernels", problem)
 
 

@@ -8,7 +8,7 @@ from etconfig.analysis.finding import Finding, finding_of
 from etconfig.app.executors import NUMPY, choose_executor, executor_with_options
 from etconfig.app.installation import Installation
 from etconfig.app.project_programs import read_project_programs
-from etconfig.errors import ConfigError
+from etconfig.errors import ConfigError, PluginError
 
 
 def project_findings(installation: Installation) -> Iterator[Finding]:
@@ -33,6 +33,11 @@ def _executor(installation: Installation) -> Iterator[Finding]:
         executor_with_options(installation, NUMPY)  # plugins' executors have findings of their own
     except ConfigError as error:
         yield from (finding_of("executor", problem) for problem in error.diagnostics)
+        return
+    except PluginError:  # the executor's own finding says what is wrong
+        named = installation.executor
+        place = "" if named is None else f"{named.target}, from {named.span.place}, "
+        yield Finding("executor", "error", f"{place}has a broken plugin")
         return
     if reference is not None:
         yield Finding("executor", "ok", f"{reference.target}, from {reference.span.place}")

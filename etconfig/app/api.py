@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -10,15 +11,18 @@ from etconfig.app.executors import NUMPY, choose_executor, executor_report, exec
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram, check_tracer
 from etconfig.app.targets import find_installation
+from etconfig.errors import UnusedKernelsWarning
 from etconfig.facts import FactSheet
 from etconfig.method import ProgramRequest
 from etconfig.parameters import check_type
 from etconfig.program import DataSources, LoadMode, Verification, open_program
-from etconfig.program.delegated import delegated_backends
+from etconfig.program.delegated import called_operators, delegated_backends
 
 if TYPE_CHECKING:
     from etconfig.app.kernel_choice import GivenKernels
+    from etconfig.kernel.registry import Kernel
     from etconfig.plugin.given import GivenBackends
+    from etconfig.program import Program
     from etconfig.program.source import ProgramSource
     from etconfig.tracing import RecordingTracer
 
@@ -56,8 +60,9 @@ def load_program(
         installation: Plugins, profiles and project file; by default those found from the current
             directory.
         backends: Backends given in code, as for `Installation.with_backends`: `{"MyBackend": MyBackend()}`.
-        kernels: Kernels given in code, as for `Installation.with_kernels`; they win over all others, also for
-            operators that etconfig has kernels for. The built-in executor calls them.
+        kernels: Kernels given in code for this program; they win over all others, also for operators that
+            etconfig has kernels for. The built-in executor calls them. Give kernels that several programs
+            share to `Installation.with_kernels` instead.
         tracer: Records how long the phases of opening take.
         share_memory_arenas: Load all methods into one set of arenas, so that they share the mutable buffers
             that the program was exported to share, such as the key-value cache of `prefill` and `decode`. One
@@ -77,7 +82,11 @@ def load_program(
         PluginLoadError: the core cannot use one of `backends`.
         TypeError: an argument is of a wrong type.
         ValueError: `load_mode` maps files, but `source` is not a path; or two of `kernels` claim one
-            operator, or the executor brings its own kernels.
+            operator, one is for an operator that the program does not call and nobody else has a kernel for,
+            or the executor brings its own kernels.
+
+    Warns:
+        UnusedKernelsWarning: the program calls no operator of `kernels`.
     """
     check_type("share_memory_arenas", share_memory_arenas, bool, "True or False")
     check_type("verification", verification, Verification, "a member of etconfig.Verification")
@@ -88,16 +97,26 @@ def load_program(
     if backends is not None:
         installation = installation.with_backends(backends)
     executor = choose_executor(installation, executor)
+    given: Sequence[Kernel] = ()
     if kernels is not None:
         if executor != NUMPY:
             raise ValueError(
                 f"kernels: executor {executor!r} brings its own kernels; leave out kernels=, or load the "
                 f"program with executor={NUMPY!r}"
             )
-        installation = installation.with_kernels(kernels)
+        from etconfig.app.kernel_choice import given_kernels
+
+        given = given_kernels(kernels)
+        installation = installation.with_kernels(given)
     runner, options = executor_with_options(installation, executor, executor_options)
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
     program = open_program(source, data=data, verification=verification, load_mode=load_mode, phase=phase)
+    if given:
+        try:
+            _check_kernels(given, installation, program)
+        except BaseException:
+            program.close()
+            raise
     opened = None if runner is None else runner.open_program(ProgramRequest(program=program, options=options))
     missing = set() if runner is None else delegated_backends(program) - set(installation.backend_ids)
     if missing:
@@ -106,6 +125,25 @@ def load_program(
         runtime = executor_report(installation, executor, executor_options)
         installation = installation.with_backends(undeclared_specs(sorted(missing), runtime))
     return LoadedProgram(program, installation, opened, executor, share_memory_arenas=share_memory_arenas)
+
+
+def _check_kernels(kernels: Sequence[Kernel], installation: Installation, program: Program) -> None:
+    """Refuse kernels for misspelled operators, and warn if the program calls none of their operators.
+
+    Raises:
+        ValueError: an operator is neither called by the program nor known otherwise.
+    """
+    from etconfig.app.kernel_choice import uncalled_operators, unknown_operator
+
+    called = called_operators(program)
+    if called is None:
+        return  # a malformed method, which is verified later, may call them
+    operators = [operator for each in kernels for operator in each.operators]
+    problem = unknown_operator(operators, called, installation.kernels.known)
+    if problem is not None:
+        raise ValueError(problem)
+    if operators and called.isdisjoint(operators):
+        warnings.warn(uncalled_operators(operators, called), UnusedKernelsWarning, stacklevel=3)
 
 
 def detect_facts(*, installation: Installation | None = None) -> FactSheet:

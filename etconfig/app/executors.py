@@ -211,6 +211,26 @@ def check_executor_tables(installation: Installation) -> tuple[Diagnostic, ...]:
     return tuple(problems)
 
 
+def ignored_kernel_choice(installation: Installation) -> tuple[Diagnostic, ...]:
+    """Return a warning if the project file chooses kernels, but names an executor that brings its own.
+
+    Raises:
+        ProfileError: `executor` or `[kernels.prefer]` is malformed.
+    """
+    executor, prefer = installation.executor, installation.kernel_preferences
+    if executor is None or not prefer or NUMPY in (executor.target, nearest(executor.target, (NUMPY,))):
+        return ()  # a misspelled name is a problem of its own
+    first = next(iter(prefer.values()))
+    warning = Diagnostic(
+        code="ignored-kernel-choice",
+        message=f"[kernels.prefer] has no effect: executor {executor.target!r} brings its own kernels",
+        spans=(first.span, executor.span),
+        help=f"remove the table, or keep it for commands with `--executor {NUMPY}`, which follow it",
+        severity=Severity.WARNING,
+    )
+    return (warning,)
+
+
 def missing_executor(reference: Reference, known: Sequence[str]) -> Diagnostic:
     """Return the problem of an executor that may be missing here only: a warning, unless it is misspelled.
 

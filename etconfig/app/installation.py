@@ -508,22 +508,24 @@ class Installation:
         return parse_kernel_preferences(self._project_document)
 
     @property
-    def kernel_problems(self) -> tuple[Diagnostic, ...]:
-        """A problem for each line of `[kernels.prefer]` that no installed kernel can follow.
+    def kernel_problems(self) -> Mapping[str, Diagnostic]:
+        """The problem of each line of `[kernels.prefer]` that no installed kernel can follow, by operator.
 
         Raises:
             ConfigError: `[kernels.prefer]` of the project file cannot be read.
         """
         if not self.kernel_preferences:
-            return ()
+            return {}
         from etconfig.app.kernel_choice import preference_problems
         from etconfig.kernels import builtin_kernels
 
         own = builtin_kernels()
-        return tuple(preference_problems(self.kernel_preferences, self.kernel_tables, own))
+        return dict(preference_problems(self.kernel_preferences, self.kernel_tables, own))
 
     def with_kernels(self, kernels: GivenKernels) -> Installation:
         """Return the same installation with kernels given in code, which win over all others.
+
+        Those given before stay, except for operators that are given again. Programs need not call them.
 
         Args:
             kernels: A `KernelTable`, or functions that `kernel` of `etconfig.plugin.v1_kernels` decorates.
@@ -535,7 +537,7 @@ class Installation:
         from etconfig.app.kernel_choice import given_kernels
 
         other = copy.copy(self)
-        other._given_kernels = given_kernels(kernels)
+        other._given_kernels = (*self._given_kernels, *given_kernels(kernels))
         vars(other).pop("kernels", None)
         return other
 

@@ -27,6 +27,10 @@ SourcedTable: TypeAlias = tuple[str, str, KernelTable]
 GivenKernels: TypeAlias = "KernelTable | Iterable[Kernel]"
 """Kernels that a caller gives, for the operators that each of them names."""
 
+_SHARED_HELP = (
+    "leave it out, or give kernels that several programs share to Installation.with_kernels, and the "
+    "installation to load_program"
+)
 _EXPECTED = "a KernelTable, or a list of functions that @kernel decorates"
 
 
@@ -52,6 +56,7 @@ class KernelChoice(Mapping[str, Kernel]):
 
     Attributes:
         contested: The claims of each operator that nothing decides between.
+        known: The operators that etconfig or a plugin has a kernel for.
     """
 
     def __init__(
@@ -67,7 +72,7 @@ class KernelChoice(Mapping[str, Kernel]):
             own: Those of etconfig.
             tables: Those of plugins.
             prefer: The distribution that should serve an operator, or `etconfig`.
-            given: Those of the caller, which win over all others.
+            given: Those of the caller, which win over all others; of two for one operator, the last.
         """
         self.contested: dict[str, tuple[KernelClaim, ...]] = {}
         self._own = own
@@ -76,6 +81,7 @@ class KernelChoice(Mapping[str, Kernel]):
         self._kernels = own
         claims = claims_by_operator(tables)
         given = tuple(given)
+        self.known = frozenset((*own, *claims))
         if claims or given or self._prefer:
             self._kernels = dict(own)
             for operator in {**claims, **self._prefer}:
@@ -173,10 +179,47 @@ def given_kernels(kernels: GivenKernels) -> tuple[Kernel, ...]:
     return table.kernels
 
 
+def unknown_operator(given: Iterable[str], called: Iterable[str], known: Iterable[str]) -> str | None:
+    """Describe an operator of a caller's kernels that nobody knows, such as a misspelled one, or return None.
+
+    Args:
+        given: The operators that the caller's kernels are for.
+        called: The operators that the program calls.
+        known: Those that others have kernels for.
+    """
+    called, known = {*called}, {*called, *known}
+    for operator in given:
+        if operator not in known:
+            # an operator that the program calls is likelier meant than any other
+            guess = _likely_operator(operator, called) or _likely_operator(operator, known)
+            return (
+                f"kernels: the program does not call {operator!r}, and nobody else has a kernel for it; "
+                f"{guess or _SHARED_HELP}"
+            )
+    return None
+
+
+def uncalled_operators(given: Sequence[str], called: Iterable[str]) -> str:
+    """Describe kernels of a caller for operators none of which the program calls."""
+    few = ", ".join(given[:3]) + (", ..." if len(given) > 3 else "")
+    guess = _likely_operator(given[0], called)
+    advice = "" if guess is None else f"; {guess}"
+    return f"kernels: the program calls no operator that they are for ({few}), so they have no effect{advice}"
+
+
+def _likely_operator(name: str, known: Iterable[str]) -> str | None:
+    """Return `did you mean ...?` for an operator of a similar name, or of another overload."""
+    known = {*known}
+    base = name.rpartition("::")[2].partition(".")[0]
+    same = (each for each in known if each.rpartition("::")[2].partition(".")[0] == base)
+    others = sorted(same, key=lambda each: (not each.startswith(name), len(each), each))
+    return did_you_mean(name, known) or (f"did you mean {others[0]!r}?" if others else None)
+
+
 def preference_problems(
     prefer: Mapping[str, Reference], tables: Iterable[SourcedTable], own: Iterable[str]
-) -> Iterator[Diagnostic]:
-    """Yield a problem for each line of `[kernels.prefer]` that no installed kernel can follow.
+) -> Iterator[tuple[str, Diagnostic]]:
+    """Yield operator and problem of each line of `[kernels.prefer]` that no installed kernel can follow.
 
     Args:
         prefer: For each operator, the distribution as the project file names it.
@@ -190,21 +233,27 @@ def preference_problems(
         if normalized_name(reference.target) in map(normalized_name, claims):
             continue
         if not claims:
-            known = sorted({*own, *claimed})
-            yield Diagnostic(
-                code="unknown-kernel",
-                message=f"no installed distribution has a kernel for {operator!r}",
-                spans=(reference.span,),
-                help=did_you_mean(operator, known) or "install one, or remove the line",
-            )
-            continue
-        guess = nearest(reference.target, claims)
-        yield Diagnostic(
-            code="unknown-kernel",
-            message=f"{reference.target!r} has no kernel for {operator!r}",
-            spans=(reference.span,),
-            notes=(f"kernels for it: {', '.join(claims)}",),
-            help=did_you_mean(reference.target, claims)
-            or f"write one of them, or install {reference.target!r}",
-            fix=Respelling(reference.target, guess).at(reference.span) if guess else None,
-        )
+            yield operator, _unclaimed(operator, reference, sorted({*own, *claimed}))
+        else:
+            yield operator, _not_among(claims, operator, reference)
+
+
+def _unclaimed(operator: str, reference: Reference, known: Sequence[str]) -> Diagnostic:
+    return Diagnostic(
+        code="unknown-kernel",
+        message=f"no installed distribution has a kernel for {operator!r}",
+        spans=(reference.span,),
+        help=did_you_mean(operator, known) or "install one, or remove the line",
+    )
+
+
+def _not_among(claims: Sequence[str], operator: str, reference: Reference) -> Diagnostic:
+    guess = nearest(reference.target, claims)
+    return Diagnostic(
+        code="unknown-kernel",
+        message=f"{reference.target!r} has no kernel for {operator!r}",
+        spans=(reference.span,),
+        notes=(f"kernels for it: {', '.join(claims)}",),
+        help=did_you_mean(reference.target, claims) or f"write one of them, or install {reference.target!r}",
+        fix=Respelling(reference.target, guess).at(reference.span) if guess else None,
+    )

@@ -25,7 +25,7 @@ from etconfig.errors import (
 )
 from etconfig.method import ExecutorProgram
 from etconfig.method.method import Method, guarded_method
-from etconfig.parameters import check_type
+from etconfig.parameters import as_count, check_type
 from etconfig.program import MethodMeta, Program
 from etconfig.program.delegated import delegated_dtypes
 from etconfig.program.metadata import signature_texts
@@ -172,9 +172,7 @@ class LoadedProgram(Displayed, Immutable):
             UnsharedStateWarning: this method and one that was loaded before share state in the model, but
                 not here: load the program with `share_memory_arenas=True`.
         """
-        check_type("warm_up", warm_up, int, "the number of executes")
-        if isinstance(warm_up, bool) or warm_up < 0:
-            raise ValueError(f"warm_up: expected the number of executes, given {warm_up}")
+        warm_up = as_count("warm_up", warm_up, "executes")
         check_type("optimize", optimize, bool, "True or False")
         check_tracer(tracer)
         self._warn_of_unshared_state(name, memory)

@@ -217,9 +217,13 @@ class Validator:
             yield from self._kernel_problems()
 
     def _kernel_problems(self) -> Iterator[Diagnostic]:
-        """Check that the distributions of `[kernels.prefer]` have these kernels."""
+        """Check that the distributions of `[kernels.prefer]` have these kernels, and that they are called."""
         with suppress(ProfileError):  # reported with the rest of the file
-            yield from self.installation.kernel_problems
+            if self.installation.kernel_preferences:
+                from etconfig.app.executors import ignored_kernel_choice
+
+                yield from self.installation.kernel_problems.values()
+                yield from ignored_kernel_choice(self.installation)
 
     def _executor_problems(self) -> Iterator[Diagnostic]:
         """Check the executor that the project file names; one of a plugin may be missing here only."""

@@ -55,6 +55,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("duplicate-profile", "Two files have the same profile name."),
     ("profile-name-mismatch", "A profile's name differs from the one that its path gives."),
     ("unknown-kernel", "The project file prefers a kernel that no installed distribution has."),
+    ("ignored-kernel-choice", "The project file chooses kernels, but its executor brings its own."),
     ("unknown-executor", "The project file names an executor that no installed plugin declares."),
     ("ignored-project-file", "A project file has no effect, since another one beside it counts."),
     ("extends-cycle", "A profile extends itself, directly or through others."),

@@ -1,4 +1,4 @@
-"""The backends that a program delegates to, and the element types that a method passes to its delegates."""
+"""The backends and operators that a program calls, and the element types that its delegates receive."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ def delegated_backends(program: Program) -> frozenset[str]:
         with suppress(ProgramError):  # a program whose methods are verified later
             found.update(each.id for each in program.plan(name).delegates)
     return frozenset(found)
+
+
+def called_operators(program: Program) -> frozenset[str] | None:
+    """Return the full names of the operators of all methods, or None if a method is malformed."""
+    try:
+        plans = [program.plan(name) for name in program.method_names]
+    except ProgramError:
+        return None
+    return frozenset(operator.full_name for plan in plans for operator in plan.operators)
 
 
 def delegated_dtypes(plan: model.ExecutionPlan) -> Mapping[str, frozenset[str]]:

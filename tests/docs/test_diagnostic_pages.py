@@ -108,6 +108,9 @@ def run(
     fixtures = search_path(PLUGINS[code]) if code in PLUGINS else []
     for path in fixtures:
         monkeypatch.syspath_prepend(path)
+    if code == "ignored-kernel-choice":
+        entry_points = "[etconfig.executors]\nexecutorch = etconfig_executorch.plugin\n"
+        write_distribution(tmp_path / "installed", "etconfig_executorch-1.0.dist-info", entry_points)
     if code == "program-conflict":
         entry_points = "[etconfig.backends]\nCoreMLBackend = etconfig_upstream.plugin\n"
         write_distribution(tmp_path / "installed", "etconfig_upstream-1.0.dist-info", entry_points)

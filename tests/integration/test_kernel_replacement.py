@@ -178,7 +178,34 @@ class TestReports:
         project = f'[kernels.prefer]\n"{RELU}" = "acme-kernels"\n"aten::mul.out" = "acme-kernels"\n'
         found = kernel_findings(installation_in(directory, project))
         assert "1 of them by acme-kernels 1.0" in found[0].detail
-        assert [each.status for each in found] == ["ok", "error", "error"]
+        assert [each.status for each in found] == ["ok", "error"]
+        assert "'acme-kernels' has no kernel for 'aten::mul.out'" in found[1].detail
+
+    def test_a_choice_beside_another_executor_is_a_warning(self, directory: Path) -> None:
+        write_distribution(directory, "far-1.0.dist-info", "[etconfig.executors]\nfar = far\n")
+        (directory / "far.py").write_text("")
+        project = f'executor = "far"\n[kernels.prefer]\n"{RELU}" = "etconfig"\n'
+        installation = installation_in(directory, project)
+        found = kernel_findings(installation)
+        assert [each.status for each in found] == ["ok", "warning"]
+        assert "[kernels.prefer] has no effect: executor 'far' brings its own kernels" in found[1].detail
+        (problem,) = etconfig.validate_file(directory / "etconfig.toml", installation=installation)
+        assert (problem.code, problem.severity.value) == ("ignored-kernel-choice", "warning")
+
+    def test_a_broken_executor_is_a_finding_of_the_project_file_too(self, directory: Path) -> None:
+        write_distribution(directory, "far-1.0.dist-info", "[etconfig.executors]\nfar = far\n")
+        (directory / "far.py").write_text("")
+        findings = examine_installation(installation_in(directory, 'executor = "far"\n')).findings
+        found = {each.subject: each for each in findings if "executor" in each.subject}
+        assert [each.status for each in found.values()] == ["error", "error"]
+        assert found["executor"].detail.endswith("etconfig.toml:1:12, has a broken plugin")
+        assert "far has no etconfig_executor" in found["executor far"].detail
+
+    def test_a_misspelled_built_in_executor_is_a_problem_of_its_own(self, directory: Path) -> None:
+        project = f'executor = "numpi"\n[kernels.prefer]\n"{RELU}" = "etconfig"\n'
+        installation = installation_in(directory, project)
+        (problem,) = etconfig.validate_file(directory / "etconfig.toml", installation=installation)
+        assert problem.code == "unknown-executor"
 
 
 CALLS: list[str] = []
@@ -273,3 +300,58 @@ class TestGivenInCode:
     def test_an_executor_with_kernels_of_its_own_takes_none(self) -> None:
         with pytest.raises(ValueError, match="executor 'executorch' brings its own kernels"):
             etconfig.load_program(PROGRAM, executor="executorch", kernels=[replaced(RELU)])
+
+    @pytest.mark.parametrize(
+        ("name", "meant"),
+        [
+            ("aten::rellu.out", "aten::relu.out"),
+            ("aten::relu", "aten::relu.out"),
+            ("relu.out", "aten::relu.out"),
+            ("aten::mul", "aten::mul.out"),
+            ("aten::convolution.out_", "aten::convolution.out"),
+        ],
+    )
+    def test_a_misspelled_operator_is_refused(self, name: str, meant: str) -> None:
+        kernels = [replaced(RELU), as_operators(name)]
+        with pytest.raises(ValueError, match=f"does not call {name!r}.*did you mean {meant!r}"):
+            etconfig.load_program(PROGRAM, kernels=kernels)
+
+    def test_a_second_misspelled_operator_of_a_kernel_is_refused(self) -> None:
+        with pytest.raises(ValueError, match=r"did you mean 'aten::mul\.Scalar_out'"):
+            etconfig.load_program(PROGRAM, kernels=[as_operators(RELU, "aten::mul.Scalra_out")])
+
+    def test_an_operator_that_nobody_knows_is_refused_with_the_way_to_share_it(self) -> None:
+        library = [replaced(RELU), as_operators("acme::gather_rows.out")]
+        with pytest.raises(ValueError, match=r"give kernels .* share to Installation\.with_kernels"):
+            etconfig.load_program(PROGRAM, kernels=library)
+        installation = etconfig.Installation().with_kernels(library)
+        with etconfig.load_program(PROGRAM, installation=installation) as program:
+            assert program.installation.kernels.source(RELU) == "kernels given in code"
+
+    def test_known_operators_that_the_program_does_not_call_are_fine_beside_one_that_it_calls(self) -> None:
+        library = [replaced(RELU), replaced("aten::permute_copy.out")]
+        etconfig.load_program(PROGRAM, kernels=library).close()
+
+    def test_kernels_without_any_effect_are_a_warning(self) -> None:
+        library = [replaced("aten::permute_copy.out"), replaced("aten::mul.out")]
+        with pytest.warns(
+            etconfig.UnusedKernelsWarning,
+            match=r"\(aten::permute_copy\.out, aten::mul\.out\), so they have no",
+        ) as caught:
+            etconfig.load_program(PROGRAM, kernels=library).close()
+        assert caught[0].filename == __file__
+
+    def test_the_warning_suggests_a_similar_operator_that_the_program_calls(self) -> None:
+        with pytest.warns(etconfig.UnusedKernelsWarning, match=r"no effect; did you mean 'aten::relu\.out'"):
+            etconfig.load_program(PROGRAM, kernels=[replaced("aten::gelu.out")]).close()
+
+    def test_kernels_given_before_stay(self) -> None:
+        first = etconfig.Installation().with_kernels([replaced(RELU), replaced("aten::mul.out")])
+        second = first.with_kernels([as_operators("aten::mul.out")]).kernels
+        assert {second.source(RELU), second.source("aten::mul.out")} == {"kernels given in code"}
+        assert second["aten::mul.out"].binder is not first.kernels["aten::mul.out"].binder
+
+
+def as_operators(*names: str) -> Kernel:
+    """Return etconfig's kernel for relu under other names."""
+    return Kernel(names, builtin_kernels()[RELU].binder)

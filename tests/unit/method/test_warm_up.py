@@ -75,11 +75,20 @@ def test_an_error_is_one_of_loading_and_closes_the_method() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "error"), [(-1, ValueError), ("2", TypeError), (1.0, TypeError), (True, ValueError)]
+    ("count", "error"),
+    [(-1, ValueError), ("2", TypeError), (1.0, TypeError), (True, TypeError), (np.arange(2), TypeError)],
 )
 def test_a_wrong_number_is_refused(count: Any, error: type[Exception]) -> None:
     with (
         etconfig.load_program(PROGRAMS / "linear.pte") as program,
-        pytest.raises(error, match="warm_up: expected the number of executes"),
+        pytest.raises(error, match="warm_up: expected a number of executes"),
     ):
         program.load_method("forward", warm_up=count)
+
+
+def test_a_number_of_numpy_is_a_number() -> None:
+    with (
+        etconfig.load_program(PROGRAMS / "linear.pte") as program,
+        program.load_method("forward", warm_up=np.int64(2)) as method,  # type: ignore[arg-type]
+    ):
+        assert len(method.warm_up_s) == 2
