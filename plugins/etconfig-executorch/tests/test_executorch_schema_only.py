@@ -1,97 +1,87 @@
-"""Options of a package by `etconfig new-backend --schema-only`, in a backend of a user's own library."""
+"""docs/schema-only.md, "Run it": options of a package without code reach a backend in a user's library."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
+from doc_pages import Fence, Page, check_shown
 
 pytestmark = pytest.mark.peers
 
-HERE = Path(__file__).parent
-XNNPACK = HERE.parents[2] / "tests" / "data" / "programs" / "xnnpack.pte"
-PROJECT = """
-[executor]
-name = "executorch"
-
-[executor.executorch]
-libraries = ["libacme_dsp.so"]
-
-[options.AcmeDspBackend]
-power_mode = "high"
-use_cache = true
-cache_dir = "/var/cache/dsp"
-"""
-RECEIVED = [
-    "set_option: text cache_dir = /var/cache/dsp",
-    "init: int power_mode = 2",
-    "init: int num_threads = 3",
-    "init: bool use_cache = 1",
-]
+ROOT = Path(__file__).parents[3]
+PAGE = Page(ROOT / "docs" / "schema-only.md")
 
 
-def etconfig(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process that has the package `acme-dsp` on its path."""
-    path = os.pathsep.join(filter(None, (str(directory / "site"), os.environ.get("PYTHONPATH"))))
-    command = [sys.executable, "-m", "etconfig", *arguments]
-    environment = {**os.environ, "PYTHONPATH": path}
+def fences() -> list[Fence]:
+    """Return the blocks of the part of the page."""
+    first = PAGE.text.count("\n", 0, PAGE.text.index("## Run it"))
+    return [fence for fence in PAGE.fences() if fence.line > first]
+
+
+def sh(directory: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in a process that has the package `acme-dsp` on its path, and our Python."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(directory / "site"), os.environ.get("PYTHONPATH")))),
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+    }
     return subprocess.run(
-        command, cwd=directory, env=environment, capture_output=True, text=True, check=False
+        ["sh", "-ec", script], cwd=directory, env=environment, capture_output=True, text=True, check=False
     )
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package, a library with its backend, a program that delegates to it, and a project file."""
+    """A directory with the package, in which the blocks of the page were followed."""
     directory = tmp_path_factory.mktemp("schema-only")
-    written = etconfig(directory, "new-backend", "acme-dsp", "--schema-only")
+    (directory / "tests").symlink_to(ROOT / "tests")
+    written = sh(directory, "etconfig new-backend acme-dsp --schema-only")
     assert written.returncode == 0, written.stderr
     metadata = directory / "acme-dsp" / "src" / "acme_dsp-0.1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Name: acme-dsp\nVersion: 0.1.0\n")
     (metadata / "entry_points.txt").write_text("[etconfig.backends]\nAcmeDspBackend = acme_dsp.plugin\n")
     metadata.parent.rename(directory / "site")
-    spec = importlib.util.find_spec("executorch")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    wheel = Path(spec.submodule_search_locations[0])
-    subprocess.run(
-        [
-            *("c++", "-shared", "-fPIC", "-std=c++17", "-DC10_USING_CUSTOM_GENERATED_MACROS"),
-            *(f"-I{wheel}/include", f"-I{wheel}/include/executorch/runtime/core/portable_type/c10"),
-            *(HERE / "options_library.cpp", f"-L{wheel}/lib", "-lexecutorch", f"-Wl,-rpath,{wheel}/lib"),
-            *("-o", directory / "libacme_dsp.so"),
-        ],
-        check=True,
-    )
-    xnnpack = XNNPACK.read_bytes()
-    assert xnnpack.count(b"XnnpackBackend") == 1
-    (directory / "model.pte").write_bytes(xnnpack.replace(b"XnnpackBackend", b"AcmeDspBackend"))
-    np.save(directory / "x.npy", np.ones((1, 8), np.float32))
-    (directory / "etconfig.toml").write_text(PROJECT)
+    compared = 0
+    for fence in fences():
+        if fence.file is not None:
+            (directory / fence.file).write_text(fence.text)
+        elif fence.language in ("python", "sh") and not fence.text.startswith("pip install"):
+            script = fence.text if fence.language == "sh" else f"python - <<'END'\n{fence.text}END"
+            done = sh(directory, script)
+            assert done.returncode == 0, done.stdout + done.stderr
+            if fence.output is not None:
+                check_shown(fence.output, done.stdout, f"{PAGE.path}:{fence.line}")
+                compared += 1
+    assert compared == 1
     return directory
 
 
-class TestOptions:
+class TestRunIt:
     """The C++ code receives what the page says."""
 
-    def test_they_arrive_with_their_keys_and_types(self, project: Path) -> None:
-        ran = etconfig(
-            project, "run", "model.pte", "--input", "x.npy", "--set", "AcmeDspBackend.num_threads=3"
-        )
+    def test_the_tables_can_be_options_of_the_command_line(self, project: Path) -> None:
+        (project / "options").mkdir()
+        (project / "options" / "etconfig.toml").write_text("")
+        options = re.findall(r"`(--executor executorch --executor-option [^`]+)`", PAGE.text)
+        assert len(options) == 1
+        libraries = options[0].replace("libacme", "../libacme")
+        ran = sh(project / "options", f"etconfig run ../model.pte --input ../x.npy {libraries}")
         assert ran.returncode == 0, ran.stdout + ran.stderr
-        received = [line for line in ran.stdout.splitlines() if line.startswith(("set_option:", "init:"))]
-        assert received == RECEIVED
 
-    def test_a_misspelled_one_never_reaches_it(self, project: Path) -> None:
-        ran = etconfig(
-            project, "run", "model.pte", "--input", "x.npy", "--set", "AcmeDspBackend.power_mod=high"
+    def test_doctor_lists_the_backend(self, project: Path) -> None:
+        assert (
+            "executor executorch, backend AcmeDspBackend: can run here"
+            in sh(project, "etconfig doctor").stdout
         )
+
+    def test_a_misspelled_option_never_reaches_it(self, project: Path) -> None:
+        ran = sh(project, "etconfig run model.pte --input x.npy --set AcmeDspBackend.power_mod=high")
         assert ran.returncode != 0
         assert "did you mean 'power_mode'?" in ran.stdout + ran.stderr
         assert "init:" not in ran.stdout
