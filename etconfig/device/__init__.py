@@ -1,4 +1,4 @@
-"""Facts, conditions and choices on the device itself: C++ headers, without Python."""
+"""Facts, conditions and choices on the device itself: bundles, and the C++ headers that decide them."""
 
 from __future__ import annotations
 

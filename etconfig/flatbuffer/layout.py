@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import NamedTuple
 
 
@@ -56,3 +57,26 @@ class Layout:
         self.fields = tuple(
             Field(slot, name, kind) for slot, (name, kind) in enumerate(slots.items()) if kind is not None
         )
+
+
+class StructLayout:
+    """The fields of a FlatBuffers struct, which lie in the order of the schema with the padding of C.
+
+    Attributes:
+        packed: Packs and unpacks the values of all fields, in this order.
+        size_bytes: The size of one struct, a multiple of its alignment.
+        alignment: The width of its widest field.
+    """
+
+    __slots__ = ("alignment", "packed", "size_bytes")
+
+    def __init__(self, **fields: FieldKind) -> None:
+        codes, end = ["<"], 0
+        self.alignment = max(kind.size_bytes for kind in fields.values())
+        for kind in fields.values():
+            padding = -end % kind.size_bytes
+            codes.append(f"{padding}x{kind.code}")
+            end += padding + kind.size_bytes
+        padding = -end % self.alignment
+        self.packed = Struct("".join((*codes, f"{padding}x")))
+        self.size_bytes = end + padding

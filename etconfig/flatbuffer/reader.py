@@ -24,6 +24,7 @@ from etconfig.flatbuffer.layout import (
     U64,
     FieldKind,
     Layout,
+    StructLayout,
 )
 from etconfig.flatbuffer.table_reader import TableReader, VtableError, compile_table_reader
 
@@ -204,6 +205,12 @@ class FlatBufferReader:
             return _SHORT_VECTORS[kind.code][count](self._data, start)
         return struct.unpack_from(f"<{count}{kind.code}", self._data, start)
 
+    def structs(self, position: int, layout: StructLayout, field: str) -> list[tuple[Any, ...]]:
+        """Return the vector of structs at `position`, each as the values of its fields."""
+        start, count = self._vector(position, layout, field, layout.alignment)
+        self.charge(count * layout.size_bytes, field)
+        return list(layout.packed.iter_unpack(self._data[start : start + count * layout.size_bytes]))
+
     def references(self, position: int, field: str) -> tuple[int, ...]:
         """Return the positions that the vector of references at `position` leads to."""
         offsets = self.numbers(position, REFERENCE, field)
@@ -237,18 +244,25 @@ class FlatBufferReader:
         self.charge(size_bytes, field)
         return bytes(self._data[start : start + size_bytes])
 
-    def _vector(self, position: int, kind: FieldKind, field: str) -> tuple[int, int]:
-        """Return where the elements of the vector at `position` start, and their number."""
+    def _vector(
+        self, position: int, element: FieldKind | StructLayout, field: str, alignment: int = 0
+    ) -> tuple[int, int]:
+        """Return where the elements of the vector at `position` start, and their number.
+
+        Elements are aligned to `alignment`, by default to their size.
+        """
         if not position:
             raise self._errors.missing_field(field)
         start = position + 4
         if start > self.size_bytes:
             raise self._errors.truncated(field, position, 4, self.size_bytes - position)
         count = _U32.unpack_from(self._data, position)[0]  # anything up to 2**32: nothing is allocated for it
-        element_bytes = kind.size_bytes
+        element_bytes = element.size_bytes
         if start + count * element_bytes > self.size_bytes:
             raise self._errors.truncated(field, start, count * element_bytes, self.size_bytes - start)
-        if position % 4 or (count and start % element_bytes):  # flatc does not align what is not there
+        if position % 4 or (
+            count and start % (alignment or element_bytes)
+        ):  # flatc does not align what is not there
             detail = "the vector is not aligned to its elements"
             raise self._errors.malformed("misaligned", field, detail, offset=position)
         self.work_left_bytes -= 4  # the length; the elements are charged where they are decoded

@@ -6,9 +6,9 @@ A buffer is written from its end to its beginning, so that a table refers to wha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NewType
+from typing import Any, NewType
 
-from etconfig.flatbuffer.layout import Layout
+from etconfig.flatbuffer.layout import FieldKind, Layout, StructLayout
 
 EndOffset = NewType("EndOffset", int)
 """Where something begins, in bytes before the end of the buffer."""
@@ -28,6 +28,7 @@ class FlatBufferWriter:
 
         self._builder = Builder()
         self._number_types = {
+            "?": number_types.BoolFlags,
             "B": number_types.Uint8Flags,
             "b": number_types.Int8Flags,
             "H": number_types.Uint16Flags,
@@ -52,6 +53,23 @@ class FlatBufferWriter:
         self._builder.StartVector(4, len(references), 4)
         for reference in reversed(references):
             self._builder.PrependUOffsetTRelative(reference)
+        return EndOffset(self._builder.EndVector())
+
+    def number_vector(self, kind: FieldKind, numbers: Sequence[float]) -> EndOffset:
+        """Write a vector of numbers."""
+        return self.struct_vector(StructLayout(number=kind), [(number,) for number in numbers])
+
+    def struct_vector(self, layout: StructLayout, rows: Sequence[Sequence[Any]]) -> EndOffset:
+        """Write a vector of structs, each given by the values of its fields.
+
+        Raises:
+            struct.error: a value does not fit its field.
+        """
+        data = b"".join(layout.packed.pack(*row) for row in rows)
+        self._builder.StartVector(layout.size_bytes, len(rows), layout.alignment)
+        start = self._builder.Head() - len(data)
+        self._builder.head = start
+        self._builder.Bytes[start : start + len(data)] = data
         return EndOffset(self._builder.EndVector())
 
     def table(self, layout: Layout, **values: float | EndOffset | None) -> EndOffset:

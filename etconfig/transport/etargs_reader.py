@@ -12,9 +12,9 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import SavedResultError
 from etconfig.fingerprint import fingerprint
 from etconfig.flatbuffer.reader import FlatBufferReader
+from etconfig.flatbuffer.value_errors import ValueErrors
 from etconfig.parameters import AnyPath, as_path, home_help
 from etconfig.schema import Applies, Scope
-from etconfig.transport.etargs_errors import EtargsErrors
 from etconfig.transport.etargs_format import (
     BACKEND_TABLE,
     CONFIGURATION_TABLE,
@@ -95,7 +95,7 @@ class _PackageReader:
     """Reads the tables of one file; its methods raise ValueError if they are damaged."""
 
     def __init__(self, data: bytes) -> None:
-        self._errors = EtargsErrors()
+        self._errors = ValueErrors()
         self._buffer = FlatBufferReader(
             memoryview(data), len(data), self._errors, max_string_bytes=MAX_BYTES, max_work_per_byte=4
         )

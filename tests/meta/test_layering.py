@@ -51,6 +51,7 @@ ROOMS: dict[str, set[str]] = {
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},
     "resolver": BOTTOM | {"schema", "facts", "profile"},
+    "device": BOTTOM | {"schema", "facts", "profile"},
     "backend": BOTTOM,
     "c_interface": BOTTOM | {"schema", "backend"},
     "tracing": BOTTOM,
@@ -60,7 +61,6 @@ ROOMS: dict[str, set[str]] = {
     "method": BOTTOM | {"backend", "tracing", "program", "kernel"},
     "numpy_executor": BOTTOM | {"backend", "tracing", "program", "kernel", "method"},
     "transport": BOTTOM | {"schema"},
-    "device": BOTTOM,
     "plugin": BOTTOM | {"schema", "facts", "backend", "c_interface", "kernel", "method", "transport"},
     "app": BOTTOM
     | {"schema", "facts", "profile", "resolver"}

@@ -1,4 +1,4 @@
-"""`EtargsErrors`: the exceptions for damaged `.etargs` files."""
+"""`ValueErrors`: the exceptions for damaged files whose readers raise `ValueError`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ _REASONS = {"bad-string": "a text does not end where it should"}
 """The words for a code of the reader; for other codes, its own detail is used."""
 
 
-class EtargsErrors:
-    """Makes a ValueError that says in a few words what is wrong; `read_package` adds the file's name."""
+class ValueErrors:
+    """Makes a ValueError that says in a few words what is wrong; their readers add the name of the file."""
 
     def truncated(self, field: str, offset: int, needed_bytes: int, available_bytes: int) -> ValueError:
         """Something takes more bytes than are left."""

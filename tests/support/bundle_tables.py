@@ -1,0 +1,118 @@
+"""A small bundle, written by hand, that uses every vector."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+from etconfig.device.tables import (
+    NONE,
+    AdviceRow,
+    BackendRow,
+    BackendSettingsRow,
+    BundleTables,
+    CandidateRow,
+    CandidateSource,
+    ChoiceRow,
+    ConditionRow,
+    ExpressionRow,
+    FactRow,
+    HandSetFactRow,
+    InstructionRow,
+    ModelRow,
+    Op,
+    OptionRow,
+    OptionSettingsRow,
+    ProfileRow,
+    SlotRow,
+    StoredKind,
+    ValueRow,
+    VariantRow,
+)
+
+TEXTS = (
+    "cores",  # 0
+    "model",
+    "B",
+    "threads",
+    "forward",
+    "left",  # 5
+    "phone",
+    "cores > 4",
+    "cores",
+    "a.toml:3:1",
+    "schema default",  # 10
+    "fast",
+    "a.pte",
+    "sheet",
+)
+INF = float("inf")
+
+
+def small_tables() -> BundleTables:
+    """A bundle with one profile, one backend with two options, and one model."""
+    return BundleTables(
+        producer="etconfig 0.1.0",
+        fingerprint="abc",
+        texts=TEXTS,
+        values=(
+            ValueRow(4, 0, StoredKind.INTEGER, 0),
+            ValueRow(11, 0, StoredKind.TEXT, 0),
+            ValueRow(0, 2, StoredKind.ARRAY, 1),
+            ValueRow(int.from_bytes(struct.pack("<d", 0.5), "little"), 0, StoredKind.NUMBER, 0),
+            ValueRow(2, 1, StoredKind.TABLE, 1),
+            ValueRow(1, 0, StoredKind.BOOLEAN, 0),
+            ValueRow(0, 0, StoredKind.NONE, 0),
+        ),
+        #      array  table  settings  needs
+        items=(0, 1, 11, 0, 0, 2, 11),
+        instructions=(
+            InstructionRow(Op.FACT, 0),
+            InstructionRow(Op.CONSTANT, 0),
+            InstructionRow(Op.GREATER, 0),
+            InstructionRow(Op.FACT, 0),
+        ),
+        expressions=(ExpressionRow(0, 3, 7, 0, 2), ExpressionRow(3, 1, 8, 1, 1)),
+        conditions=(ConditionRow(0, 1, 7),),
+        facts=(
+            FactRow(1.0, INF, 0, NONE, 0, 0, 1, 0),
+            FactRow(-INF, INF, 1, NONE, 6, 1, 3, 2),
+        ),
+        hand_set_facts=(HandSetFactRow(1, 1, 13),),
+        project_fact_count=0,
+        backends=(BackendRow(2, 0, 2, 0, 1, 0),),
+        options=(
+            OptionRow(
+                *(1.0, 64.0, 0.0, 3, NONE, NONE, 0, 0, 10, 10, 3, NONE),
+                *(0, 0, 0, NONE, 1, 0, 0, 1, 0, 0, 0),
+            ),
+            OptionRow(
+                *(-INF, INF, 0.0, 11, NONE, NONE, 6, NONE, 10, NONE, NONE, NONE),
+                *(0, 1, 0, NONE, 4, 0, 1, 0, 0, 0, 1),
+            ),
+        ),
+        choices=(ChoiceRow(1, 1),),
+        advice=(AdviceRow(0, 0, 1, 9),),
+        candidates=(
+            CandidateRow(0, NONE, 9, CandidateSource.LITERAL, 0),
+            CandidateRow(1, 0, 9, CandidateSource.EXPRESSION, 0),
+            CandidateRow(0, 0, 9, CandidateSource.UNSET, 1),
+            CandidateRow(1, 0, 9, CandidateSource.LITERAL, 0),
+        ),
+        option_settings=(OptionSettingsRow(0, 0, 3, 0, 9), OptionSettingsRow(1, 3, 1, NONE, NONE)),
+        backend_settings=(BackendSettingsRow(0, 0, 2),),
+        slots=(SlotRow(4, NONE, 4, 1), SlotRow(4, 5, 4, 1)),
+        profiles=(ProfileRow(6, 0, 0, 0, 0, 1, 0, 2, NONE, 2, 0),),
+        named_profile=NONE,
+        require_match=False,
+        models=(ModelRow(1, 0, 1, 1),),
+        variants=(VariantRow(12, 0, 6, 1),),
+    )
+
+
+def changed(vector: str, index: int, **fields: float) -> BundleTables:
+    """The small bundle with some fields of one row changed."""
+    tables = small_tables()
+    rows = list(getattr(tables, vector))
+    rows[index] = rows[index]._replace(**fields)
+    return replace(tables, **{vector: tuple(rows)})
