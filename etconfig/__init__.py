@@ -29,6 +29,7 @@ _HOME = {
     "LoadMode": "program",
     "LoadedProgram": "app.loaded_program",
     "Method": "method.method",
+    "ModelChoice": "models",
     "Origin": "provenance",
     "PluginError": "errors",
     "ProgramError": "errors",
@@ -49,6 +50,7 @@ _HOME = {
     "load_program": "app.api",
     "open_data_file": "program",
     "resolve": "app.configuration",
+    "select_model": "app.model_choice",
     "validate_file": "app.validation",
     "verify_program": "analysis",
 }
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from etconfig.app.installation import Installation
     from etconfig.app.live import LiveArguments
     from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.app.model_choice import select_model
     from etconfig.app.validation import validate_file
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import (
@@ -86,6 +89,7 @@ if TYPE_CHECKING:
     from etconfig.method.bundled import Tolerance
     from etconfig.method.method import Method
     from etconfig.method.stop import CancelToken
+    from etconfig.models import ModelChoice
     from etconfig.program import DataLoader, LoadMode, Verification, open_data_file
     from etconfig.provenance import Origin
     from etconfig.resolver import Arguments, Resolution
@@ -109,6 +113,7 @@ __all__ = [
     "LoadMode",
     "LoadedProgram",
     "Method",
+    "ModelChoice",
     "Origin",
     "PluginError",
     "ProgramError",
@@ -129,6 +134,7 @@ __all__ = [
     "load_program",
     "open_data_file",
     "resolve",
+    "select_model",
     "validate_file",
     "verify_program",
 ]

@@ -7,6 +7,7 @@ The branch says who must act:
     │   ├── DocumentError          a TOML document cannot be read
     │   ├── ProfileError           a profile is unknown, ambiguous or malformed
     │   ├── FactError              a fact sheet or a hand-set fact is wrong
+    │   ├── ModelError             a model is unknown, or none of its variants suits the device
     │   ├── OptionError            an option is unknown, invalid, missing or not settable now
     │   └── SavedResultError       a saved resolution or lock file is malformed or out of date
     ├── PluginError              the author of a plugin
@@ -123,6 +124,10 @@ class ProfileError(ConfigError):
 
 class FactError(ConfigError):
     """A fact sheet or a hand-set fact is malformed, of the wrong type, or unknown."""
+
+
+class ModelError(ConfigError):
+    """A model is unknown or declared twice, or none of its variants suits the device."""
 
 
 class OptionError(ConfigError):

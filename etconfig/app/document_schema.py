@@ -68,10 +68,36 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
             ],
         },
         "programs": {**_strings(), "description": "The programs it is for, relative to this file."},
+        "models": {**_strings(), "description": "Files with further models, relative to this file."},
+        "model": _models(),
         "plugins": plugins,
         "kernels": _table({"prefer": {"type": "object", "additionalProperties": {"type": "string"}}}),
     }
     return _document("etconfig project", head, specs, registry)
+
+
+def models_schema() -> dict[str, Any]:
+    """Return the schema of a file of models."""
+    table = _table({"model": _models()}, required=["model"])
+    return {"$schema": JSON_SCHEMA_DRAFT, "title": "etconfig models", **table}
+
+
+def _models() -> _Schema:
+    variant = _table(
+        {
+            "file": {"type": "string", "minLength": 1, "description": "The program, relative to this file."},
+            "when": {"type": "string", "description": "The condition under which it may be selected."},
+            "data": {**_strings(), "description": "Its data files (.ptd), relative to this file."},
+        },
+        required=["file"],
+    )
+    fallback = {
+        "type": "boolean",
+        "default": False,
+        "description": "Let the next variant take over if one fails to load.",
+    }
+    variants = {"type": "array", "items": variant, "minItems": 1}
+    return _names(_NAME, _table({"fallback": fallback, "variants": variants}, required=["variants"]))
 
 
 def _document(

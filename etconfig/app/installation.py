@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
     from etconfig.facts import Detector, FactRegistry, FactSheet
     from etconfig.kernel.registry import Kernel
+    from etconfig.models import ModelCatalog
     from etconfig.plugin import PluginFailure
     from etconfig.plugin.entry_points import EntryPoint
     from etconfig.plugin.given import GivenBackends
@@ -248,6 +249,19 @@ class Installation:
         from etconfig.profile import parse_programs
 
         return parse_programs(self._project_document)
+
+    @cached_property
+    def models(self) -> ModelCatalog:
+        """The models of the project file, and of the files that it names; empty if there are none.
+
+        Raises:
+            DocumentError: a file cannot be read.
+            ProfileError: a table of models is malformed.
+            ModelError: two files declare a model of one name.
+        """
+        from etconfig.app.model_catalog import catalog_of_project
+
+        return catalog_of_project(self._project_document, self.fact_registry)
 
     # --- plugins -------------------------------------------------------------------------
 

@@ -187,6 +187,10 @@ class Validator:
             chain, project = self._read_project(path) if is_project else (self._read_profile(path), None)
             layers = layers_of(chain, project)
         except ConfigError as error:
+            of_models = None if is_project else self._problems_as_models(path)
+            if of_models is not None:
+                yield from of_models
+                return
             yield from error.diagnostics
             yield from self._salvaged_problems(path, is_project)
             return
@@ -208,13 +212,14 @@ class Validator:
             yield from self._combined_problems(layers, specs, is_base)
 
     def _project_problems(self, is_project: bool) -> Iterator[Diagnostic]:
-        """Check where profiles are found; for a project file also its executor, and that it has an effect."""
+        """Check where profiles are found; for a project file also what it has besides settings."""
         yield from self.installation.profile_path_problems
         yield from self._project_programs.problems
         if is_project:
             yield from self.installation.project_warnings
             yield from self._executor_problems()
             yield from self._kernel_problems()
+            yield from self._model_problems()
 
     def _kernel_problems(self) -> Iterator[Diagnostic]:
         """Check that the distributions of `[kernels.prefer]` have these kernels, and that they are called."""
@@ -224,6 +229,31 @@ class Validator:
 
                 yield from self.installation.kernel_problems.values()
                 yield from ignored_kernel_choice(self.installation)
+
+    def _model_problems(self) -> Iterator[Diagnostic]:
+        """Check the models of the project file, apart from their programs."""
+        try:
+            catalog = self.installation.models
+        except ConfigError as error:
+            yield from error.diagnostics
+            return
+        yield from self._conditions.constant_conditions(catalog.conditions) if catalog.conditions else ()
+
+    def _problems_as_models(self, path: Path) -> tuple[Diagnostic, ...] | None:
+        """Return the problems of a file of models; None if it is not one.
+
+        That is asked only of a file that is not a profile either.
+        """
+        from etconfig.models.reading import is_models_document, parse_models
+
+        try:
+            document = load_document(path)
+            if not is_models_document(document):
+                return None
+            catalog = parse_models(document, self._profiles.expressions)
+        except ConfigError as error:
+            return error.diagnostics
+        return tuple(self._conditions.constant_conditions(catalog.conditions))
 
     def _executor_problems(self) -> Iterator[Diagnostic]:
         """Check the executor that the project file names; one of a plugin may be missing here only."""

@@ -28,7 +28,10 @@ CODES: Mapping[str, CodeInfo] = _codes(
     # settings against the schemas
     ("invalid-option-path", "A text is not an option path."),
     ("unknown-backend", "No installed plugin declares this backend id."),
-    ("backend-not-installed", "Options are set for a backend whose plugin is not installed."),
+    (
+        "backend-not-installed",
+        "Options are set for a backend whose plugin is not installed, or a model needs one.",
+    ),
     ("program-conflict", "A setting replaces a value that the program fixes ahead of time."),
     ("not-delegated", "Options are set for a backend to which the program or method delegates nothing."),
     ("unknown-option", "The backend has no option of this name."),
@@ -64,6 +67,13 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("extends-outside-tree", "A profile extends a file outside its directory tree."),
     ("no-matching-profile", "No profile's condition holds on this device."),
     ("ambiguous-profile", "Several unrelated profiles match this device."),
+    # models
+    ("unknown-model", "There is no model of this name."),
+    ("duplicate-model", "Two files declare a model of the same name."),
+    ("no-model-variant", "No variant of a model suits the device."),
+    ("unreachable-variant", "An earlier variant suits wherever this one does, so no device selects it."),
+    ("model-mismatch", "Two variants of a model differ in methods, inputs or outputs."),
+    ("missing-data-file", "No data file has the tensors that lie outside a variant's program."),
     # expressions
     ("invalid-expression", "A text is not an expression of the condition language."),
     ("expression-too-large", "An expression exceeds a bound on length or depth."),

@@ -167,6 +167,13 @@ _RUNTIME = (
     _string("runtime.executorch", Volatility.BOOT, "The installed version of executorch."),
     _string("runtime.torch", Volatility.BOOT, "The installed version of torch."),
     _string("runtime.numpy", Volatility.BOOT, "The installed version of numpy."),
+    FactInfo(
+        name="runtime.backends",
+        type=FactType.STRING_LIST,
+        volatility=Volatility.BOOT,
+        doc="The ids of the backends that can run: those of the executor's runtime, and those that installed "
+        "plugins serve.",
+    ),
 )
 
 BUILTIN_FACTS = FactRegistry(_OS + _CPU + _MEMORY + _DEVICE + _ACCELERATORS + _RUNTIME)

@@ -22,10 +22,18 @@ _SYNONYMS: Mapping[str, Mapping[str, str]] = {
     },
     "when": dict.fromkeys(("condition", "cond", "match", "when", "expr", "where", "is", "test"), "if"),
     "project": dict.fromkeys(("extends", "use", "base", "select", "default", "name"), "profile"),
+    "models": dict.fromkeys(("models",), "model"),
+    "model": dict.fromkeys(("variant", "files", "programs"), "variants"),
+    "variant": {
+        **dict.fromkeys(("if", "condition", "cond", "match", "where", "expr"), "when"),
+        **dict.fromkeys(("path", "program", "model", "pte", "name"), "file"),
+        **dict.fromkeys(("ptd", "data_file", "data_files", "weights"), "data"),
+    },
 }
 _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "root": {"plugins": "[plugins] belongs in the project file", "if": "write if under [[when]]"}
     | {"kernels": "[kernels.prefer] belongs in the project file"}
+    | {"model": "[model.NAME] belongs in the project file, or in a file that its key `models` names"}
     | {"else": "write [[when]] with the opposite condition", "elif": "write another [[when]]"},
     "head": {
         "plugins": "[plugins] belongs in the project file",
@@ -43,6 +51,16 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "description": "description belongs in a profile, under [profile]",
         "else": "write [[when]] with the opposite condition",
         "if": "write if under [[when]]",
+    },
+    "models": {"profile": "a file of models has no profile: write [profile] in a file of its own"},
+    "model": {
+        "file": "write file under [[{table}.variants]]",
+        "when": "write when under [[{table}.variants]]",
+    },
+    "variant": {
+        "fallback": "write fallback above the variants, under the model's own header",
+        "backends": "leave it out: the program itself names the backends that it needs",
+        "needs": "leave it out: the program itself says what it needs",
     },
 }
 
@@ -123,7 +141,8 @@ def advise(kind: str, unknown: UnknownKey) -> Remedy:
 
     Args:
         kind: `root` or `project` (the whole document), `head` ([profile]), `when`, `method`,
-            `instance`, `backend`, `value` (of an option), `plugins` or `kernels`.
+            `instance`, `backend`, `value` (of an option), `plugins`, `kernels`, `models` (a file of them),
+            `model` or `variant`.
         unknown: The key.
     """
     return _ADVISERS[kind](unknown)
@@ -264,6 +283,27 @@ def _of_plugins(unknown: UnknownKey) -> Remedy:
     return Remedy(f"its keys are {', '.join(unknown.known)}")
 
 
+def _of_models(unknown: UnknownKey) -> Remedy:
+    return _of_model_table("models", unknown)
+
+
+def _of_model(unknown: UnknownKey) -> Remedy:
+    return _of_model_table("model", unknown)
+
+
+def _of_variant(unknown: UnknownKey) -> Remedy:
+    return _of_model_table("variant", unknown)
+
+
+def _of_model_table(kind: str, unknown: UnknownKey) -> Remedy:
+    meant = _SYNONYMS[kind].get(unknown.key) or nearest(unknown.key, unknown.known)
+    if meant is not None and meant not in unknown.siblings:
+        return unknown.spelled(meant)
+    if unknown.key in _ELSEWHERE[kind]:
+        return Remedy(_ELSEWHERE[kind][unknown.key].replace("{table}", ".".join(unknown.names[:-1])))
+    return Remedy(f"its keys are {', '.join(unknown.known)}")
+
+
 def _of_value(unknown: UnknownKey) -> Remedy:
     return Remedy(f"a table with {unknown.known[0]!r} has no other key")
 
@@ -294,6 +334,9 @@ _ADVISERS: Mapping[str, Callable[[UnknownKey], Remedy]] = {
     "instance": _of_instance,
     "plugins": _of_plugins,
     "kernels": _of_plugins,
+    "models": _of_models,
+    "model": _of_model,
+    "variant": _of_variant,
     "value": _of_value,
     "backend": _of_backend,
 }

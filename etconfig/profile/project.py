@@ -27,6 +27,8 @@ _KEYS = (
     "profile_path",
     "executor",
     "programs",
+    "models",
+    "model",
     "plugins",
     "kernels",
     *SETTINGS_KEYS,
@@ -63,6 +65,8 @@ class ProjectFile:
         executor: The executor that commands use unless they are given another one; None for the default.
         executor_tables: The options of executors.
         programs: The programs that it configures; their paths are relative to the file.
+        models: Files with further models; their paths are relative to the file. `[model.NAME]` itself is read
+            by the package `models`, when a model is selected or checked.
         plugins: Its choice of plugins.
         kernels: `[kernels.prefer]`: by operator, the distribution whose kernel serves it, or `etconfig`.
         settings: The settings.
@@ -76,6 +80,7 @@ class ProjectFile:
     executor: Reference | None = None
     executor_tables: tuple[ExecutorTable, ...] = ()
     programs: tuple[Reference, ...] = ()
+    models: tuple[Reference, ...] = ()
     plugins: PluginChoices = field(default_factory=PluginChoices)
     kernels: Mapping[str, Reference] = field(default_factory=dict)
     settings: DocumentSettings = field(default_factory=DocumentSettings)
@@ -92,7 +97,7 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
         ProfileError: with every problem of the document.
     """
     root = TomlTable(document, (), document.data, [])
-    section = _section(root)
+    section = project_section(root)
     if section is None:
         project = ProjectFile(name=document.name)
     else:
@@ -105,6 +110,7 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
             executor=read_executor(section),
             executor_tables=read_executor_tables(section),
             programs=_read_programs(section),
+            models=read_models_files(section),
             plugins=_read_plugins(section),
             kernels=_read_kernels(section),
             settings=read_settings(section, expressions, OriginKind.PROJECT),
@@ -171,13 +177,13 @@ def parse_programs(document: Document) -> tuple[Reference, ...]:
 
 def section_span(document: Document) -> Span | None:
     """Return the place of the part of a document that belongs to etconfig, or None if it has none."""
-    section = _section(TomlTable(document, (), document.data, []))
+    section = project_section(TomlTable(document, (), document.data, []))
     return None if section is None else section.own_span()
 
 
 def _read_part(document: Document, read: Callable[[TomlTable], _ValueT], otherwise: _ValueT) -> _ValueT:
     root = TomlTable(document, (), document.data, [])
-    section = _section(root)
+    section = project_section(root)
     value = otherwise if section is None else read(section)
     if root.problems:
         raise root.error()
@@ -190,15 +196,15 @@ def salvage_layer(document: Document, expressions: ExpressionParser, kind: Origi
     So its options are checked in the same run. Its other problems are not reported again, and a named
     instance without a method counts as one of any method.
     """
-    section = _section(TomlTable(document, (), document.data, []))
+    section = project_section(TomlTable(document, (), document.data, []))
     if section is None:
         return Layer(kind=kind, name=document.name)
     settings = read_settings(section, expressions, kind)
     return settings.to_layer(kind, document.name, dict.fromkeys(settings.inherited, "*"))
 
 
-def _section(root: TomlTable) -> TomlTable | None:
-    """Return the part of the document that belongs to etconfig, or None; problems are reported."""
+def project_section(root: TomlTable) -> TomlTable | None:
+    """Return the part of a project file that belongs to etconfig, or None; problems are reported."""
     if PurePath(root.document.name).name != _PYPROJECT:
         return root
     tool = root.table("tool")
@@ -239,6 +245,26 @@ def _read_profile_path(section: TomlTable) -> tuple[Reference, ...]:
 
 def _read_programs(section: TomlTable) -> tuple[Reference, ...]:
     return _read_paths(section, "programs")
+
+
+def read_models_files(section: TomlTable) -> tuple[Reference, ...]:
+    """Read `models`: the files with further models."""
+    models = section.data.get("models")
+    if isinstance(models, dict):
+        from etconfig.profile.headers import header_fix, header_text
+
+        names = tuple(part for part in (*section.path, "models") if isinstance(part, str))
+        meant = (*names[:-1], "model")
+        section.report(
+            "wrong-type",
+            "'models' must be an array of paths, but is a table",
+            section.key_span("models"),
+            f"write {header_text((*meant, next(iter(models), 'NAME')))}, or name files: "
+            'models = ["models.toml"]',
+            None if "model" in section.data else header_fix(section.document, names, meant),
+        )
+        return ()
+    return _read_paths(section, "models")
 
 
 def _read_paths(section: TomlTable, key: str) -> tuple[Reference, ...]:

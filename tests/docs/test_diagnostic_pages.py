@@ -31,7 +31,13 @@ README = (DOCS / "README.md").read_text("utf-8")
 
 SNAPSHOTS = DATA / "diagnostics"
 
-GIVEN = {"pi5.json": DATA / "sheets/raspberry-pi-5.json", "digits.pte": DATA / "digits/digits.pte"}
+GIVEN = {
+    "pi5.json": DATA / "sheets/raspberry-pi-5.json",
+    "digits.pte": DATA / "digits/digits.pte",
+    "portable.pte": DATA / "digits/digits_portable.pte",
+    "external.pte": DATA / "exports/external_constants.pte",
+    "weights.ptd": DATA / "exports/external_constants.ptd",
+}
 """Files that examples use without showing them. The facts of pi5.json are those of this device.
 
 So is coreml.pte, a program that was compiled for the CPU alone.

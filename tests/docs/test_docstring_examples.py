@@ -61,6 +61,11 @@ def test_an_example_prints_what_it_shows(
     profile = '[profile]\nname = "acme/camera"\n[options.ReferenceCpuBackend]\nnum_thread = 2\n'
     (tmp_path / "camera.toml").write_text(profile)
     shutil.copy(DATA / "sheets" / "raspberry-pi-5.json", tmp_path / "pi-5.json")
+    files = ("digits_xnnpack.pte", "digits_portable.pte")
+    for name in files:
+        shutil.copy(DATA / "digits" / name, tmp_path / name)
+    models = "".join(f'[[model.digits.variants]]\nfile = "{name}"\n' for name in files)
+    (tmp_path / "models.toml").write_text(models)
     monkeypatch.chdir(tmp_path)
     example.globs = {"etconfig": etconfig, "np": np, "Path": Path}
     report: list[str] = []

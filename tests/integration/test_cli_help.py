@@ -23,6 +23,12 @@ method = "forward"
 [instances.left.options.ReferenceNpuBackend]
 core = 1
 """
+MODELS = """\
+[[model.detector.variants]]
+file = "model.pte"
+[[model.detector.variants]]
+file = "portable.pte"
+"""
 
 REPORT = {
     "etconfig_bench": 1,
@@ -154,7 +160,7 @@ class TestRepeatedOptions:
 @pytest.fixture
 def prepared(place: Path) -> Path:
     """The files that the examples use."""
-    (place / "etconfig.toml").write_text(PROJECT)
+    (place / "etconfig.toml").write_text(PROJECT + MODELS)
     (place / "profiles" / "acme").mkdir(parents=True)
     (place / "profiles" / "acme" / "board.toml").write_text(BOARD)
     shutil.copy(DATA / "sheets" / "raspberry-pi-5.json", place / "pi5.json")
@@ -162,6 +168,10 @@ def prepared(place: Path) -> Path:
     (place / "model.etargs").write_bytes(write_package(EVERYTHING))
     shutil.copy(DATA / "exports" / "external_constants.ptd", place / "weights.ptd")
     shutil.copy(DATA / "exports" / "bundled.bpte", place / "model.bpte")
+    for name in ("phone.json", "board.json"):
+        shutil.copy(place / "pi5.json", place / name)
+    (place / "models.toml").write_text(MODELS)
+    shutil.copy(DATA / "digits" / "digits_portable.pte", place / "portable.pte")
     (place / "bench.json").write_text(json.dumps(REPORT))
     for name in ("before.json", "after.json"):
         shutil.copy(place / "device.json", place / name)
@@ -170,6 +180,7 @@ def prepared(place: Path) -> Path:
 
 NOT_RUN = {
     "etconfig facts --adb --save phone.json": "it needs a phone",
+    "etconfig facts --executor executorch --save board.json": "it needs etconfig-executorch",
     "etconfig conformance ReferenceCpuBackend": "the plugin's own tests run every check",
 }
 FINDS_SOMETHING = {

@@ -99,8 +99,8 @@ class TestSchema:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ([], "give a backend, or --profile, or --project"),
-            (["ReferenceNpuBackend", "--profile"], "give a backend, or --profile, or --project"),
+            ([], "give a backend, or --profile, --project or --models"),
+            (["ReferenceNpuBackend", "--profile"], "give a backend, or --profile, --project or --models"),
             (["--profile", "--format", "markdown"], "--profile is printed as JSON only"),
         ],
     )

@@ -52,6 +52,7 @@ ROOMS: dict[str, set[str]] = {
     "profile": BOTTOM | {"facts"},
     "resolver": BOTTOM | {"schema", "facts", "profile"},
     "device": BOTTOM | {"schema", "facts", "profile"},
+    "models": BOTTOM | {"facts", "profile"},
     "backend": BOTTOM,
     "c_interface": BOTTOM | {"schema", "backend"},
     "tracing": BOTTOM,
@@ -63,7 +64,7 @@ ROOMS: dict[str, set[str]] = {
     "transport": BOTTOM | {"schema"},
     "plugin": BOTTOM | {"schema", "facts", "backend", "c_interface", "kernel", "method", "transport"},
     "app": BOTTOM
-    | {"schema", "facts", "profile", "resolver"}
+    | {"schema", "facts", "profile", "resolver", "models"}
     | {"backend", "tracing", "program", "method", "numpy_executor", "kernel", "kernels"}
     | {"transport", "plugin"},
     "conformance": BOTTOM
@@ -77,11 +78,11 @@ ROOMS: dict[str, set[str]] = {
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
     | {"conformance", "analysis", "scaffold", "app"}
-    | {"resolver", "schema", "facts", "profile", "plugin", "transport"}
+    | {"resolver", "schema", "facts", "profile", "models", "plugin", "transport"}
     # `run` and `inspect` show the contents of these
     | {"method", "tracing", "kernel", "program"},
     "__main__": {"cli"},
-    "__init__": BOTTOM | {"facts", "resolver", "program", "method", "app", "analysis"},
+    "__init__": BOTTOM | {"facts", "resolver", "models", "program", "method", "app", "analysis"},
 }
 """Every room and the rooms that it may import, lowest first; a room may always import itself.
 
@@ -107,7 +108,7 @@ PARTS: dict[str, dict[str, set[str]]] = {
 }
 """Rooms that are layered inside: their packages, lowest first, and those that each imports."""
 
-CONFIGURATION = {"facts", "schema", "profile", "resolver"}
+CONFIGURATION = {"facts", "schema", "profile", "resolver", "models"}
 """The wing that turns text and facts into arguments."""
 
 EXECUTION = {"program", "backend", "tracing", "method", "kernel", "kernels", "numpy_executor"}

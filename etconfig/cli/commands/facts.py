@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.shared.format import format_fact
-from etconfig.cli.shared.options import device_options, json_option, make_installation, read_device
+from etconfig.cli.shared.options import (
+    chosen_executor,
+    device_options,
+    executor_option,
+    json_option,
+    make_installation,
+    read_device,
+)
 from etconfig.cli.shared.output import print_json, print_table, show, show_json
 from etconfig.cli.shared.standard_input import InputPath
 from etconfig.cli.shared.usage import SuggestingGroup
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     metavar="[SERIAL]",
     help="Detect the facts of an Android device over adb; SERIAL selects one of several.",
 )
+@executor_option
 @click.option("--save", type=click.Path(path_type=Path), help="Save the facts as a sheet for other commands.")
 @click.option("--all", "show_all", is_flag=True, help="Show unknown facts too, and why they are unknown.")
 @json_option
@@ -39,11 +47,15 @@ def command(
     sheet: Path | None,
     fact_texts: Sequence[str],
     serial: str | None,
+    executor: str | None,
     save: Path | None,
     show_all: bool,
     as_json: bool,
 ) -> None:
     """Show what is known about this device.
+
+    With --executor, also the backends that it and the installed plugins can run here, which are the fact
+    runtime.backends: finding it imports the plugins.
 
     \b
     Examples:
@@ -51,18 +63,25 @@ def command(
       etconfig facts --save pi5.json
       etconfig facts --facts pi5.json --fact power.source=battery
       etconfig facts --adb --save phone.json
+      etconfig facts --executor executorch --save board.json
     """
     if context.invoked_subcommand is not None:
         _refuse_options_before(context, context.invoked_subcommand)
         return
     if serial is not None and sheet is not None:
         raise click.UsageError("--adb and --facts name two devices; give one of them")
+    if executor is not None and (serial is not None or sheet is not None):
+        raise click.UsageError("--executor is about this device; --adb and --facts name another one")
     installation = make_installation()
     facts = (
         read_device(installation, sheet, fact_texts).known
         if serial is None
         else _facts_over_adb(installation, serial, fact_texts)
     )
+    if executor is not None:
+        from etconfig.app.runtime_backends import with_runtime_backends
+
+        facts = with_runtime_backends(installation, facts, chosen_executor(installation, executor))
     if save is not None:
         write_file(save, facts.to_json().encode())
     if as_json:

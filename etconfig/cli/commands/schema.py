@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @click.argument("backend", required=False, shell_complete=complete_backend)
 @click.option("--profile", "document", flag_value="profile", help="The JSON Schema of a whole profile.")
 @click.option("--project", "document", flag_value="project", help="The JSON Schema of a project file.")
+@click.option("--models", "document", flag_value="models", help="The JSON Schema of a file of models.")
 @click.option(
     "--format",
     "form",
@@ -42,7 +43,7 @@ def command(backend: str | None, document: str | None, form: str) -> None:
       etconfig schema --profile > etconfig.schema.json
     """
     if (backend is None) == (document is None):
-        raise click.UsageError("give a backend, or --profile, or --project")
+        raise click.UsageError("give a backend, or --profile, --project or --models")
     if document is not None and form != "json":
         raise click.UsageError(f"--{document} is printed as JSON only")
     installation = make_installation()
@@ -59,8 +60,11 @@ def command(backend: str | None, document: str | None, form: str) -> None:
 
 
 def _print_document_schema(document: str, installation: Installation) -> None:
-    from etconfig.app.document_schema import profile_schema, project_schema
+    from etconfig.app.document_schema import models_schema, profile_schema, project_schema
 
+    if document == "models":
+        print_json(models_schema())
+        return
     generate = profile_schema if document == "profile" else project_schema
     print_json(generate(list(_specs(installation)), installation.fact_registry))
 

@@ -74,8 +74,9 @@ def command(
 ) -> int:
     """Check configuration files; exit with 1 if there are findings.
 
-    Files named etconfig.toml and pyproject.toml are project files, all others are profiles. In a
-    directory, every *.toml below it is checked. With --facts or --fact, the arguments must resolve
+    Files named etconfig.toml and pyproject.toml are project files, those with [model.NAME] and no
+    [profile] are files of models, all others are profiles. In a directory, every *.toml below it
+    is checked. With --facts or --fact, the arguments must resolve
     on that device. A file called - is a profile on standard input. Files that do not exist or cannot
     be read do not keep the others from being checked; the exit status is then 2.
 

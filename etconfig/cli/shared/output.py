@@ -100,6 +100,18 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
         show(f"and {len(found) - len(shown):,} more problems", err=True)
 
 
+def show_findings(diagnostics: Iterable[Diagnostic]) -> None:
+    """Do the same as `show_diagnostics` on stdout, for a command whose result they are."""
+    from etconfig.diagnostics.render import render, worth_showing
+
+    found = list(diagnostics)
+    shown = worth_showing(found)
+    style = style_for(sys.stdout)
+    show_styled(render(shown, "text", style), style)
+    if len(shown) < len(found):
+        show(f"{len(found) - len(shown):,} more problems are not shown; --json has all", err=True)
+
+
 def fail(error: EtconfigError) -> None:
     """Print an error on stderr: its diagnostics, or its message and help."""
     from etconfig.errors import ConfigError

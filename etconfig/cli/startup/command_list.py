@@ -12,6 +12,7 @@ COMMAND_SUMMARIES = {
     "facts": "Show what is known about this device.",
     "inspect": "Show what a program contains and what it needs to run here.",
     "lock": "Record a resolution and what it depends on, for --locked.",
+    "models": "Select the variant of a model for a device; check them all.",
     "new-backend": "Write a complete and tested package for a new backend.",
     "pack": "Write resolved arguments for a runtime on a device.",
     "profiles": "List and show profiles, and explain which of them match.",

@@ -12,6 +12,7 @@ from etconfig.facts.detector import FunctionDetector, Reading
 from etconfig.facts.system import System
 
 _DISTRIBUTIONS = ("etconfig", "executorch", "torch", "numpy")
+_BACKENDS = "runtime.backends"
 _METADATA = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(-py[^-]*)?\.(dist|egg)-info")
 
 
@@ -21,6 +22,9 @@ def _detect(system: System) -> Iterator[Reading]:
     for name in _DISTRIBUTIONS:
         version, source = installed.get(name, (None, "installed distributions"))
         yield Reading.of(f"runtime.{name}", version, source, otherwise="not installed")
+    yield Reading.of(
+        _BACKENDS, None, "the executor", otherwise="it depends on the executor that runs programs"
+    )
 
 
 def _installed(system: System) -> dict[str, tuple[str, str]]:
@@ -38,5 +42,7 @@ def _installed(system: System) -> dict[str, tuple[str, str]]:
 
 
 RUNTIME = FunctionDetector(
-    "runtime", ("runtime.python", *(f"runtime.{name}" for name in _DISTRIBUTIONS)), _detect
+    "runtime",
+    ("runtime.python", *(f"runtime.{name}" for name in _DISTRIBUTIONS), _BACKENDS),
+    _detect,
 )

@@ -161,6 +161,7 @@ class TestBuiltinFacts:
             *("gpu.<n>.pci_id", "npu.count", "npu.<n>.name", "npu.<n>.vendor", "npu.<n>.driver"),
             "npu.<n>.pci_id",
             *("runtime.python", "runtime.etconfig", "runtime.executorch", "runtime.torch", "runtime.numpy"),
+            "runtime.backends",
         }
 
     def test_each_doc_is_a_sentence(self):

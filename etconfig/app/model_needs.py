@@ -1,0 +1,124 @@
+"""`read_needs`: what a variant of a model needs, read from its program and the data files beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from etconfig.errors import ProgramError
+from etconfig.models import MethodSignature, ModelVariant, ValueSignature, VariantNeeds
+from etconfig.program import MethodMeta, Program, Verification, open_data_file, open_program
+from etconfig.program.delegated import delegated_backends
+from etconfig.program.metadata import TensorInfo
+from etconfig.program.model import SerializedTensor, TensorShapeDynamism
+
+_SUFFIX = ".ptd"
+_FoundData: TypeAlias = "tuple[tuple[Path, ...], tuple[str, ...], str | None]"
+"""The data files, the tensors whose data are not found, and why."""
+
+_MAX_NAMED = 3
+"""The most tensors that a message names."""
+
+
+def read_needs(variant: ModelVariant) -> VariantNeeds:
+    """Return what a variant needs: its backends, its methods' signatures, and its data files.
+
+    If the variant names no data files, they are the file with the program's name, `detector.ptd` for
+    `detector.pte`, if there is one, and of the other .ptd files beside the program those with the tensors
+    that are still missing, if each of these is in one file only.
+
+    Raises:
+        ProgramError: the program cannot be read, or is malformed.
+    """
+    with open_program(variant.path, verification=Verification.Minimal) as program:
+        metas = [MethodMeta(program.plan(name)) for name in program.method_names]
+        tensors = _external_tensors(program)
+        backends = tuple(sorted(delegated_backends(program)))
+    data, missing, problem = _find_data(variant, tensors)
+    return VariantNeeds(
+        backends=backends,
+        methods=tuple(map(_signature, metas)),
+        data=data,
+        missing_data=missing,
+        data_problem=problem,
+    )
+
+
+def _external_tensors(program: Program) -> tuple[str, ...]:
+    values = (value for name in program.method_names for value in program.plan(name).values)
+    names = (v.fully_qualified_name for v in values if isinstance(v, SerializedTensor) and v.external)
+    return tuple(dict.fromkeys(name for name in names if name is not None))
+
+
+def _find_data(variant: ModelVariant, tensors: Sequence[str]) -> _FoundData:
+    """Return the data files, the tensors whose data are not found, and why."""
+    own = variant.path.with_suffix(_SUFFIX)
+    given = variant.data_paths if variant.data is not None else (own,) if own.is_file() else ()
+    try:
+        found = {key for path in given for key in _keys(path)}
+    except ProgramError as error:
+        return given, tuple(tensors), f"its data cannot be read: {error.message}"
+    missing = tuple(name for name in tensors if name not in found)
+    if not missing:
+        return given, (), None
+    if variant.data is None:
+        return _find_beside(variant.path.parent, given, missing)
+    named = " and ".join(path.name for path in given) or "none"
+    return given, missing, f"its program needs the data of {_named(missing)}, and its data files are {named}"
+
+
+def _find_beside(directory: Path, own: tuple[Path, ...], tensors: Sequence[str]) -> _FoundData:
+    homes: dict[str, list[Path]] = {name: [] for name in tensors}
+    for path in sorted(directory.glob(f"*{_SUFFIX}")):
+        with suppress(ProgramError):  # it is not for this program
+            for key in _keys(path) & homes.keys():
+                homes[key].append(path)
+    missing = tuple(name for name, paths in homes.items() if not paths)
+    if missing:
+        reason = f"its program needs the data of {_named(missing)}, and no .ptd file beside it has them"
+        return own, missing, reason
+    several = tuple(name for name, paths in homes.items() if len(paths) > 1)
+    if several:
+        files = " and ".join(path.name for path in homes[several[0]])
+        reason = f"the data of {_named(several)} are in {files}; name the right ones: data = [...]"
+        return own, several, reason
+    return tuple(dict.fromkeys((*own, *(path for paths in homes.values() for path in paths)))), (), None
+
+
+def _keys(path: Path) -> set[str]:
+    return set(open_data_file(path).blobs)
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return f"{', '.join(map(repr, names[:_MAX_NAMED]))}{more}"
+
+
+def _signature(meta: MethodMeta) -> MethodSignature:
+    return MethodSignature(
+        name=meta.name(),
+        inputs=tuple(
+            _value(tag, meta.input_tensor_meta(index) if tag == "Tensor" else None)
+            for index, tag in ((index, meta.input_tag(index)) for index in range(meta.num_inputs()))
+        ),
+        outputs=tuple(
+            _value(tag, meta.output_tensor_meta(index) if tag == "Tensor" else None)
+            for index, tag in ((index, meta.output_tag(index)) for index in range(meta.num_outputs()))
+        ),
+    )
+
+
+def _value(kind: str, tensor: TensorInfo | None) -> ValueSignature:
+    if tensor is None:
+        return ValueSignature(kind=kind)
+    dynamism, sizes = tensor.shape_dynamism(), tensor.sizes()
+    return ValueSignature(
+        kind=kind,
+        dtype=tensor.dtype().dtype_name,
+        # those of an unbounded shape mean nothing
+        sizes=(-1,) * len(sizes) if dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND else sizes,
+        dim_order=tensor.dim_order(),
+        dynamism=dynamism.name.lower(),
+    )

@@ -1,0 +1,204 @@
+"""`etconfig models`: list models, select a variant for a device, and check all variants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.options import (
+    chosen_executor,
+    device_options,
+    executor_option,
+    json_option,
+    make_installation,
+    read_device,
+)
+from etconfig.cli.shared.output import print_json, print_table, show, show_findings
+from etconfig.cli.shared.usage import SuggestingGroup
+
+if TYPE_CHECKING:
+    from etconfig.app.model_check import CheckedModel
+    from etconfig.models import CatalogModel
+
+_CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
+
+
+def _models_option(command: _CommandT) -> _CommandT:
+    return click.option(
+        "--models",
+        "file",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="A file of models; by default those of the project file.",
+    )(command)
+
+
+@click.group("models", cls=SuggestingGroup, invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Select the variant of a model for a device; check them all.
+
+    \b
+    Examples:
+      etconfig models list
+      etconfig models select detector
+      etconfig models check --facts phone.json
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(list_variants)
+
+
+@command.command("list")
+@_models_option
+@json_option
+def list_variants(file: Path | None = None, as_json: bool = False) -> None:
+    """List the models and their variants, in the order in which they are tried.
+
+    \b
+    Example:
+      etconfig models list --models models.toml
+    """
+    from etconfig.app.model_choice import find_catalog
+    from etconfig.models.selection import variant_data
+
+    catalog = find_catalog(make_installation(), file)
+    if as_json:
+        print_json(
+            [
+                {"model": m.name, "fallback": m.fallback, "variants": [variant_data(v) for v in m.variants]}
+                for m in catalog
+            ]
+        )
+        return
+    if not len(catalog):
+        show("No models are declared.")
+        return
+    rows = [
+        (model.name, str(variant.number), str(variant), "" if variant.when is None else str(variant.when))
+        for model in catalog
+        for variant in model.variants
+    ]
+    print_table(("MODEL", "VARIANT", "FILE", "WHEN"), rows)
+
+
+@command.command("select")
+@click.argument("name")
+@_models_option
+@device_options
+@executor_option
+@json_option
+def select_variant(
+    name: str,
+    file: Path | None,
+    sheet: Path | None,
+    fact_texts: Sequence[str],
+    executor: str | None,
+    as_json: bool,
+) -> None:
+    """Select the variant of a model for a device, and say why not the others.
+
+    The first variant is selected whose condition holds and whose backends are all in the fact
+    runtime.backends. On this device, etconfig finds that fact itself, for the executor; for a fact
+    sheet without it, set it with --fact runtime.backends=XnnpackBackend.
+
+    \b
+    Examples:
+      etconfig models select detector
+      etconfig models select detector --facts phone.json --json
+    """
+    from etconfig.app.model_choice import select_model
+
+    installation = make_installation()
+    device = read_device(installation, sheet, fact_texts)
+    choice = select_model(
+        name,
+        models=file,
+        facts=None if sheet is None else device.facts,
+        fact_overrides=cast("dict[str, object]", device.by_hand),
+        executor=chosen_executor(installation, executor),
+        installation=installation,
+    )
+    if as_json:
+        print_json(choice.to_jsonable())
+        return
+    show(f"variant {choice.variant.number} of model {choice.name}: {choice.variant.path}")
+    show()
+    rows = [(str(choice.variant.number), str(choice.variant), "yes", choice.reasons)]
+    rows += [(str(each.variant.number), str(each.variant), "no", each.reasons) for each in choice.rejected]
+    _print_reasons(sorted(rows, key=lambda row: int(row[0])))
+
+
+def _print_reasons(variants: Sequence[tuple[str, str, str, Sequence[str]]]) -> None:
+    """Print a table with a line for each reason."""
+    rows: list[tuple[str, ...]] = []
+    for *head, reasons in variants:
+        for reason in reasons:
+            rows.append((*head, reason))
+            head = [""] * len(head)
+    print_table(("VARIANT", "FILE", "SELECTED", "WHY"), rows)
+
+
+@command.command("check")
+@click.argument("names", nargs=-1)
+@_models_option
+@partial(device_options, several=True)
+@json_option
+def check_variants(
+    names: Sequence[str], file: Path | None, sheet: Sequence[Path], fact_texts: Sequence[str], as_json: bool
+) -> int:
+    """Check the programs of models; exit with 1 if there are findings.
+
+    The programs of all variants exist and agree in their methods, inputs and outputs; the data that
+    lie outside them are there; a plugin declares the options of every backend; and each device
+    that --facts names gets a variant. A variant that no device selects is a warning. With NAMES,
+    checks only these models.
+
+    \b
+    Examples:
+      etconfig models check
+      etconfig models check detector --facts phone.json --facts board.json
+    """
+    from etconfig.app.model_check import check_models
+    from etconfig.app.model_choice import find_catalog
+    from etconfig.models import ModelCatalog
+
+    installation = make_installation()
+    catalog = find_catalog(installation, file)
+    if names:
+        catalog = ModelCatalog({name: catalog.find(name) for name in names})
+    if not len(catalog):
+        raise click.UsageError("no models are declared; name a file of models with --models")
+    devices = {str(each): read_device(installation, each, fact_texts).known for each in dict.fromkeys(sheet)}
+    if fact_texts and not sheet:
+        raise click.UsageError("--fact goes with --facts")
+    checked = check_models(installation, catalog, devices)
+    problems = [problem for each in checked for problem in each.problems]
+    if as_json:
+        print_json([each.to_jsonable() for each in checked])
+    else:
+        _print_checked(checked)
+        show_findings(problems)
+    errors = sum(problem.is_error for problem in problems)
+    counts = f"{format_count(errors, 'error')}, {format_count(len(problems) - errors, 'warning')}"
+    show(f"{format_count(len(checked), 'model')} checked: {counts}", err=True)
+    return 1 if errors else 0
+
+
+def _print_checked(checked: Sequence[CheckedModel]) -> None:
+    """Print the variant that each device gets, if there are devices."""
+    rows = [
+        (each.model.name, device, "none" if number is None else str(number), _file(each.model, number))
+        for each in checked
+        for device, number in each.selected.items()
+    ]
+    if rows:
+        print_table(("MODEL", "DEVICE", "VARIANT", "FILE"), rows)
+
+
+def _file(model: CatalogModel, number: int | None) -> str:
+    return "" if number is None else str(model.variants[number - 1])

@@ -1,0 +1,137 @@
+"""`ModelCatalog`: models by name, each with its variants in the order of the document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field
+from pathlib import Path
+
+from etconfig.diagnostics import Diagnostic, Span, nearest
+from etconfig.errors import ModelError
+from etconfig.profile import Expression, Reference
+from etconfig.records import record
+
+
+@record(frozen=True, kw_only=True)
+class ModelVariant:
+    """One program of a model.
+
+    Attributes:
+        number: Its place among the variants, from 1.
+        file: The program, as written: relative to the document.
+        path: The path of the program.
+        when: The condition under which it may be selected; None if it always may.
+        data: The data files that the document names, as written; None if it leaves them to etconfig.
+        data_paths: Their paths.
+    """
+
+    number: int
+    file: Reference
+    path: Path
+    when: Expression | None = None
+    data: tuple[Reference, ...] | None = None
+    data_paths: tuple[Path, ...] = ()
+
+    @property
+    def span(self) -> Span:
+        """The place of its file's name in the document."""
+        return self.file.span
+
+    def __str__(self) -> str:
+        return self.file.target
+
+
+@record(frozen=True, kw_only=True)
+class CatalogModel:
+    """A model of a catalog.
+
+    Attributes:
+        name: Its name.
+        fallback: True if a variant whose load fails hands over to the next one.
+        variants: The variants; the first one that suits a device is selected.
+        find_span: Finds the place of its name.
+    """
+
+    name: str
+    fallback: bool
+    variants: tuple[ModelVariant, ...]
+    find_span: Callable[[], Span] = field(compare=False, repr=False)
+
+    @property
+    def span(self) -> Span:
+        """The place of its name in the document."""
+        return self.find_span()
+
+
+@record(frozen=True)
+class ModelCatalog:
+    """Models by name.
+
+    Attributes:
+        models: The models, in the order of their documents.
+    """
+
+    models: Mapping[str, CatalogModel]
+
+    @property
+    def conditions(self) -> tuple[Expression, ...]:
+        """The conditions of all variants."""
+        return tuple(v.when for model in self for v in model.variants if v.when is not None)
+
+    def __iter__(self) -> Iterator[CatalogModel]:
+        return iter(self.models.values())
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def find(self, name: str) -> CatalogModel:
+        """Return the model of this name.
+
+        Raises:
+            ModelError: there is none; the error suggests one with nearly the name.
+        """
+        if name not in self.models:
+            raise ModelError(diagnostics=(self._unknown(name),))
+        return self.models[name]
+
+    def _unknown(self, name: str) -> Diagnostic:
+        span = Span(file="model", length=max(1, len(name)), text=name)
+        if not self.models:
+            help = "declare [model.NAME] in the project file, or name a file of models with --models"
+            return Diagnostic(
+                code="unknown-model", message=f"there is no model {name!r}", spans=(span,), help=help
+            )
+        guess = nearest(name, self.models)
+        return Diagnostic(
+            code="unknown-model",
+            message=f"there is no model {name!r}",
+            spans=(span,),
+            notes=(f"models are {', '.join(self.models)}",),
+            help=f"did you mean {guess!r}?" if guess else "write one of these names, or declare the model",
+        )
+
+
+def join_catalogs(catalogs: Iterable[ModelCatalog]) -> ModelCatalog:
+    """Return one catalog with the models of several documents.
+
+    Raises:
+        ModelError: two documents declare a model of one name; the error has all of these.
+    """
+    models: dict[str, CatalogModel] = {}
+    problems: list[Diagnostic] = []
+    for model in (model for catalog in catalogs for model in catalog):
+        if model.name in models:
+            problems.append(_duplicate(models[model.name], model))
+        models.setdefault(model.name, model)
+    if problems:
+        raise ModelError(diagnostics=tuple(problems))
+    return ModelCatalog(models)
+
+
+def _duplicate(first: CatalogModel, second: CatalogModel) -> Diagnostic:
+    return Diagnostic(
+        code="duplicate-model",
+        message=f"model {second.name!r} is declared twice",
+        spans=(second.span, first.span),
+        help="rename one of them, or write all variants under one header",
+    )

@@ -1,0 +1,137 @@
+"""Reading `[model.NAME]` from a project file, or from a file of its own."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path, PurePath
+
+from etconfig.models.catalog import CatalogModel, ModelCatalog, ModelVariant
+from etconfig.profile import Document, ExpressionParser, ExpressionType, Reference
+from etconfig.profile.names import PROJECT_FILES, is_name_of
+from etconfig.profile.project import project_section, read_models_files
+from etconfig.profile.settings import read_expression
+from etconfig.profile.table import TomlTable, dotted, is_tables
+
+_MODEL = "model"
+_MODEL_KEYS = ("fallback", "variants")
+_VARIANT_KEYS = ("file", "when", "data")
+_TABLE_HELP = "write [{table}.NAME], with the name of the model"
+_VARIANTS_HELP = "write [[{table}.variants]] with a file for each program of the model"
+_FALLBACK_HELP = "write fallback = true, or leave it out"
+_FILE_HELP = 'write file = "model.pte", relative to this file'
+_WHEN_HELP = "write when = '...' with a condition on facts, or leave it out"
+_NAME_RULE = "a model's name contains no blanks and none of : @ = * ? ["
+
+
+def parse_models(document: Document, expressions: ExpressionParser) -> ModelCatalog:
+    """Read the models of a project file, or of a file that has nothing else.
+
+    Args:
+        document: The document; a project file is recognized by its name.
+        expressions: The parser of conditions.
+
+    Raises:
+        ProfileError: with every problem of the tables of models; of a file of their own, with all of it.
+    """
+    root = TomlTable(document, (), document.data, [])
+    section = _section(root)
+    tables = section.table(_MODEL, "write [model.NAME]") if section is not None else None
+    models = {} if tables is None else _read_models(tables, expressions)
+    if root.problems:
+        raise root.error()
+    return ModelCatalog(models)
+
+
+def parse_models_files(document: Document) -> tuple[Reference, ...]:
+    """Read only `models` of a project file: the files with further models.
+
+    Raises:
+        ProfileError: it is not a list of paths.
+    """
+    root = TomlTable(document, (), document.data, [])
+    section = project_section(root)
+    files = () if section is None else read_models_files(section)
+    if root.problems:
+        raise root.error()
+    return files
+
+
+def is_models_document(document: Document) -> bool:
+    """Return True for a file of models: it has `[model.NAME]`, and no profile."""
+    return isinstance(document.data.get(_MODEL), dict) and "profile" not in document.data
+
+
+def _section(root: TomlTable) -> TomlTable | None:
+    if PurePath(root.document.name).name in PROJECT_FILES:
+        return project_section(root)
+    root.check_keys((_MODEL,), "models")
+    return root
+
+
+def _read_models(tables: TomlTable, expressions: ExpressionParser) -> dict[str, CatalogModel]:
+    arrays = [name for name, value in tables.data.items() if is_tables(value)]
+    for name in arrays:
+        _report_array(name, tables)
+    data = {name: value for name, value in tables.data.items() if name not in arrays}
+    others = TomlTable(tables.document, tables.path, data, tables.problems)
+    return {name: _read_model(name, others, table, expressions) for name, table in others.tables(_TABLE_HELP)}
+
+
+def _report_array(name: str, tables: TomlTable) -> None:
+    """Report `[[model.NAME]]`, where the variants of the model were meant."""
+    from etconfig.profile.headers import header_fix, header_text
+
+    names = (*(part for part in tables.path if isinstance(part, str)), name)
+    meant = (*names, "variants")
+    fix = header_fix(tables.document, names, meant, is_array=True)
+    message = f"{dotted(names)!r} must be a table, but is an array of tables"
+    tables.report(
+        "wrong-type", message, tables.key_span(name), f"write {header_text(meant, is_array=True)}", fix
+    )
+
+
+def _read_model(
+    name: str, tables: TomlTable, table: TomlTable, expressions: ExpressionParser
+) -> CatalogModel:
+    if not is_name_of("instance", name):
+        table.report("invalid-name", f"{name!r} cannot be a model's name", tables.key_span(name), _NAME_RULE)
+    if "variants" not in table.check_keys(_MODEL_KEYS, "model") and table.data.get("variants", []) == []:
+        message = f"{table.header} has no 'variants'"
+        help = _VARIANTS_HELP.replace("{table}", table.name)
+        table.report("missing-key", message, tables.key_span(name), help)
+    variants = enumerate(table.array_of_tables("variants"), 1) if table.data.get("variants") else ()
+    return CatalogModel(
+        name=name,
+        fallback=table.boolean("fallback", _FALLBACK_HELP),
+        variants=tuple(_read_variant(number, each, expressions) for number, each in variants),
+        find_span=partial(tables.key_span, name),
+    )
+
+
+def _read_variant(number: int, table: TomlTable, expressions: ExpressionParser) -> ModelVariant:
+    if "file" not in table.check_keys(_VARIANT_KEYS, "variant"):
+        table.require("file", _FILE_HELP)
+    target = table.string("file", _FILE_HELP)
+    if target == "":
+        table.report(
+            "wrong-type", "'file' must be a path, but is empty", table.value_span("file"), _FILE_HELP
+        )
+    data = None
+    if "data" in table.data:
+        files = enumerate(table.strings("data"))
+        data = tuple(Reference(path, partial(table.value_span, "data", index)) for index, path in files)
+    return ModelVariant(
+        number=number,
+        file=Reference(target or "", partial(table.value_span, "file")),
+        path=_beside(table.document, target or ""),
+        when=read_expression(table, "when", expressions, ExpressionType.BOOL, _WHEN_HELP),
+        data=data,
+        data_paths=tuple(_beside(table.document, each.target) for each in data or ()),
+    )
+
+
+def _beside(document: Document, target: str) -> Path:
+    """Return a path that is written relative to the directory of a document."""
+    directory = "" if document.path is None else os.path.dirname(document.path)  # noqa: PTH120  (stays as given)
+    return Path(directory, target)

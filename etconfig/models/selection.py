@@ -1,0 +1,189 @@
+"""`choose_variant`: the variant of a model for a device, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import EtconfigError, ModelError
+from etconfig.models.catalog import CatalogModel, ModelVariant
+from etconfig.models.needs import VariantNeeds
+from etconfig.records import record
+
+BACKENDS_FACT = "runtime.backends"
+"""The fact with the ids of the backends that can run on a device."""
+
+_BACKENDS_HELP = (
+    "set runtime.backends, as with --fact runtime.backends=XnnpackBackend, or add a variant without delegates"
+)
+_HELP = "add a variant that suits this device, such as one without a condition and without delegates"
+
+NeedsReader: TypeAlias = "Callable[[ModelVariant], VariantNeeds]"
+"""Reads the needs of a variant from its program. Raises a `ProgramError` if that cannot be read."""
+
+
+@record(frozen=True, kw_only=True)
+class RejectedVariant:
+    """A variant that was not selected.
+
+    Attributes:
+        variant: The variant.
+        reasons: Why not, a sentence each.
+        error: The error if its program cannot be read, else None.
+    """
+
+    variant: ModelVariant
+    reasons: tuple[str, ...]
+    error: EtconfigError | None = None
+
+
+@record(frozen=True, kw_only=True)
+class ModelChoice:
+    """The variant of a model that was selected for a device.
+
+    Attributes:
+        name: The name of the model.
+        variant: The selected variant.
+        needs: The needs of its program.
+        reasons: Why it suits the device, a sentence each.
+        rejected: The other variants, in the order of the document, and why each was not selected.
+        fallback: True if a later variant takes over should this one fail to load.
+    """
+
+    name: str
+    variant: ModelVariant
+    needs: VariantNeeds
+    reasons: tuple[str, ...]
+    rejected: tuple[RejectedVariant, ...]
+    fallback: bool = False
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the choice as plain data for JSON."""
+        return {
+            "model": self.name,
+            "fallback": self.fallback,
+            "variant": {
+                **variant_data(self.variant),
+                "backends": list(self.needs.backends),
+                "data": [str(path) for path in self.needs.data],
+            },
+            "reasons": list(self.reasons),
+            "rejected": [
+                {**variant_data(each.variant), "reasons": list(each.reasons)} for each in self.rejected
+            ],
+        }
+
+
+def choose_variant(
+    model: CatalogModel,
+    facts: Mapping[str, object],
+    read_needs: NeedsReader,
+    device: str = "this device",
+) -> ModelChoice:
+    """Return the first variant of a model whose condition holds and whose needs are met.
+
+    A condition that is unknown, or that has no value, does not hold. The needs of a variant are read only if
+    its condition holds. A program that cannot be read counts as a failed load: it is an error, or, with
+    `fallback = true`, a reason against the variant.
+
+    Args:
+        model: The model.
+        facts: The values of the known facts.
+        read_needs: Reads the needs of a variant.
+        device: The name of the device in messages.
+
+    Raises:
+        ModelError: no variant suits the device; the error says why for each.
+        ProgramError: the program of a variant cannot be read, and the model has no fallback.
+    """
+    chosen: tuple[ModelVariant, VariantNeeds, tuple[str, ...]] | None = None
+    rejected: list[RejectedVariant] = []
+    for variant in model.variants:
+        judged = _judge(variant, facts, read_needs)
+        if isinstance(judged, RejectedVariant):
+            if judged.error is not None and chosen is None and not model.fallback:
+                raise judged.error
+            rejected.append(judged)
+        elif chosen is None:
+            chosen = (variant, *judged)
+        else:
+            reason = f"it suits the device too, but comes after variant {chosen[0].number}"
+            rejected.append(RejectedVariant(variant=variant, reasons=(reason,)))
+    if chosen is None:
+        raise ModelError(diagnostics=(_no_variant(model, rejected, device),))
+    variant, needs, reasons = chosen
+    return ModelChoice(
+        name=model.name,
+        variant=variant,
+        needs=needs,
+        reasons=reasons,
+        rejected=tuple(rejected),
+        fallback=model.fallback,
+    )
+
+
+def _no_variant(model: CatalogModel, rejected: Sequence[RejectedVariant], device: str) -> Diagnostic:
+    """Return the problem of a model without a variant for a device, whose name messages use."""
+    lacks = any(BACKENDS_FACT in reason and "not known" in reason for r in rejected for reason in r.reasons)
+    return Diagnostic(
+        code="no-model-variant",
+        message=f"no variant of model {model.name!r} suits {device}",
+        spans=(model.span,),
+        notes=tuple(f"{each.variant}: {reason}" for each in rejected for reason in each.reasons),
+        help=_BACKENDS_HELP if lacks else _HELP,
+    )
+
+
+def variant_data(variant: ModelVariant) -> dict[str, Any]:
+    """Return a variant as plain data for JSON."""
+    return {
+        "number": variant.number,
+        "file": variant.file.target,
+        "path": str(variant.path),
+        "when": None if variant.when is None else variant.when.source,
+    }
+
+
+def _judge(
+    variant: ModelVariant, facts: Mapping[str, object], read_needs: NeedsReader
+) -> tuple[VariantNeeds, tuple[str, ...]] | RejectedVariant:
+    """Return the needs of a variant and why it suits a device, or why it does not."""
+    holding: tuple[str, ...] = ()
+    if variant.when is not None:
+        clauses = variant.when.explain(facts)
+        if variant.when.evaluate(facts) is not True:
+            against = tuple(each.explanation for each in clauses if each.result is not True)
+            return RejectedVariant(variant=variant, reasons=against)
+        holding = tuple(each.explanation for each in clauses)
+    try:
+        needs = read_needs(variant)
+    except EtconfigError as error:
+        return RejectedVariant(variant=variant, reasons=(f"it cannot be read: {error.message}",), error=error)
+    unmet = tuple(_unmet(needs, facts))
+    if unmet:
+        return RejectedVariant(variant=variant, reasons=unmet)
+    return needs, (*holding, *_met(needs))
+
+
+def _met(needs: VariantNeeds) -> Iterator[str]:
+    if needs.backends:
+        verb = "is" if len(needs.backends) == 1 else "are"
+        yield f"{' and '.join(needs.backends)} {verb} in {BACKENDS_FACT}"
+    else:
+        yield "it delegates to no backend"
+    if needs.data:
+        yield f"its data are in {' and '.join(path.name for path in needs.data)}"
+
+
+def _unmet(needs: VariantNeeds, facts: Mapping[str, object]) -> Iterator[str]:
+    known = facts.get(BACKENDS_FACT)
+    if isinstance(known, (list, tuple)):
+        lacking = tuple(backend for backend in needs.backends if backend not in known)
+        verdict = ", ".join(known) if known else "empty"
+    else:
+        lacking, verdict = needs.backends, "not known on this device"
+    if lacking:
+        yield f"it needs {' and '.join(lacking)}, and {BACKENDS_FACT} is {verdict}"
+    if needs.missing_data:
+        yield needs.data_problem or f"no data file has {', '.join(needs.missing_data)}"
