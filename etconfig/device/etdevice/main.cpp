@@ -1,0 +1,361 @@
+// etdevice: what a bundle chooses on this device, and why. Built from the headers alone; for adb, tests and curiosity.
+
+#include "json.h"
+
+namespace {
+
+using namespace etconfig::device;
+using etdevice::print;
+using etdevice::print_string;
+
+constexpr const char* kUsage =
+    "etdevice select  --bundle FILE [--facts SHEET.json] [--json]\n"
+    "etdevice resolve --bundle FILE [--facts SHEET.json] [--profile NAME] [--json]\n"
+    "etdevice explain --bundle FILE PATH [--facts SHEET.json] [--profile NAME]\n"
+    "etdevice batch   < COMMAND<TAB>BUNDLE<TAB>SHEET<TAB>PROFILE or -, one per line\n";
+
+constexpr uint32_t kMaxOptions = 2048;
+using Storage = Arguments<kMaxOptions, 1 << 18>;
+
+struct Request {
+  const char* command = "";
+  const char* bundle = nullptr;
+  const char* facts = nullptr;
+  const char* profile = nullptr;
+  const char* path = nullptr;
+  bool is_json = false;
+};
+
+// Memory for what is read and resolved; one of each is enough.
+struct Memory {
+  char* bundle_bytes = nullptr;
+  size_t bundle_size = 0;
+  char sheet[256 << 10];
+  FactStore<format::kMaxFacts, 64 << 10> facts;
+  Storage arguments;
+  char text[1 << 16];
+};
+
+Memory memory;
+Bundle bundle;
+
+int fail(const Request& request, const char* problem, std::string_view detail = {}) {
+  if (request.is_json) {
+    print("{\"error\": ");
+    print_string(problem);
+    if (!detail.empty()) {
+      print(", \"detail\": ");
+      print_string(detail);
+    }
+    print("}\n");
+  } else {
+    std::fprintf(stderr, "error: %s%s%.*s\n", problem, detail.empty() ? "" : ": ", static_cast<int>(detail.size()),
+                 detail.data());
+  }
+  return 1;
+}
+
+bool read_file(const char* path, char* bytes, size_t capacity, size_t* size) {
+  std::FILE* file = std::fopen(path, "rb");
+  if (file == nullptr) return false;
+  *size = std::fread(bytes, 1, capacity, file);
+  const bool is_whole = std::ferror(file) == 0 && std::fgetc(file) == EOF;
+  std::fclose(file);
+  return is_whole;
+}
+
+// Opens the bundle and reads the facts. Zero, or the exit status.
+int open(const Request& request) {
+  if (request.bundle == nullptr) return fail(request, "name a bundle with --bundle");
+  if (memory.bundle_bytes == nullptr) memory.bundle_bytes = static_cast<char*>(std::malloc(format::kMaxBytes));
+  if (memory.bundle_bytes == nullptr) return fail(request, "there is not enough memory");
+  if (!read_file(request.bundle, memory.bundle_bytes, format::kMaxBytes, &memory.bundle_size)) {
+    return fail(request, "cannot read the bundle", request.bundle);
+  }
+  const Status status = bundle.open(memory.bundle_bytes, memory.bundle_size);
+  if (status != Status::Ok) return fail(request, name_of(status), request.bundle);
+  memory.facts.clear();
+  if (request.facts == nullptr) return fail(request, "name a fact sheet with --facts");
+  size_t size = 0;
+  if (!read_file(request.facts, memory.sheet, sizeof memory.sheet, &size)) {
+    return fail(request, "cannot read the fact sheet", request.facts);
+  }
+  const auto is_wanted = [](std::string_view name) { return bundle.find_fact(name) != Selection::kNone; };
+  etdevice::SheetReader reader(std::string_view(memory.sheet, size), is_wanted, &memory.facts);
+  const char* problem = reader.read();
+  return problem == nullptr ? 0 : fail(request, problem, request.facts);
+}
+
+Selection select(const Request& request) {
+  return request.profile == nullptr ? bundle.select(memory.facts) : bundle.select(std::string_view(request.profile));
+}
+
+int fail_selection(const Request& request, const Selection& selection) {
+  const char* problem = name_of(selection.status);
+  if (selection.status == Status::WrongFact) return fail(request, problem, bundle.fact(selection.fact).name);
+  if (selection.status == Status::NoSuchProfile) return fail(request, problem, request.profile);
+  if (selection.profile != Selection::kNone) return fail(request, problem, bundle.profile_name(selection.profile));
+  return fail(request, problem);
+}
+
+void print_reasons_json(std::string_view reasons) {
+  print("[");
+  for (size_t i = 0; !reasons.empty(); ++i) {
+    const size_t end = reasons.find('\x1f');
+    if (i != 0) print(", ");
+    print_string(reasons.substr(0, end));
+    reasons.remove_prefix(end == std::string_view::npos ? reasons.size() : end + 1);
+  }
+  print("]");
+}
+
+int run_select(const Request& request) {
+  const Selection selection = select(request);
+  if (selection.status == Status::WrongFact || selection.status == Status::TooSmall) {
+    return fail_selection(request, selection);
+  }
+  if (request.is_json) {
+    print("{\"profile\": ");
+    if (selection) {
+      print_string(bundle.profile_name(selection.profile));
+    } else {
+      print("null");
+    }
+    print(", \"status\": ");
+    print_string(name_of(selection.status));
+    print(selection.is_fallback ? ", \"is_fallback\": true" : ", \"is_fallback\": false");
+    print(", \"profiles\": [");
+  } else if (selection) {
+    print(bundle.profile_name(selection.profile));
+    print("\n");
+  }
+  for (uint32_t i = 0; i < bundle.profile_count(); ++i) {
+    TextBuffer reasons(memory.text, sizeof memory.text);
+    const bool is_match = bundle.explain_match(i, memory.facts, &reasons, request.is_json ? "\x1f" : "; ");
+    if (request.is_json) {
+      print(i == 0 ? "{\"name\": " : ", {\"name\": ");
+      print_string(bundle.profile_name(i));
+      print(is_match ? ", \"is_match\": true, \"reasons\": " : ", \"is_match\": false, \"reasons\": ");
+      print_reasons_json(reasons.text());
+      print("}");
+    } else {
+      print(is_match ? "  + " : "  - ");
+      print(bundle.profile_name(i));
+      print(": ");
+      print(reasons.text());
+      print("\n");
+    }
+  }
+  if (request.is_json) print("]}\n");
+  if (!selection && !request.is_json) fail_selection(request, selection);
+  return selection ? 0 : 1;
+}
+
+void print_label(std::string_view method, std::string_view instance) {
+  print("\"method\": ");
+  print_string(method);
+  print(", \"instance\": ");
+  if (instance.empty()) {
+    print("null");
+  } else {
+    print_string(instance);
+  }
+}
+
+void print_arguments_json(bool* is_first) {
+  for (uint32_t i = 0; i < memory.arguments.backend_count(); ++i) {
+    const BackendArguments backend = memory.arguments.backend(i);
+    print(*is_first ? "{" : ", {");
+    *is_first = false;
+    print_label(memory.arguments.method(), memory.arguments.instance());
+    print(", \"backend\": ");
+    print_string(backend.id());
+    print(", \"options\": {");
+    for (uint32_t at = 0; at < backend.size(); ++at) {
+      if (at != 0) print(", ");
+      print_string(backend[at].name());
+      print(": {\"value\": ");
+      etdevice::print_value(backend[at].value());
+      print(", \"origin\": ");
+      print_string(backend[at].origin());
+      print("}");
+    }
+    print("}}");
+  }
+}
+
+void print_arguments() {
+  for (uint32_t i = 0; i < memory.arguments.size(); ++i) {
+    char path[512];
+    TextBuffer name(path, sizeof path);
+    name << memory.arguments[i].backend() << '.' << memory.arguments[i].name();
+    TextBuffer line(memory.text, sizeof memory.text);
+    bundle.explain(memory.arguments, name.text(), &line);
+    print(line.text());
+    print("\n");
+  }
+}
+
+// True for a default instance that only serves the named ones, and so may lack options.
+bool is_template(uint32_t profile, uint32_t slot) {
+  if (!bundle.slot_instance(profile, slot).empty()) return false;
+  bool has_named = false;
+  for (uint32_t i = 0; i < bundle.slot_count(profile); ++i) {
+    has_named = has_named ||
+        (bundle.slot_method(profile, i) == bundle.slot_method(profile, slot) && !bundle.slot_instance(profile, i).empty());
+  }
+  for (uint32_t i = 0; i < memory.arguments.problem_count(); ++i) {
+    if (memory.arguments.problem(i).status() != Status::MissingOption) return false;
+  }
+  return has_named;
+}
+
+void print_problems(const Request& request, bool* is_first) {
+  for (uint32_t i = 0; i < memory.arguments.problem_count(); ++i) {
+    const OptionArgument option = memory.arguments.problem(i);
+    if (!request.is_json) {
+      char path[512];
+      TextBuffer name(path, sizeof path);
+      name << option.backend() << '.' << option.name();
+      TextBuffer line(memory.text, sizeof memory.text);
+      bundle.explain(memory.arguments, name.text(), &line);
+      std::fprintf(stderr, "error: %s\n", memory.text);
+      continue;
+    }
+    print(*is_first ? "{" : ", {");
+    *is_first = false;
+    print_label(memory.arguments.method(), memory.arguments.instance());
+    print(", \"backend\": ");
+    print_string(option.backend());
+    print(", \"option\": ");
+    print_string(option.name());
+    print(", \"problem\": ");
+    print_string(name_of(option.status()));
+    print("}");
+  }
+}
+
+Status resolve(const Selection& selection, uint32_t slot) {
+  return bundle.resolve(selection, memory.facts, bundle.slot_method(selection.profile, slot),
+                        bundle.slot_instance(selection.profile, slot), &memory.arguments);
+}
+
+// All method instances, or the problems of all of them.
+int run_resolve(const Request& request) {
+  const Selection selection = select(request);
+  if (!selection) return fail_selection(request, selection);
+  const uint32_t slots = bundle.slot_count(selection.profile);
+  bool is_sound = true;
+  for (uint32_t i = 0; i < slots; ++i) {
+    const Status status = resolve(selection, i);
+    if (status == Status::Ok || (status == Status::MissingOption && is_template(selection.profile, i))) continue;
+    if (memory.arguments.problem_count() == 0) return fail(request, name_of(status));
+    is_sound = false;
+  }
+  bool is_first = true;
+  if (request.is_json) print(is_sound ? "{\"arguments\": [" : "{\"error\": \"invalid options\", \"problems\": [");
+  for (uint32_t i = 0; i < slots; ++i) {
+    const Status status = resolve(selection, i);
+    if (!is_sound) {
+      const bool is_incomplete = status == Status::MissingOption && is_template(selection.profile, i);
+      if (status != Status::Ok && !is_incomplete) print_problems(request, &is_first);
+    } else if (status == Status::Ok && request.is_json) {
+      print_arguments_json(&is_first);
+    } else if (status == Status::Ok) {
+      print_arguments();
+    }
+  }
+  if (request.is_json) {
+    print("], \"profile\": ");
+    print_string(bundle.profile_name(selection.profile));
+    print("}\n");
+  }
+  return is_sound ? 0 : 1;
+}
+
+int run_explain(const Request& request) {
+  const Selection selection = select(request);
+  if (!selection) return fail_selection(request, selection);
+  if (request.path == nullptr) return fail(request, "name an option: [METHOD[@INSTANCE]:]BACKEND.OPTION");
+  bool is_found = false;
+  for (uint32_t i = 0; i < bundle.slot_count(selection.profile); ++i) {
+    resolve(selection, i);
+    TextBuffer line(memory.text, sizeof memory.text);
+    if (bundle.explain(memory.arguments, request.path, &line) != Status::Ok) continue;
+    is_found = true;
+    print(line.text());
+    print("\n");
+  }
+  return is_found ? 0 : fail(request, "no such option", request.path);
+}
+
+int run(const Request& request) {
+  const std::string_view command = request.command;
+  const int status = open(request);
+  if (status != 0) return status;
+  if (command == "select") return run_select(request);
+  if (command == "resolve") return run_resolve(request);
+  if (command == "explain") return run_explain(request);
+  if (command == "open") {
+    print("{}\n");
+    return 0;
+  }
+  return fail(request, "no such command", command);
+}
+
+// Many requests in one process; each answer is one line of JSON.
+int run_batch() {
+  static char line[1 << 14];
+  while (std::fgets(line, sizeof line, stdin) != nullptr) {
+    char* fields[4] = {};
+    uint32_t count = 0;
+    char* at = line;
+    for (; count < 4; ++count) {
+      fields[count] = at;
+      at += std::strcspn(at, "\t\n");
+      if (*at == '\0') break;
+      *at++ = '\0';
+    }
+    if (count < 3) return fail(Request(), "a line of a batch has four fields");
+    Request request;
+    request.command = fields[0];
+    request.bundle = fields[1];
+    request.facts = fields[2];
+    request.profile = std::string_view(fields[3]) == "-" ? nullptr : fields[3];
+    request.is_json = true;
+    run(request);
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+bool parse(int argc, char** argv, Request* request) {
+  request->command = argv[1];
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const char** target = argument == "--bundle" ? &request->bundle : argument == "--facts" ? &request->facts :
+        argument == "--profile" ? &request->profile : nullptr;
+    if (argument == "--json") {
+      request->is_json = true;
+    } else if (target != nullptr && i + 1 < argc) {
+      *target = argv[++i];
+    } else if (target == nullptr && request->path == nullptr && argument.substr(0, 1) != "-") {
+      request->path = argv[i];
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "batch") return run_batch();
+  Request request;
+  if (argc < 2 || !parse(argc, argv, &request)) {
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  return run(request);
+}

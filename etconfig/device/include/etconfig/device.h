@@ -1,0 +1,305 @@
+// Chooses a profile, and the options of every backend, on the device: from a bundle that `etconfig pack` wrote.
+//
+// C++17; needs nothing but the standard library, allocates nothing, throws nothing. The answers are those of the Python
+// resolver. `Bundle::open` verifies the whole file once; afterwards no read leaves it. The bytes stay the caller's, and
+// must stay as they are while anything of the bundle is used.
+//
+//   using namespace etconfig::device;
+//   Bundle bundle;
+//   if (bundle.open(data, size) != Status::Ok) ...
+//   FactStore<128> facts;
+//   bundle.set(&facts, "power.source", "battery");  // facts.h detects the others
+//   const Selection selection = bundle.select(facts);
+//   Arguments<256> arguments;
+//   if (bundle.resolve(selection, facts, "forward", "camera0", &arguments) != Status::Ok) ...
+//   auto threads = arguments.find("XnnpackBackend")->integer("num_threads");
+//   bundle.set(&facts, "power.source", "mains");
+//   const Changes changes = bundle.update(facts, &arguments);
+
+#pragma once
+
+#include "device/resolve.h"
+#include "device/verify.h"
+
+namespace etconfig::device {
+
+// The declaration of a fact that a bundle reads.
+struct FactInfo {
+  std::string_view name;
+  std::string_view unit;  // empty if it has none
+  FactType type = FactType::Boolean;
+  bool is_live = false;  // it may change at any time
+};
+
+// A verified bundle: a view of bytes that belong to the caller.
+class Bundle {
+ public:
+  // Verifies the bytes. Unless the result is Ok, the bundle has no facts and no profiles.
+  Status open(const void* data, size_t size) {
+    tables_ = format::Tables();
+    format::Tables tables;
+    const format::Verdict verdict = format::open_bundle(data, size, &tables);
+    switch (verdict) {
+      case format::Verdict::Sound: tables_ = tables; return Status::Ok;
+      case format::Verdict::OtherFormat: return Status::NotABundle;
+      case format::Verdict::OtherVersion: return Status::OtherVersion;
+      case format::Verdict::Damaged: break;
+    }
+    return Status::Damaged;
+  }
+
+  // Such as "etconfig 0.1.0".
+  std::string_view producer() const { return tables_.producer; }
+  // Equal for bundles that decide alike.
+  std::string_view fingerprint() const { return tables_.fingerprint; }
+
+  // --- facts ---
+
+  uint32_t fact_count() const { return tables_.facts.size(); }
+  // Facts are sorted by name; `index` must be below `fact_count()`.
+  FactInfo fact(uint32_t index) const {
+    const format::Fact fact = tables_.facts[index];
+    FactInfo info;
+    info.name = tables_.texts[fact.name()];
+    if (fact.unit() != format::kNone) info.unit = tables_.texts[fact.unit()];
+    info.type = static_cast<FactType>(fact.type());
+    info.is_live = fact.volatility() == 2;
+    return info;
+  }
+  // Selection::kNone if the bundle does not read the fact.
+  uint32_t find_fact(std::string_view name) const {
+    for (uint32_t i = 0; i < fact_count(); ++i) {
+      if (tables_.texts[tables_.facts[i].name()] == name) return i;
+    }
+    return Selection::kNone;
+  }
+  // Sets a fact after a check of its name, type, bounds and choices. A store accepts any fact by itself.
+  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  Status set(Facts* facts, std::string_view name, T value) const {
+    return set_checked(facts, name, operand_of(value), value);
+  }
+  Status set(Facts* facts, std::string_view name, std::string_view value) const {
+    return set_checked(facts, name, internal::text_operand(value), value);
+  }
+  Status set(Facts* facts, std::string_view name, const char* value) const {
+    return set(facts, name, std::string_view(value));
+  }
+  Status set_list(Facts* facts, std::string_view name, std::initializer_list<std::string_view> values) const {
+    const uint32_t index = find_fact(name);
+    if (index == Selection::kNone) return Status::NoSuchFact;
+    if (fact(index).type != FactType::TextList) return Status::WrongFact;
+    return facts->set_list(name, values) == FactStatus::Ok ? Status::Ok : Status::FactsFull;
+  }
+
+  // --- profiles ---
+
+  uint32_t profile_count() const { return tables_.profiles.size(); }
+  // `index` must be below `profile_count()`.
+  std::string_view profile_name(uint32_t index) const { return tables_.texts[tables_.profiles[index].name()]; }
+
+  // Selects the profile that fits the facts, or that the bundle was packed for.
+  Selection select(const Facts& facts) const {
+    if (tables_.named_profile != format::kNone) return named(tables_.named_profile);
+    internal::BoundFacts bound(tables_);
+    const uint32_t wrong = bound.bind(facts);
+    if (wrong != format::kNone) return wrong_fact(wrong);
+    bound.set_by_hand({0, tables_.project_fact_count});
+    return internal::Selector(tables_, bound.operands()).select();
+  }
+  // Names the profile instead.
+  Selection select(std::string_view name) const {
+    for (uint32_t i = 0; i < profile_count(); ++i) {
+      if (profile_name(i) == name) return named(i);
+    }
+    Selection selection;
+    selection.status = Status::NoSuchProfile;
+    return selection;
+  }
+  // Writes why a profile matches or does not: a sentence for each clause that decides. Returns true if it matches.
+  bool explain_match(uint32_t profile, const Facts& facts, TextBuffer* out, std::string_view separator = "\n") const {
+    internal::BoundFacts bound(tables_);
+    bound.bind(facts);
+    bound.set_by_hand({0, tables_.project_fact_count});
+    return internal::Explainer(tables_, bound.operands()).explain(tables_.profiles[profile], separator, out);
+  }
+
+  // --- arguments ---
+
+  // Resolves the arguments of a method instance; an empty instance is the default one.
+  //
+  // Unless the result is Ok, there are no arguments, and `problem` of them says which options have no value.
+  Status resolve(const Selection& selection, const Facts& facts, std::string_view method, std::string_view instance,
+                 AnyArguments* arguments) const {
+    arguments->tables_ = &tables_;
+    arguments->used_ = arguments->last_ = 0;
+    arguments->storage_[0]->count = 0;
+    arguments->profile_ = selection.profile;
+    arguments->status_ = selection.status;
+    if (!selection) return arguments->status_;
+    arguments->status_ = find_slot(selection.profile, method, instance, &arguments->slot_);
+    if (arguments->status_ == Status::Ok && !arguments->set_names(method, instance)) {
+      arguments->status_ = Status::TooSmall;
+    }
+    if (arguments->status_ == Status::Ok) arguments->status_ = resolve_slot(facts, *arguments, arguments->storage_[0]);
+    return arguments->status_;
+  }
+
+  // Resolves the same method instance with the same profile again. If that fails, the arguments stay as they were.
+  Changes update(const Facts& facts, AnyArguments* arguments) const {
+    Changes changes;
+    changes.status = arguments->status_;
+    if (arguments->status_ != Status::Ok) return changes;
+    const uint32_t next = 1 - arguments->used_;
+    internal::Storage* const storage = arguments->storage_[next];
+    arguments->last_ = next;
+    changes.status = resolve_slot(facts, *arguments, storage);
+    if (changes.status != Status::Ok) return changes;
+    internal::Equality equality(tables_);
+    for (uint32_t i = 0; i < storage->count; ++i) {
+      internal::Resolved& option = storage->options[i];
+      option.is_changed = !equality.are_equal(arguments->current().options[i].value, option.value);
+      if (!option.is_changed) continue;
+      ++changes.count;
+      changes.at_execute += tables_.options[option.option].applies() == Applies::Execute ? 1 : 0;
+    }
+    arguments->used_ = next;
+    return changes;
+  }
+
+  // Writes one line with the value of an option and its origin, or why it has none.
+  //
+  // The path is [METHOD[@INSTANCE]:]BACKEND.OPTION, as in `etconfig explain`; the arguments decide the method instance.
+  Status explain(const AnyArguments& arguments, std::string_view path, TextBuffer* out) const {
+    const size_t colon = path.find(':');
+    if (colon != std::string_view::npos) {
+      const std::string_view label = path.substr(0, colon);
+      const size_t at = label.find('@');
+      const std::string_view instance = at == std::string_view::npos ? std::string_view() : label.substr(at + 1);
+      if (label.substr(0, at) != arguments.method()) return Status::NoSuchMethod;
+      if (instance != arguments.instance()) return Status::NoSuchInstance;
+      path.remove_prefix(colon + 1);
+    }
+    const internal::Storage& storage = arguments.status() == Status::Ok ? arguments.current() : arguments.attempt();
+    for (uint32_t i = 0; i < storage.count; ++i) {
+      const OptionArgument option(&tables_, storage.options + i);
+      const std::string_view backend = option.backend();
+      const bool is_found = path.size() == backend.size() + 1 + option.name().size() &&
+          path.substr(0, backend.size()) == backend && path[backend.size()] == '.' &&
+          path.substr(backend.size() + 1) == option.name();
+      if (!is_found) continue;
+      write(arguments, option, storage.options[i], out);
+      return Status::Ok;
+    }
+    return Status::NoSuchOption;
+  }
+
+  // For programs that print everything: the method instances of a profile.
+  uint32_t slot_count(uint32_t profile) const { return tables_.profiles[profile].slots().count; }
+  std::string_view slot_method(uint32_t profile, uint32_t index) const { return tables_.texts[slot(profile, index).method()]; }
+  // Empty for the default instance.
+  std::string_view slot_instance(uint32_t profile, uint32_t index) const {
+    const uint32_t instance = slot(profile, index).instance();
+    return instance == format::kNone ? std::string_view() : tables_.texts[instance];
+  }
+
+ private:
+  template <typename T>
+  static internal::Operand operand_of(T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return internal::boolean_operand(value);
+    } else if constexpr (std::is_integral_v<T>) {
+      return internal::integer_operand(static_cast<int64_t>(value));
+    } else {
+      return internal::number_operand(static_cast<double>(value));
+    }
+  }
+  template <typename T>
+  Status set_checked(Facts* facts, std::string_view name, const internal::Operand& operand, T value) const {
+    const uint32_t index = find_fact(name);
+    if (index == Selection::kNone) return Status::NoSuchFact;
+    if (!is_right(index, operand)) return Status::WrongFact;
+    switch (facts->set(name, value)) {
+      case FactStatus::Ok: return Status::Ok;
+      case FactStatus::BadValue: return Status::WrongFact;
+      default: return Status::FactsFull;
+    }
+  }
+
+  bool is_right(uint32_t index, internal::Operand value) const {
+    const format::Fact fact = tables_.facts[index];
+    const auto type = static_cast<FactType>(fact.type());
+    if (type == FactType::Number && value.kind == ValueKind::Integer) {
+      value = internal::number_operand(static_cast<double>(value.integer));
+    }
+    // of bool, int, float and string, the kinds are the types and None before them
+    return static_cast<uint8_t>(value.kind) == fact.type() + 1 && internal::fits_fact(tables_, fact, value);
+  }
+  static Selection named(uint32_t profile) {
+    Selection selection;
+    selection.status = Status::Ok;
+    selection.profile = profile;
+    selection.is_named = true;
+    return selection;
+  }
+  static Selection wrong_fact(uint32_t fact) {
+    Selection selection;
+    selection.status = Status::WrongFact;
+    selection.fact = fact;
+    return selection;
+  }
+
+  format::Slot slot(uint32_t profile, uint32_t index) const {
+    return tables_.slots[tables_.profiles[profile].slots().first + index];
+  }
+  // A method's own slot, else that of `*`, which serves any method.
+  Status find_slot(uint32_t profile, std::string_view method, std::string_view instance, uint32_t* found) const {
+    bool has_method = false;
+    for (const std::string_view name : {method, std::string_view("*")}) {
+      for (uint32_t i = 0; i < slot_count(profile); ++i) {
+        if (slot_method(profile, i) != name) continue;
+        has_method = true;
+        if (slot_instance(profile, i) != instance) continue;
+        *found = tables_.profiles[profile].slots().first + i;
+        return Status::Ok;
+      }
+    }
+    return has_method ? Status::NoSuchInstance : Status::NoSuchMethod;
+  }
+  Status resolve_slot(const Facts& facts, const AnyArguments& arguments, internal::Storage* storage) const {
+    storage->count = 0;
+    internal::BoundFacts bound(tables_);
+    if (bound.bind(facts) != format::kNone) return Status::WrongFact;
+    bound.set_by_hand(tables_.profiles[arguments.profile_].facts());
+    return internal::Resolver(tables_, bound.operands(), storage).resolve(tables_.slots[arguments.slot_]);
+  }
+
+  void write(const AnyArguments& arguments, const OptionArgument& option, const internal::Resolved& resolved,
+             TextBuffer* out) const {
+    *out << arguments.method();
+    if (!arguments.instance().empty()) *out << '@' << arguments.instance();
+    *out << ':' << option.backend() << '.' << option.name();
+    switch (option.status()) {
+      case Status::Ok:
+        *out << " = ";
+        option.value().write(out);
+        *out << " from " << option.origin();
+        break;
+      case Status::MissingOption: *out << " is required and not set"; break;
+      case Status::EvaluationFailed:
+        *out << ": " << option.expression() << " has no value: ";
+        internal::write_fault(resolved.value, out);
+        break;
+      case Status::UnknownFact:
+        *out << ": " << option.expression() << " has no value: it needs a fact that is not known on this device";
+        break;
+      default:
+        *out << ": the option does not accept the value";
+        if (!option.expression().empty()) *out << " of " << option.expression();
+        *out << " from " << option.origin();
+    }
+  }
+
+  format::Tables tables_;
+};
+
+}  // namespace etconfig::device

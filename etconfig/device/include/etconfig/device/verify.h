@@ -1,0 +1,558 @@
+// Verification of a whole bundle: every reference, index and range, and the types of every expression.
+//
+// The time is bounded by the file's size and `kMaxVisits`, and the stack by a constant. What is accepted here, nothing
+// that evaluates it can take out of bounds.
+
+#pragma once
+
+#include <cmath>
+
+#include "format.h"
+
+namespace etconfig::device::format {
+
+enum class Verdict : uint8_t { Sound, OtherFormat, OtherVersion, Damaged };
+
+inline bool is_list(Type type) { return type >= Type::BoolList; }
+inline bool is_number(Type type) { return type == Type::Int || type == Type::Float; }
+inline Type list_of(Type type) { return static_cast<Type>(static_cast<uint8_t>(type) + 4); }
+inline Type item_of(Type type) { return static_cast<Type>(static_cast<uint8_t>(type) - 4); }
+
+// The one type that both have; an empty list has the type of any list.
+inline bool common_type(Type left, Type right, Type* common) {
+  if (left == right || (is_list(left) && right == Type::EmptyList)) {
+    *common = left;
+    return true;
+  }
+  *common = right;
+  return is_list(right) && left == Type::EmptyList;
+}
+
+// True if `==` is defined.
+inline bool are_comparable(Type left, Type right) {
+  if (left >= Type::BoolList && left < Type::EmptyList && right >= Type::BoolList && right < Type::EmptyList) {
+    left = item_of(left);
+    right = item_of(right);
+  }
+  Type common;
+  return common_type(left, right, &common) || (is_number(left) && is_number(right));
+}
+
+inline bool is_utf8(std::string_view text) {
+  const auto* at = reinterpret_cast<const uint8_t*>(text.data());
+  const uint8_t* const end = at + text.size();
+  while (at != end) {
+    const uint8_t lead = *at++;
+    if (lead < 0x80) continue;
+    const int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
+    if (lead < 0xC2 || lead > 0xF4 || end - at < more) return false;
+    const uint8_t second = at[0];
+    // overlong forms, half characters, and what lies beyond the last character
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
+        (lead == 0xF4 && second > 0x8F)) {
+      return false;
+    }
+    for (int i = 0; i < more; ++i) {
+      if ((*at++ & 0xC0) != 0x80) return false;
+    }
+  }
+  return true;
+}
+
+// Reads the root table and its vectors.
+class Opener {
+ public:
+  Opener(const uint8_t* data, uint32_t size) : data_(data), size_(size) {}
+
+  Verdict open(Tables* tables) {
+    const Verdict verdict = root();
+    if (verdict != Verdict::Sound) return verdict;
+    const bool is_sound = string(1, &tables->producer) && string(2, &tables->fingerprint) && texts(tables) &&
+        vector(4, &tables->values) && vector(5, &tables->items) && vector(6, &tables->instructions) &&
+        vector(7, &tables->expressions) && vector(8, &tables->conditions) && vector(9, &tables->facts) &&
+        vector(10, &tables->hand_set_facts) && vector(12, &tables->backends) && vector(13, &tables->options) &&
+        vector(14, &tables->choices) && vector(15, &tables->advice) && vector(16, &tables->candidates) &&
+        vector(17, &tables->option_settings) && vector(18, &tables->backend_settings) &&
+        vector(19, &tables->slots) && vector(20, &tables->profiles) && vector(23, &tables->models) &&
+        vector(24, &tables->variants);
+    tables->project_fact_count = scalar<uint32_t>(11);
+    tables->named_profile = scalar<uint32_t>(21);
+    tables->require_match = scalar<uint8_t>(22) != 0;
+    return is_sound ? Verdict::Sound : Verdict::Damaged;
+  }
+
+ private:
+  static constexpr uint32_t kSlots = 25;
+
+  static uint32_t width(uint32_t slot) { return slot == 0 ? 2 : slot == 22 ? 1 : 4; }
+  bool in_range(uint64_t at, uint64_t bytes) const { return at <= size_ && bytes <= size_ - at; }
+
+  Verdict root() {
+    at_ = read<uint32_t>(data_);
+    if (at_ < 8 || at_ % 4 != 0 || !in_range(at_, 4)) return Verdict::Damaged;
+    const int64_t vtable = static_cast<int64_t>(at_) - read<int32_t>(data_ + at_);
+    if (vtable < 0 || vtable % 2 != 0 || !in_range(static_cast<uint64_t>(vtable), 4)) return Verdict::Damaged;
+    const uint8_t* const entries = data_ + vtable;
+    const uint32_t vtable_bytes = read<uint16_t>(entries);
+    const uint32_t table_bytes = read<uint16_t>(entries + 2);
+    if (vtable_bytes < 4 || vtable_bytes % 2 != 0 || table_bytes < 4) return Verdict::Damaged;
+    if (!in_range(static_cast<uint64_t>(vtable), vtable_bytes) || !in_range(at_, table_bytes)) return Verdict::Damaged;
+    for (uint32_t slot = 0; slot < kSlots; ++slot) {
+      offsets_[slot] = 4 + 2 * slot < vtable_bytes ? read<uint16_t>(entries + 4 + 2 * slot) : uint16_t{0};
+    }
+    if (!are_fields_apart(table_bytes)) return Verdict::Damaged;
+    return scalar<uint16_t>(0) == kVersion ? Verdict::Sound : Verdict::OtherVersion;
+  }
+  bool are_fields_apart(uint32_t table_bytes) const {
+    for (uint32_t slot = 0; slot < kSlots; ++slot) {
+      const uint32_t begin = offsets_[slot];
+      if (begin == 0) continue;
+      const uint32_t end = begin + width(slot);
+      if (begin < 4 || end > table_bytes || begin % width(slot) != 0) return false;
+      for (uint32_t other = 0; other < slot; ++other) {
+        const uint32_t start = offsets_[other];
+        if (start != 0 && start < end && begin < start + width(other)) return false;
+      }
+    }
+    return true;
+  }
+
+  template <typename T>
+  T scalar(uint32_t slot) const {
+    return offsets_[slot] == 0 ? T{} : read<T>(data_ + at_ + offsets_[slot]);
+  }
+  // The position that a required field leads to; 0 if it is absent or leads out of the file.
+  uint32_t target(uint32_t slot) const {
+    if (offsets_[slot] == 0) return 0;
+    const uint32_t field = at_ + offsets_[slot];
+    return follow(field, read<uint32_t>(data_ + field));
+  }
+  uint32_t follow(uint32_t from, uint32_t offset) const {
+    const uint64_t found = uint64_t{from} + offset;
+    return offset != 0 && found % 4 == 0 && in_range(found, 4) ? static_cast<uint32_t>(found) : 0;
+  }
+  bool string_at(uint32_t at, std::string_view* text) const {
+    if (at == 0) return false;
+    const uint32_t bytes = read<uint32_t>(data_ + at);
+    if (!in_range(uint64_t{at} + 4, uint64_t{bytes} + 1) || data_[at + 4 + bytes] != 0) return false;
+    *text = {reinterpret_cast<const char*>(data_) + at + 4, bytes};
+    return true;
+  }
+  bool string(uint32_t slot, std::string_view* text) const {
+    return string_at(target(slot), text) && is_utf8(*text);
+  }
+  template <typename T>
+  bool vector(uint32_t slot, Vector<T>* elements) const {
+    const uint32_t at = target(slot);
+    if (at == 0) return false;
+    const uint32_t count = read<uint32_t>(data_ + at);
+    if (!in_range(uint64_t{at} + 4, uint64_t{count} * T::kSize)) return false;
+    if (count != 0 && (at + 4) % T::kAlignment != 0) return false;
+    *elements = Vector<T>(data_ + at + 4, count);
+    return true;
+  }
+  bool texts(Tables* tables) const {
+    Vector<Number> references;
+    if (!vector(3, &references)) return false;
+    uint64_t bytes = 0;  // of all texts; they do not overlap in a sound file, so this bounds the time
+    for (uint32_t i = 0; i < references.size(); ++i) {
+      const Number reference = references[i];
+      std::string_view text;
+      if (!string_at(follow(static_cast<uint32_t>(reference.at - data_), reference), &text)) return false;
+      bytes += text.size() + 4;
+      if (bytes > size_ || !is_utf8(text)) return false;
+    }
+    tables->texts = Texts(references);
+    return true;
+  }
+
+  const uint8_t* data_;
+  uint32_t size_;
+  uint32_t at_ = 0;
+  uint16_t offsets_[kSlots] = {};
+};
+
+// The stack of an expression's types, while it is checked.
+class TypeChecker {
+ public:
+  explicit TypeChecker(const Tables& tables) : tables_(tables) {}
+
+  bool check(const Expression& expression) {
+    depth_ = deepest_ = 0;
+    const Range range = expression.instructions();
+    for (uint32_t i = 0; i < range.count; ++i) {
+      if (!step(tables_.instructions[range.first + i])) return false;
+    }
+    return depth_ == 1 && stack_[0] == expression.type() && deepest_ == expression.stack();
+  }
+
+ private:
+  bool push(Type type) {
+    if (depth_ == kMaxStack) return false;
+    stack_[depth_++] = type;
+    if (depth_ > deepest_) deepest_ = depth_;
+    return true;
+  }
+  bool has(uint32_t count) const { return depth_ >= count; }
+  Type top(uint32_t below = 0) const { return stack_[depth_ - 1 - below]; }
+  bool replace(uint32_t count, Type type) {
+    depth_ -= count;
+    return push(type);
+  }
+  bool are_all(uint32_t count, Type type) const {
+    for (uint32_t i = 0; i < count; ++i) {
+      if (top(i) != type) return false;
+    }
+    return true;
+  }
+  bool operation(uint32_t count, Type operand, Type result) {
+    return has(count) && are_all(count, operand) && replace(count, result);
+  }
+
+  bool step(const Instruction& instruction) {
+    const uint32_t operand = instruction.operand();
+    switch (instruction.op()) {
+      case Op::Constant: return constant(operand);
+      case Op::Fact: return operand < tables_.facts.size() && push(type_of_fact(operand));
+      case Op::HasFact: return operand < tables_.facts.size() && push(Type::Bool);
+      case Op::MakeList:
+        return operand >= 1 && has(operand) && !is_list(top()) && are_all(operand, top()) &&
+            replace(operand, list_of(top()));
+      case Op::And:
+      case Op::Or: return operand >= 2 && operation(operand, Type::Bool, Type::Bool);
+      case Op::Min:
+      case Op::Max:
+        return operand >= 2 && has(operand) && is_number(top()) && operation(operand, top(), top());
+      default: return operand == 0 && fixed(instruction.op());
+    }
+  }
+  // Operations with a fixed number of operands.
+  bool fixed(Op op) {
+    switch (op) {
+      case Op::Not: return operation(1, Type::Bool, Type::Bool);
+      case Op::Select: {
+        Type common;
+        return has(3) && top(2) == Type::Bool && common_type(top(1), top(), &common) && replace(3, common);
+      }
+      case Op::Equal:
+      case Op::NotEqual: return has(2) && are_comparable(top(1), top()) && replace(2, Type::Bool);
+      case Op::Less:
+      case Op::LessEqual:
+      case Op::Greater:
+      case Op::GreaterEqual: return has(2) && are_ordered(top(1), top()) && replace(2, Type::Bool);
+      case Op::In: return has(2) && is_searchable(top(1), top()) && replace(2, Type::Bool);
+      case Op::AddInt:
+      case Op::SubtractInt:
+      case Op::MultiplyInt:
+      case Op::DivideInt:
+      case Op::RemainderInt: return operation(2, Type::Int, Type::Int);
+      case Op::NegateInt: return operation(1, Type::Int, Type::Int);
+      case Op::AddFloat:
+      case Op::SubtractFloat:
+      case Op::MultiplyFloat:
+      case Op::DivideFloat: return operation(2, Type::Float, Type::Float);
+      case Op::NegateFloat: return operation(1, Type::Float, Type::Float);
+      case Op::Join: return operation(2, Type::String, Type::String);
+      case Op::StartsWith:
+      case Op::EndsWith:
+      case Op::Contains: return operation(2, Type::String, Type::Bool);
+      case Op::Size: return has(1) && (is_list(top()) || top() == Type::String) && replace(1, Type::Int);
+      default: return false;
+    }
+  }
+  static bool are_ordered(Type left, Type right) {
+    return (is_number(left) && is_number(right)) || (left == Type::String && right == Type::String);
+  }
+  static bool is_searchable(Type item, Type list) {
+    return list == Type::EmptyList || (is_list(list) && are_comparable(item, item_of(list)));
+  }
+  bool constant(uint32_t index) {
+    if (index >= tables_.values.size()) return false;
+    const Value value = tables_.values[index];
+    Type type = Type::Bool;
+    if (value.kind() != ValueKind::Array) return scalar_type(value, &type) && push(type);
+    if (value.count() == 0) return push(Type::EmptyList);
+    for (uint32_t i = 0; i < value.count(); ++i) {
+      Type item;
+      if (!scalar_type(tables_.values[tables_.items[value.index() + i]], &item)) return false;
+      if (i != 0 && item != type) return false;
+      type = item;
+    }
+    return push(list_of(type));
+  }
+  static bool scalar_type(const Value& value, Type* type) {
+    switch (value.kind()) {
+      case ValueKind::Boolean: *type = Type::Bool; return true;
+      case ValueKind::Integer: *type = Type::Int; return true;
+      case ValueKind::Number: *type = Type::Float; return true;
+      case ValueKind::Text: *type = Type::String; return true;
+      default: return false;
+    }
+  }
+  Type type_of_fact(uint32_t index) const {
+    const uint8_t type = tables_.facts[index].type();
+    return type == 4 ? Type::StringList : static_cast<Type>(type);
+  }
+
+  const Tables& tables_;
+  uint32_t depth_ = 0;
+  uint32_t deepest_ = 0;
+  Type stack_[kMaxStack] = {};
+};
+
+// Checks what the vectors contain.
+class Verifier {
+ public:
+  explicit Verifier(const Tables& tables) : t_(tables) {}
+
+  bool check() {
+    if (t_.facts.size() > kMaxFacts || t_.profiles.size() > kMaxProfiles) return false;
+    if (t_.project_fact_count > t_.hand_set_facts.size() || !is_none_or(t_.named_profile, t_.profiles)) return false;
+    return all(t_.values, &Verifier::value) && all(t_.facts, &Verifier::fact) &&
+        all(t_.expressions, &Verifier::expression) && all(t_.conditions, &Verifier::condition) &&
+        all(t_.hand_set_facts, &Verifier::hand_set_fact) && all(t_.choices, &Verifier::choice) &&
+        all(t_.options, &Verifier::option) && all(t_.backends, &Verifier::backend) &&
+        all(t_.option_settings, &Verifier::option_settings) &&
+        all(t_.backend_settings, &Verifier::backend_settings) && all(t_.slots, &Verifier::slot) &&
+        all(t_.profiles, &Verifier::profile) && all(t_.models, &Verifier::model) &&
+        all(t_.variants, &Verifier::variant);
+  }
+
+ private:
+  template <typename T>
+  bool all(const Vector<T>& elements, bool (Verifier::*check)(uint32_t)) {
+    for (uint32_t i = 0; i < elements.size(); ++i) {
+      if (!(this->*check)(i)) return false;
+    }
+    return true;
+  }
+  template <typename T>
+  static bool is_none_or(uint32_t index, const T& elements) {
+    return index == kNone || index < elements.size();
+  }
+  bool is_text(uint32_t index) const { return index < t_.texts.size(); }
+  bool is_text_or_none(uint32_t index) const { return is_none_or(index, t_.texts); }
+  // A range that is walked now, and that is in bounds.
+  template <typename T>
+  bool visit(const Vector<T>& elements, Range range) {
+    if (!elements.contains(range) || range.count > visits_left_) return false;
+    visits_left_ -= range.count;
+    return true;
+  }
+  // A range of `items` with indices below `bound`.
+  bool are_items_below(Range range, uint32_t bound) {
+    if (!visit(t_.items, range)) return false;
+    for (uint32_t i = 0; i < range.count; ++i) {
+      if (t_.items[range.first + i] >= bound) return false;
+    }
+    return true;
+  }
+
+  bool value(uint32_t index) {
+    const Value value = t_.values[index];
+    const uint32_t depth = value.depth();
+    switch (value.kind()) {
+      case ValueKind::None:
+      case ValueKind::Integer: return depth == 0;
+      case ValueKind::Boolean: return depth == 0 && value.bits() <= 1;
+      case ValueKind::Number: return depth == 0 && std::isfinite(number_of(value.bits()));
+      case ValueKind::Text: return depth == 0 && value.bits() < t_.texts.size();
+      case ValueKind::Array:
+      case ValueKind::Table: return depth >= 1 && depth <= kMaxDepth && items(index, value);
+      default: return false;
+    }
+  }
+  bool items(uint32_t index, const Value& value) {
+    const bool is_table = value.kind() == ValueKind::Table;
+    if (value.bits() > kNone || (is_table && value.count() > kNone / 2)) return false;
+    const uint32_t step = is_table ? 2 : 1;
+    const Range range{value.index(), value.count() * step};
+    if (!visit(t_.items, range)) return false;
+    for (uint32_t i = 0; i < range.count; i += step) {
+      if (is_table && !is_text(t_.items[range.first + i])) return false;
+      const uint32_t item = t_.items[range.first + i + step - 1];
+      if (item >= index || t_.values[item].depth() >= value.depth()) return false;
+    }
+    return true;
+  }
+
+  bool fact(uint32_t index) {
+    const Fact fact = t_.facts[index];
+    if (!is_text(fact.name()) || !is_text_or_none(fact.unit()) || fact.type() > 4 || fact.volatility() > 2) return false;
+    if (index != 0 && t_.texts[fact.name()] <= t_.texts[t_.facts[index - 1].name()]) return false;
+    if (std::isnan(fact.minimum()) || std::isnan(fact.maximum())) return false;
+    return (fact.choices().count == 0 || fact.type() == 3) && are_items_below(fact.choices(), t_.texts.size());
+  }
+  bool hand_set_fact(uint32_t index) {
+    const HandSetFact hand_set = t_.hand_set_facts[index];
+    if (hand_set.fact() >= t_.facts.size() || hand_set.value() >= t_.values.size() || !is_text(hand_set.origin())) {
+      return false;
+    }
+    const Value value = t_.values[hand_set.value()];
+    const uint8_t type = t_.facts[hand_set.fact()].type();
+    // bool, int, float, string and list have the kinds Boolean, Integer, Number, Text and Array
+    if (static_cast<uint8_t>(value.kind()) != type + 1) return false;
+    if (value.kind() != ValueKind::Array) return true;
+    const Range range{value.index(), value.count()};
+    if (!visit(t_.items, range)) return false;
+    for (uint32_t i = 0; i < range.count; ++i) {
+      if (t_.values[t_.items[range.first + i]].kind() != ValueKind::Text) return false;
+    }
+    return true;
+  }
+
+  bool expression(uint32_t index) {
+    const Expression expression = t_.expressions[index];
+    const Range range = expression.instructions();
+    if (range.count == 0 || !visit(t_.instructions, range) || !is_text(expression.text())) return false;
+    // a constant list is walked for its type
+    for (uint32_t i = 0; i < range.count; ++i) {
+      const Instruction instruction = t_.instructions[range.first + i];
+      if (instruction.op() == Op::Constant && instruction.operand() < t_.values.size()) {
+        const Value constant = t_.values[instruction.operand()];
+        if (constant.kind() == ValueKind::Array && !visit(t_.items, {constant.index(), constant.count()})) return false;
+      }
+    }
+    return TypeChecker(t_).check(expression);
+  }
+  bool condition(uint32_t index) {
+    const Condition condition = t_.conditions[index];
+    const Range clauses = condition.clauses();
+    if (clauses.count == 0 || !visit(t_.expressions, clauses) || !is_text(condition.text())) return false;
+    for (uint32_t i = 0; i < clauses.count; ++i) {
+      if (t_.expressions[clauses.first + i].type() != Type::Bool) return false;
+    }
+    return true;
+  }
+
+  bool choice(uint32_t index) {
+    const Choice choice = t_.choices[index];
+    return choice.value() < t_.values.size() && choice.sent() < t_.values.size();
+  }
+  bool option(uint32_t index) {
+    const Option option = t_.options[index];
+    if (option.u8(76) > 6 || option.u8(77) > 6) return false;
+    for (uint32_t flag = 78; flag < 83; ++flag) {
+      if (option.u8(flag) > 1) return false;
+    }
+    const bool has_numbers = !std::isnan(option.minimum()) && !std::isnan(option.maximum()) &&
+        std::isfinite(option.multiple_of()) && option.multiple_of() >= 0;
+    return has_numbers && is_text(option.name()) && is_text_or_none(option.unit()) && is_text_or_none(option.doc()) &&
+        is_text_or_none(option.default_origin()) && is_text_or_none(option.fact_origin()) &&
+        is_text_or_none(option.key()) && is_text_or_none(option.separator()) &&
+        is_none_or(option.from_fact(), t_.facts) && t_.choices.contains(option.choices()) &&
+        (option.default_value() == kNone || is_fitting(option, option.default_value()));
+  }
+  bool is_fitting(const Option& option, uint32_t value_index) const {
+    if (value_index >= t_.values.size()) return false;
+    const ValueKind kind = t_.values[value_index].kind();
+    if (kind == ValueKind::None) return option.is_optional();
+    switch (option.kind()) {
+      case OptionKind::Boolean: return kind == ValueKind::Boolean;
+      case OptionKind::Integer: return kind == ValueKind::Integer;
+      case OptionKind::Float: return kind == ValueKind::Number;
+      case OptionKind::String: return kind == ValueKind::Text;
+      case OptionKind::Choice: return kind == ValueKind::Text || kind == ValueKind::Integer;
+      case OptionKind::Array: return kind == ValueKind::Array;
+      case OptionKind::Table: return kind == ValueKind::Table;
+    }
+    return false;
+  }
+  static bool is_kind_of(OptionKind kind, Type type) {
+    switch (type) {
+      case Type::Bool: return kind == OptionKind::Boolean;
+      case Type::Int: return kind == OptionKind::Integer || kind == OptionKind::Choice;
+      case Type::Float: return kind == OptionKind::Float;
+      case Type::String: return kind == OptionKind::String || kind == OptionKind::Choice;
+      default: return false;
+    }
+  }
+  bool is_computable(const Option& option, uint32_t expression_index) const {
+    if (expression_index >= t_.expressions.size()) return false;
+    const Type type = t_.expressions[expression_index].type();
+    if (option.kind() != OptionKind::Array) return is_kind_of(option.kind(), type);
+    return type == Type::EmptyList || (is_list(type) && is_kind_of(option.item_kind(), item_of(type)));
+  }
+
+  bool backend(uint32_t index) {
+    const Backend backend = t_.backends[index];
+    const Range options = backend.options();
+    const Range advice = backend.advice();
+    if (!is_text(backend.id()) || !t_.options.contains(options) || !visit(t_.advice, advice)) return false;
+    for (uint32_t i = 0; i < advice.count; ++i) {
+      const Advice each = t_.advice[advice.first + i];
+      if (each.option() < options.first || each.option() - options.first >= options.count) return false;
+      if (!is_none_or(each.condition(), t_.conditions) || !is_text(each.origin())) return false;
+      if (!is_computable(t_.options[each.option()], each.expression())) return false;
+    }
+    return backend.u8(20) <= 1;
+  }
+  bool option_settings(uint32_t index) {
+    const OptionSettings settings = t_.option_settings[index];
+    if (settings.option() >= t_.options.size() || !visit(t_.candidates, settings.candidates())) return false;
+    const Option option = t_.options[settings.option()];
+    for (uint32_t i = 0; i < settings.candidates().count; ++i) {
+      if (!candidate(option, t_.candidates[settings.candidates().first + i])) return false;
+    }
+    if (settings.program_value() == kNone) return true;
+    return is_fitting(option, settings.program_value()) && is_text(settings.program_origin());
+  }
+  bool candidate(const Option& option, const Candidate& candidate) const {
+    if (!is_none_or(candidate.condition(), t_.conditions) || !is_text(candidate.origin())) return false;
+    switch (candidate.source()) {
+      case Source::Literal: return is_fitting(option, candidate.value());
+      case Source::Expression: return is_computable(option, candidate.value());
+      case Source::Unset: return true;
+    }
+    return false;
+  }
+  bool backend_settings(uint32_t index) {
+    const BackendSettings settings = t_.backend_settings[index];
+    if (settings.backend() >= t_.backends.size() || !visit(t_.option_settings, settings.options())) return false;
+    const Range options = t_.backends[settings.backend()].options();
+    uint32_t next = options.first;
+    for (uint32_t i = 0; i < settings.options().count; ++i) {
+      const uint32_t option = t_.option_settings[settings.options().first + i].option();
+      if (option < next || option - options.first >= options.count) return false;
+      next = option + 1;
+    }
+    return true;
+  }
+  bool slot(uint32_t index) {
+    const Slot slot = t_.slots[index];
+    return is_text(slot.method()) && is_text_or_none(slot.instance()) &&
+        are_items_below(slot.settings(), t_.backend_settings.size());
+  }
+  bool profile(uint32_t index) {
+    const Profile profile = t_.profiles[index];
+    if (!is_text(profile.name())) return false;
+    if (index != 0 && t_.texts[profile.name()] <= t_.texts[t_.profiles[index - 1].name()]) return false;
+    return is_none_or(profile.condition(), t_.conditions) && are_items_below(profile.bases(), t_.profiles.size()) &&
+        t_.hand_set_facts.contains(profile.facts()) && t_.slots.contains(profile.slots()) &&
+        is_text_or_none(profile.fingerprint()) && profile.u8(36) <= 2 && profile.u8(37) <= 1;
+  }
+  bool model(uint32_t index) {
+    const Model model = t_.models[index];
+    return is_text(model.name()) && t_.variants.contains(model.variants()) && model.u8(12) <= 1;
+  }
+  bool variant(uint32_t index) {
+    const Variant variant = t_.variants[index];
+    return is_text(variant.file()) && is_none_or(variant.condition(), t_.conditions) &&
+        are_items_below(variant.needs(), t_.texts.size());
+  }
+
+  const Tables& t_;
+  uint32_t visits_left_ = kMaxVisits;
+};
+
+// Verifies a file; only if it is sound, `*tables` are to be used.
+inline Verdict open_bundle(const void* data, size_t size, Tables* tables) {
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  if (size < 12 || std::memcmp(bytes + 4, "ETCB", 4) != 0) return Verdict::OtherFormat;
+  if (size > kMaxBytes) return Verdict::Damaged;
+  const Verdict verdict = Opener(bytes, static_cast<uint32_t>(size)).open(tables);
+  if (verdict != Verdict::Sound) return verdict;
+  return Verifier(*tables).check() ? Verdict::Sound : Verdict::Damaged;
+}
+
+}  // namespace etconfig::device::format
