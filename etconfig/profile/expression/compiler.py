@@ -79,6 +79,10 @@ def _apply(function: Callable[..., object], operands: Sequence[Evaluator]) -> Ev
         except KeyError as missing:
             rest = operands[len(values) + 1 :]
             raise KeyError(*missing.args, *_missing_in(rest, facts)) from None
+        except ArithmeticError:
+            if missing_later := [*_missing_in(operands[len(values) + 1 :], facts)]:
+                raise KeyError(*missing_later) from None
+            raise
         return function(*values)
 
     return run

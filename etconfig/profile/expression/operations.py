@@ -60,7 +60,16 @@ def _negate(value: int) -> int:
 
 
 def _is_in(item: object, items: tuple[object, ...]) -> bool:
-    return item in items
+    return item in items and item == item  # Python finds NaN, which equals nothing, by identity
+
+
+def _are_equal(left: tuple[float, ...], right: tuple[float, ...]) -> bool:
+    """Compare lists of floats item by item; Python would take NaN for equal to the same object."""
+    return len(left) == len(right) and all(map(operator.eq, left, right))
+
+
+def _differ(left: tuple[float, ...], right: tuple[float, ...]) -> bool:
+    return not _are_equal(left, right)
 
 
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
@@ -72,6 +81,8 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
     "in": _is_in,
+    "float list ==": _are_equal,
+    "float list !=": _differ,
     "int +": _fitting("+", operator.add),
     "int -": _fitting("-", operator.sub),
     "int *": _fitting("*", operator.mul),

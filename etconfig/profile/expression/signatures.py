@@ -46,6 +46,8 @@ def binary_signature(operator: str, left: ExpressionType, right: ExpressionType)
         return OperationSignature(left, function) if left is right and function in OPERATIONS else None
     if operator in ("==", "!="):
         fits = are_comparable(left, right)
+        if left is right is ExpressionType.FLOAT_LIST:
+            return OperationSignature(_BOOL, f"float list {operator}")
     elif operator == "in":
         fits = right is ExpressionType.EMPTY_LIST or (
             right.element is not None and are_comparable(left, right.element)
