@@ -1,4 +1,4 @@
-"""Writes `profiles/conditions.json`: the conditions of the bundled profiles, checked.
+"""Writes `profiles/conditions.json`: expressions of bundled profiles and of etconfig's own backends, checked.
 
     python tools/check_conditions.py
 
@@ -9,26 +9,53 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 
+import tomli
+
 from etconfig.facts import BUILTIN_FACTS
-from etconfig.profile import Expression, ExpressionParser, ProfileLibrary, bundled_profiles
+from etconfig.plugin.api_version import CURRENT
+from etconfig.plugin.v1 import BackendRequest, BackendSpec
+from etconfig.profile import (
+    Expression,
+    ExpressionParser,
+    ExpressionType,
+    ProfileLibrary,
+    bundled_profiles,
+    parse_expression,
+)
 from etconfig.profile.document import load_document
 from etconfig.profile.expression.checked import Constant
 from etconfig.profile.profile import parse_profile
 
-TARGET = Path(__file__).parents[1] / "profiles" / "conditions.json"
+ROOT = Path(__file__).parents[1]
+TARGET = ROOT / "profiles" / "conditions.json"
 
 
-def parsed_conditions() -> Iterator[Expression]:
-    """Return every condition of the bundled profiles, parsed and checked."""
+def parsed_expressions() -> Iterator[Expression]:
+    """Return every expression of the bundled profiles and of the backends' advice, parsed and checked."""
     library = ProfileLibrary((bundled_profiles(),))
     parser = ExpressionParser(BUILTIN_FACTS)
     for name in library.names:
         profile = parse_profile(load_document(library.find(name).path), parser)
-        conditions = (assignment.condition for assignment in profile.settings.assignments)
-        yield from (condition for condition in (profile.match, *conditions) if condition is not None)
+        assignments = profile.settings.assignments
+        found = (each for assignment in assignments for each in (assignment.condition, assignment.value))
+        yield from (each for each in (profile.match, *found) if isinstance(each, Expression))
+    texts = (text for spec in own_specs() for entry in spec.advice for text in (entry.expr, entry.when))
+    yield from (parse_expression(text, BUILTIN_FACTS) for text in texts if text is not None)
+
+
+def own_specs() -> Iterator[BackendSpec]:
+    """Return the specs of the backends that the packages of this repository declare."""
+    for package in sorted((ROOT / "plugins").iterdir()):
+        project = tomli.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        entries = project.get("entry-points", {}).get("etconfig.backends", {})
+        sys.path.insert(0, str(package))
+        for name, module in entries.items():
+            yield import_module(module).etconfig_backend(BackendRequest(name=name, core_api=CURRENT))
 
 
 def node_data(node: tuple[object, ...]) -> list[object]:
@@ -46,19 +73,27 @@ def node_data(node: tuple[object, ...]) -> list[object]:
     return data
 
 
-def file_text(conditions: Iterable[Expression]) -> str:
-    """The content of the file: the tree of each clause, and for each condition the numbers of its clauses."""
+def file_text(expressions: Iterable[Expression]) -> str:
+    """The content of the file: the trees of clauses, their numbers for each condition, and values."""
+    found = sorted({each.source: each for each in expressions}.values(), key=lambda each: each.source)
     clauses: dict[str, str] = {}
-    numbers: dict[str, list[int]] = {}
-    for condition in sorted(conditions, key=lambda each: each.source):
-        texts = condition.clause_texts
-        trees = condition.tree.operands if len(texts) > 1 else [condition.tree]
+    numbers: dict[str, str] = {}
+    values: dict[str, str] = {}
+    for each in found:
+        if each.type is not ExpressionType.BOOL:
+            values[each.source] = json.dumps([each.type.value, node_data(each.tree)])
+            continue
+        texts = each.clause_texts
+        trees = each.tree.operands if len(texts) > 1 else [each.tree]
         clauses |= {text: json.dumps(node_data(tree)) for text, tree in zip(texts, trees, strict=True)}
-        numbers[condition.source] = [list(clauses).index(text) for text in texts]
-    trees_text = ",\n".join(f"{json.dumps(text)}: {tree}" for text, tree in clauses.items())
-    numbers_text = ",\n".join(f"{json.dumps(text)}: {json.dumps(found)}" for text, found in numbers.items())
-    return f'{{"clauses": {{\n{trees_text}\n}},\n"conditions": {{\n{numbers_text}\n}}}}\n'
+        numbers[each.source] = json.dumps([list(clauses).index(text) for text in texts])
+    parts = {"clauses": clauses, "conditions": numbers, "values": values}
+    return "{" + ",\n".join(f'"{name}": {_object(items)}' for name, items in parts.items()) + "}\n"
+
+
+def _object(items: Mapping[str, str]) -> str:
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {text}" for key, text in items.items()) + "\n}"
 
 
 if __name__ == "__main__":
-    TARGET.write_text(file_text(parsed_conditions()), encoding="utf-8")
+    TARGET.write_text(file_text(parsed_expressions()), encoding="utf-8")

@@ -89,6 +89,7 @@ def _findings(installation: Installation) -> Iterator[Finding]:
         yield from _runtime_backends(installation, executor, runtime)
     for backend in _names(index, BACKENDS):
         yield _backend(installation, backend, runtimes)
+        yield from _advice(installation, backend)
     for backend in _names(index, CONFORMANCE):
         with suppress(PluginError):  # it is among the failures
             installation.plugins.contribution(CONFORMANCE_HOOK, backend)
@@ -211,6 +212,19 @@ def _backend(installation: Installation, backend: str, runtimes: Mapping[str, Ex
     if status.is_available:
         return Finding(subject, "ok", "can run here")
     return Finding(subject, "warning", f"cannot run here: {status.reason}", status.help)
+
+
+def _advice(installation: Installation, backend: str) -> Iterator[Finding]:
+    """Yield what is wrong with a backend's recommendations, on some device or on all."""
+    try:
+        spec = installation.plugins.backend_spec(backend)
+    except PluginError:
+        return  # the backend was reported
+    if spec.advice:
+        from etconfig.resolver import verify_advice
+
+        for problem in verify_advice(spec, installation.advice):
+            yield finding_of(f"advice of backend {backend}", problem)
 
 
 def _failure(failure: PluginFailure) -> Finding:

@@ -49,6 +49,7 @@ _HOME = {
     "Unknown": "expression",
     "Unset": "layer",
     "ValueRange": "expression.ranges",
+    "bundled_parser": "bundled_conditions",
     "bundled_profiles": "library",
     "check_trusted": "trust",
     "example_devices": "expression.example_devices",
@@ -79,6 +80,7 @@ _HOME = {
 """The module of each public name."""
 
 if TYPE_CHECKING:
+    from etconfig.profile.bundled_conditions import bundled_parser
     from etconfig.profile.condition_checks import ConditionChecker
     from etconfig.profile.document import Document, load_document, parse_document
     from etconfig.profile.executor_table import ExecutorTable
@@ -182,6 +184,7 @@ __all__ = [
     "Unknown",
     "Unset",
     "ValueRange",
+    "bundled_parser",
     "bundled_profiles",
     "check_trusted",
     "example_devices",

@@ -1,7 +1,9 @@
-"""The conditions of the bundled profiles, checked ahead of time: `conditions.json` beside the profiles.
+"""Expressions that were checked ahead of time: `conditions.json` beside the bundled profiles.
 
-A command that selects a profile evaluates all of them. With this file it neither parses and checks them nor
-imports the modules that do. `tools/check_conditions.py` writes it; a condition that is not in it is parsed.
+A command that selects a profile evaluates the conditions of all bundled profiles, and resolving evaluates
+the advice of backends, such as those of etconfig's own packages. With this file neither parses and checks
+them, nor imports the modules that do. `tools/check_conditions.py` writes it; an expression that is not in it
+is parsed.
 """
 
 from __future__ import annotations
@@ -12,7 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from etconfig.profile.expression import CheckedCondition
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactRegistry
+from etconfig.profile.expression import (
+    CheckedCondition,
+    CheckedValue,
+    ExpressionParser,
+    ExpressionType,
+)
 from etconfig.profile.expression.checked import (
     Checked,
     CheckedConditional,
@@ -24,13 +33,27 @@ from etconfig.profile.expression.checked import (
     Operation,
 )
 from etconfig.profile.library import bundled_profiles
+from etconfig.records import record
 
 FILE_NAME = "conditions.json"
 
 
+@record(frozen=True)
+class CheckedTexts:
+    """Expressions that were checked ahead of time, by their texts, as the checker gives them.
+
+    Attributes:
+        conditions: The conditions.
+        values: The other expressions.
+    """
+
+    conditions: Mapping[str, CheckedCondition]
+    values: Mapping[str, CheckedValue]
+
+
 @lru_cache(1)
-def bundled_conditions() -> Mapping[str, CheckedCondition]:
-    """Return the conditions by their texts, as the checker gives them for the built-in facts.
+def bundled_conditions() -> CheckedTexts:
+    """Return the expressions of the bundled file, as the checker gives them for the built-in facts.
 
     Raises:
         InternalError: the bundled profiles are missing.
@@ -39,15 +62,27 @@ def bundled_conditions() -> Mapping[str, CheckedCondition]:
     return load_conditions(bundled_profiles().directory / FILE_NAME)
 
 
-def load_conditions(path: Path) -> Mapping[str, CheckedCondition]:
-    """Read conditions from a file that `tools/check_conditions.py` wrote.
+def bundled_parser(registry: FactRegistry) -> ExpressionParser:
+    """Return a parser that knows the bundled expressions, or none of them if the built-in facts differ."""
+    builtin = BUILTIN_FACTS.infos
+    if registry.infos[: len(builtin)] != builtin:
+        return ExpressionParser(registry)
+    known = bundled_conditions()
+    return ExpressionParser(registry, known.conditions, known.values)
+
+
+def load_conditions(path: Path) -> CheckedTexts:
+    """Read expressions from a file that `tools/check_conditions.py` wrote.
 
     The file has the tree of each clause once, and for each condition the numbers of its clauses: of 140
     clauses, which are mostly about the system and the processor, only 50 differ.
     """
     data = json.loads(path.read_bytes())
     clauses = [(_tree(tree), text) for text, tree in data["clauses"].items()]
-    return {text: _joined([clauses[n] for n in numbers]) for text, numbers in data["conditions"].items()}
+    return CheckedTexts(
+        {text: _joined([clauses[n] for n in numbers]) for text, numbers in data["conditions"].items()},
+        {text: (ExpressionType(kind), _tree(tree)) for text, (kind, tree) in data["values"].items()},
+    )
 
 
 def _joined(clauses: Sequence[tuple[Checked, str]]) -> CheckedCondition:

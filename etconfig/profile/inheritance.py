@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ConfigError, ProfileError
-from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.registry import FactRegistry
-from etconfig.profile.bundled_conditions import bundled_conditions
+from etconfig.profile.bundled_conditions import bundled_parser
 from etconfig.profile.document import load_document
-from etconfig.profile.expression import CheckedCondition, ExpressionParser
 from etconfig.profile.library import ProfileFile, ProfileLibrary
 from etconfig.profile.linearization import OrderConflict, ordered_bases
 from etconfig.profile.order_problems import FoundProfile, conflicting_order, duplicate_bases
@@ -59,7 +56,7 @@ class ProfileReader:
 
     def __init__(self, library: ProfileLibrary) -> None:
         self.library = library
-        self.expressions = ExpressionParser(library.registry, _checked_conditions(library.registry))
+        self.expressions = bundled_parser(library.registry)
         self._profiles: dict[str, Profile] = {}
 
     def profile(self, file: ProfileFile) -> Profile:
@@ -105,12 +102,6 @@ class ProfileReader:
         walk.visited.add(file.real_path)
         walk.add(file, profile, walk.bases(profile, (file,)))
         return walk.chain(file), tuple(walk.problems)
-
-
-def _checked_conditions(registry: FactRegistry) -> Mapping[str, CheckedCondition]:
-    """Return the conditions of the bundled profiles, or none if the built-in facts differ."""
-    builtin = BUILTIN_FACTS.infos
-    return bundled_conditions() if registry.infos[: len(builtin)] == builtin else {}
 
 
 class _Walk:

@@ -27,6 +27,7 @@ _HOME = {
     "SET_VARIABLE": "overrides",
     "Target": "resolver",
     "UnconfiguredValue": "unconfigured",
+    "advised_devices": "advice_check",
     "differences": "difference",
     "explain_option": "explain",
     "find_provenance": "explain",
@@ -38,6 +39,7 @@ _HOME = {
     "reported_values": "difference",
     "show_setting": "explain",
     "values_without_configuration": "unconfigured",
+    "verify_advice": "advice_check",
     "verify_against_programs": "program_check",
     "verify_layers": "matching",
 }
@@ -45,6 +47,7 @@ _HOME = {
 
 if TYPE_CHECKING:
     from etconfig.resolver.advice import AdviceEntries, AdviceReader, CheckedAdvice
+    from etconfig.resolver.advice_check import advised_devices, verify_advice
     from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments
     from etconfig.resolver.combinations import CombinationVerifier
     from etconfig.resolver.difference import OptionChange, ReportedValue, differences, reported_values
@@ -88,6 +91,7 @@ __all__ = [
     "Resolver",
     "Target",
     "UnconfiguredValue",
+    "advised_devices",
     "differences",
     "explain_option",
     "find_provenance",
@@ -99,6 +103,7 @@ __all__ = [
     "reported_values",
     "show_setting",
     "values_without_configuration",
+    "verify_advice",
     "verify_against_programs",
     "verify_layers",
 ]

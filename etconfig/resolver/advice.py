@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import PluginCallError, ProfileError
-from etconfig.profile import Expression, ExpressionType, Fault, Unknown, parse_expression
+from etconfig.profile import Expression, ExpressionParser, ExpressionType, Fault, Unknown, bundled_parser
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver.device import DeviceView
@@ -127,7 +128,11 @@ class AdviceReader:
     def _parsed(
         self, spec: BackendSpec, entry: Advice, text: str, expect: ExpressionType | None = None
     ) -> Expression:
-        return parse_expression(text, self.registry, span=_span(spec, entry, text), expect=expect)
+        return self._parser.parse(text, lambda: _span(spec, entry, text), expect)
+
+    @cached_property
+    def _parser(self) -> ExpressionParser:
+        return bundled_parser(self.registry)
 
 
 def _span(spec: BackendSpec, entry: Advice, text: str) -> Span:

@@ -93,8 +93,9 @@ class CombinationVerifier:
     ) -> Iterator[Diagnostic]:
         targets = _targets(layers, spec.id, methods)
         resolver = Resolver.compile({spec.id: spec}, layers, targets, advice=self._advice)
+        # what vendors recommend applies where the conditions need its facts, as their functions do
         recommended = tuple(entry.value for entry in self._advice.entries(spec))
-        conditions, computed = _conditions(layers), (*_computed_values(layers), *recommended)
+        conditions, computed = _conditions(layers), _computed_values(layers)
         nothing = _given_facts(layers, self.registry)
         found, skipped = example_devices(conditions, nothing)
         seen: set[object] = set()
@@ -104,7 +105,7 @@ class CombinationVerifier:
                 if (
                     problem.code in _FOUND_TOGETHER
                     and key not in seen
-                    and not _is_computed(problem, computed)
+                    and not _is_computed(problem, (*computed, *recommended))
                 ):
                     seen.add(key)
                     yield _explained(problem, conditions, facts)

@@ -72,6 +72,8 @@ def show_setting(value: object) -> str:
 
 def _lines(found: Provenance, facts: FactSheet) -> Iterator[str]:
     yield f"  from {found.winner.origin}"
+    if found.reason:
+        yield f"  reason: {found.reason}"
     if len(found.origins) > 1:
         yield from (f"  key {key!r} from {origin}" for key, origin in found.keys.items())
     yield from (_beaten_line(beaten) for beaten in found.beaten)

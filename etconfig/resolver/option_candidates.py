@@ -164,7 +164,8 @@ class OptionCandidates:
         contenders, facts = [*candidates, *baseline], tuple(sorted(self.facts))
         if not isinstance(value, dict):
             beaten = tuple(each for each in contenders if each.origin is not origin)
-            return Provenance(winner=Sourced(value, origin), beaten=beaten, facts=facts)
+            reason = next((entry.reason for entry in self.advice if entry.origin is origin), "")
+            return Provenance(winner=Sourced(value, origin), beaten=beaten, facts=facts, reason=reason)
         owners = key_owners(*([each.value for each in reversed(part)] for part in (candidates, baseline)))
         lowest_first = contenders[::-1]
         return Provenance(

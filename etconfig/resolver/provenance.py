@@ -23,12 +23,15 @@ class Provenance(Displayed):
             table, only the keys that were beaten.
         facts: The facts that the value depends on, including those of conditions that do not hold.
         keys: For a table, the origin of each key: tables merge key by key.
+        reason: Why the vendor recommends the value, in a sentence; empty if another source decided, or the
+            vendor gives no reason.
     """
 
     winner: Sourced[object]
     beaten: tuple[Sourced[object], ...] = ()
     facts: tuple[str, ...] = ()
     keys: Mapping[str, Origin] = field(default_factory=dict, compare=False)
+    reason: str = field(default="", compare=False)
 
     @property
     def origins(self) -> tuple[Origin, ...]:
@@ -40,9 +43,10 @@ class Provenance(Displayed):
         return f"<Provenance: {_value_text(self.winner)} from {shown_text(str(self.winner.origin))}{beaten}>"
 
     def _display(self) -> Display:
+        lines = [self.reason] if self.reason else []
         return Display(
             title=f"{_value_text(self.winner)} from {self.winner.origin}",
-            lines=(f"depends on {', '.join(self.facts)}",) if self.facts else (),
+            lines=[*lines, f"depends on {', '.join(self.facts)}"] if self.facts else lines,
             tables=(provenance_table("", self),),
         )
 
@@ -52,6 +56,7 @@ class Provenance(Displayed):
         return {
             **_sourced_data(self.winner),
             **({"keys": keys} if keys else {}),
+            **({"reason": self.reason} if self.reason else {}),
             "beat": [_sourced_data(beaten) for beaten in self.beaten],
             "facts": list(self.facts),
         }

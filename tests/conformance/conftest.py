@@ -19,6 +19,8 @@ def declare(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     cpu = "ReferenceCpuBackend"
 
     def change(**fields: Any) -> None:
+        if "options" in fields:  # its advice is about its own options
+            fields.setdefault("advice", ())
         monkeypatch.setitem(SPECS, cpu, replace(SPECS[cpu], **fields))  # type: ignore[arg-type]  # a dict
 
     return change

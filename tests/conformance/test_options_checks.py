@@ -22,6 +22,7 @@ from etconfig.conformance.checks.options import (
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.option_values import other_values
 from etconfig.plugin.v1 import (
+    Advice,
     ApiRange,
     Backend,
     BackendOptions,
@@ -185,8 +186,43 @@ class TestValues:
         with pytest.raises(CheckFailedError, match=message):
             recommend_valid.run(subject())
 
+    @pytest.mark.parametrize(
+        ("entries", "message"),
+        [
+            (
+                [Advice("num_threads", expr="cpu.available_cores - 1")],
+                r"Options: advice: .*'cpu.available_cores - 1' may be less than 1, expected an integer >= 1; "
+                r"write max\(cpu.available_cores - 1, 1\)",
+            ),
+            (
+                [Advice("num_threads", expr="1"), Advice("num_threads", expr="2")],
+                "an earlier entry applies wherever '2' does; put the narrower condition first",
+            ),
+            (
+                [
+                    Advice("scratch_bytes", expr="4096", when='power.source == "battery"'),
+                    Advice("accumulate", expr='"fp64"', when="cpu.available_cores > 4"),
+                ],
+                "the advice of ReferenceCpuBackend fails where 'power.source == \"battery\"' and "
+                "'cpu.available_cores > 4' hold: .*scratch_bytes must be at least 8192 when accumulate is",
+            ),
+        ],
+    )
+    def test_advice_is_checked_for_all_devices(
+        self, declare: Declare, entries: list[Advice], message: str
+    ) -> None:
+        declare(advice=entries)
+        with pytest.raises(CheckFailedError, match=message):
+            recommend_valid.run(subject())
+
+    def test_a_function_must_leave_what_advice_decides(self, declare: Declare):
+        declare(recommend=lambda facts: {"scratch_bytes": 8192})
+        with pytest.raises(CheckFailedError, match="recommends scratch_bytes, which the spec's adv"):
+            recommend_valid.run(subject())
+
     def test_a_recommendation_is_checked_as_a_whole(self, declare: Declare):
-        declare(recommend=lambda facts: {"scratch_bytes": 4096, "accumulate": "fp64"})
+        recommended = {"scratch_bytes": 4096, "accumulate": "fp64"}
+        declare(recommend=lambda facts: recommended, advice=())
         with pytest.raises(CheckFailedError, match="scratch_bytes must be at least 8192 when accumulate is"):
             recommend_valid.run(subject())
 
@@ -205,7 +241,7 @@ class TestValues:
             program_values.run(subject())
 
     def test_without_a_recommendation_the_check_does_not_apply(self, declare: Declare):
-        declare(recommend=None)
+        declare(advice=())
         with pytest.raises(NotApplicableError, match=f"{CPU} recommends nothing"):
             recommend_valid.run(subject())
 
@@ -269,7 +305,7 @@ class TestEffects:
     """Options of a loaded method can be read back, and change when declared."""
 
     def test_without_options_the_checks_do_not_apply(self, declare: Declare):
-        declare(options=NoOptions, factory=Optionless, recommend=None)
+        declare(options=NoOptions, factory=Optionless, advice=())
         with pytest.raises(NotApplicableError, match=f"{CPU} has no options"):
             effect_visible.run(subject())
         with pytest.raises(NotApplicableError, match=f"{CPU} has no option that applies at execute and"):
@@ -285,7 +321,7 @@ class TestEffects:
                     raise ValueError("more threads than cores")
                 return self
 
-        declare(options=Options, recommend=None)
+        declare(options=Options, advice=())
         message = f"{CPU} refuses every value that the kit tries, given its other options"
         with pytest.raises(NotApplicableError, match=message):
             scope_enforced.run(subject())

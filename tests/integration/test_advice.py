@@ -91,3 +91,19 @@ class TestBrokenAdvice:
             resolve(replace(SPEC, advice=[entry]))
         assert cause in caught.value.cause
         assert help in (caught.value.author_help or "")
+
+
+class TestDoctor:
+    """The examination of an installation reports advice that is wrong on some devices."""
+
+    @pytest.mark.parametrize(
+        ("expr", "status"), [("cpu.available_cores - 1", "warning"), ("0", "error"), ("1", None)]
+    )
+    def test_it_reports_values_out_of_range(self, expr: str, status: str | None) -> None:
+        spec = replace(SPEC, advice=[Advice("threads", expr=expr)])
+        installation = etconfig.Installation().with_backends({"AcmeBackend": spec})
+        report = etconfig.examine_installation(installation)
+        found = [each for each in report.findings if each.subject == "advice of backend AcmeBackend"]
+        assert [each.status for each in found] == [status] * (status is not None)
+        if status == "warning":
+            assert found[0].help == "write max(cpu.available_cores - 1, 1)"

@@ -85,7 +85,8 @@ class TestOneLine:
             "cpu.arch arm64, cpu.available_cores 4, power.source mains>"
         )
         assert repr(arguments.provenance("ReferenceCpuBackend", "scratch_bytes")) == (
-            "<Provenance: 262144 from recommendation ReferenceCpuBackend; beat 1 other value>"
+            "<Provenance: 262144 from recommendation ReferenceCpuBackend (expr max(4096, cpu.cache.l2 / 2)); "
+            "beat 1 other value>"
         )
         assert repr(program) == f"<LoadedProgram {DIGITS / 'digits.pte'}: embed, forward>"
         with program.load_method("forward", arguments) as method:

@@ -1,4 +1,4 @@
-"""The conditions of the bundled profiles are checked ahead of time, which changes no result."""
+"""Expressions of etconfig's own packages are checked ahead of time, which changes no result."""
 
 from __future__ import annotations
 
@@ -17,21 +17,30 @@ TEXT = 'os.name == "linux"'
 
 
 class TestTheFile:
-    """It contains every condition of the bundled profiles, as the checker gives it."""
+    """It contains every expression of the bundled profiles and of advice, as the checker gives it."""
 
     def test_it_is_current(self) -> None:
         is_current = TOOL["TARGET"].read_text(encoding="utf-8") == TOOL["file_text"](
-            TOOL["parsed_conditions"]()
+            TOOL["parsed_expressions"]()
         )
         assert is_current, "profiles/conditions.json is out of date; run `make docs`"
 
-    @pytest.mark.parametrize("text", bundled_conditions())
+    @pytest.mark.parametrize("text", bundled_conditions().conditions)
     def test_a_condition_of_the_file_is_the_result_of_checking(self, text: str) -> None:
         parsed = parse_expression(text, BUILTIN_FACTS, expect=ExpressionType.BOOL)
-        assert bundled_conditions()[text] == (parsed.tree, parsed.clause_texts)
-        assert repr(bundled_conditions()[text]) == repr(
-            (parsed.tree, parsed.clause_texts)
-        )  # 1 == True == 1.0
+        known = bundled_conditions().conditions[text]
+        assert known == (parsed.tree, parsed.clause_texts)
+        assert repr(known) == repr((parsed.tree, parsed.clause_texts))  # 1 == True == 1.0
+
+    @pytest.mark.parametrize("text", bundled_conditions().values)
+    def test_a_value_of_the_file_is_the_result_of_checking(self, text: str) -> None:
+        parsed = parse_expression(text, BUILTIN_FACTS)
+        assert repr(bundled_conditions().values[text]) == repr((parsed.type, parsed.tree))
+        assert parsed.clause_texts == (text,)
+
+    def test_advice_of_the_packages_here_is_in_it(self) -> None:
+        assert "min(cpu.available_cores, cpu.performance_cores)" in bundled_conditions().values
+        assert 'power.source == "mains"' in bundled_conditions().conditions
 
     def test_every_kind_of_node_is_written_and_read(self, tmp_path: Path) -> None:
         """The bundled profiles need not use them all."""
@@ -41,7 +50,7 @@ class TestTheFile:
         parsed = parse_expression(text, BUILTIN_FACTS, expect=ExpressionType.BOOL)
         path = tmp_path / "conditions.json"
         path.write_text(TOOL["file_text"]([parsed]))
-        assert repr(load_conditions(path)) == repr({text: (parsed.tree, parsed.clause_texts)})
+        assert repr(load_conditions(path).conditions) == repr({text: (parsed.tree, parsed.clause_texts)})
 
 
 class TestUsingTheFile:
@@ -50,7 +59,10 @@ class TestUsingTheFile:
     def test_facts_of_plugins_may_be_added(self) -> None:
         added = FactInfo(name="acme.cores", type=FactType.INT, volatility=Volatility.STATIC, doc="Cores.")
         for registry in (BUILTIN_FACTS, BUILTIN_FACTS.extended([added])):
-            assert ProfileReader(ProfileLibrary((), registry)).expressions.checked is bundled_conditions()
+            assert (
+                ProfileReader(ProfileLibrary((), registry)).expressions.checked
+                is bundled_conditions().conditions
+            )
 
     def test_other_facts_have_every_condition_checked(self) -> None:
         first, *rest = BUILTIN_FACTS.infos

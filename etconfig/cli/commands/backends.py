@@ -68,7 +68,7 @@ def command(
         installation = installation.with_backends(undeclared_specs([backend], runtime))
     spec = installation.plugins.backend_spec(backend)
     facts = read_device(installation, sheet, fact_texts).known
-    values = values_without_configuration(spec, facts.values)
+    values = values_without_configuration(spec, facts.values, installation.advice)
     status = backend_status(installation, backend, executor, runtime)
     _show(spec, values, status, executor, as_json)
 

@@ -19,11 +19,18 @@ from etconfig.conformance.subject.option_values import (
     valid_options,
 )
 from etconfig.conformance.subject.subject import Subject
+from etconfig.diagnostics import Diagnostic
 from etconfig.errors import PluginCallError
 from etconfig.facts import FactType
 from etconfig.plugin.call_check import code_place
 from etconfig.provenance import Sourced
-from etconfig.resolver import read_program_values, values_without_configuration
+from etconfig.resolver import (
+    AdviceReader,
+    advised_devices,
+    read_program_values,
+    values_without_configuration,
+    verify_advice,
+)
 from etconfig.schema import (
     BackendOptions,
     BackendSpec,
@@ -76,7 +83,7 @@ def schema_documented(subject: Subject) -> None:
 def defaults_valid(subject: Subject) -> None:
     """Every option has a valid value without configuration and recommendations, even if no fact is known."""
     _require_known_facts(subject)
-    bare = replace(subject.spec, recommend=None)
+    bare = replace(subject.spec, recommend=None, advice=())
     for facts in _devices(subject).values():
         valid_options(bare, usual_values(bare, facts))
 
@@ -122,15 +129,27 @@ def _suits(fact: FactType, wanted: OptionType) -> bool:
 def recommend_valid(subject: Subject) -> None:
     """The values that the vendor recommends are valid, even if no fact is known."""
     spec = subject.spec
-    if spec.recommend is None:
+    if spec.recommend is None and not spec.advice:
         raise NotApplicableError(f"{spec.id} recommends nothing")
-    for where, facts in _devices(subject).items():
-        problem = _problem_of_recommendation(spec, facts)
+    reader = subject.installation.advice
+    for found in verify_advice(spec, reader):
+        raise CheckFailedError(
+            f"{options_place(spec)}: advice: {found.message}; {found.help or 'correct the entry'}"
+        )
+    devices = {**_devices(subject), **dict(advised_devices(reader.entries(spec), reader))}
+    for where, facts in devices.items():
+        problem = _problem_of_recommendation(spec, facts, reader)
         if problem is not None:
-            raise CheckFailedError(
-                f"{code_place(spec.recommend)}recommend of {spec.id} fails {where}: {problem}; "
-                "look facts up with get(), and recommend only what the options allow"
-            )
+            raise CheckFailedError(_failing(spec, where, problem))
+
+
+def _failing(spec: BackendSpec, where: str, problem: str) -> str:
+    if spec.recommend is None:
+        return f"{options_place(spec)}: the advice of {spec.id} fails {where}: {problem}; correct its entries"
+    return (
+        f"{code_place(spec.recommend)}recommend of {spec.id} fails {where}: {problem}; "
+        "look facts up with get(), and recommend only what the options allow"
+    )
 
 
 @check("program-values", level=0, rests_on=("aot-id-match",), prevents="programs that cannot be configured")
@@ -196,7 +215,7 @@ def schema_roundtrip(subject: Subject) -> None:
     """Options are the same after a round trip through JSON, and their schema is valid JSON."""
     spec = subject.spec
     _require_json(spec, "its JSON Schema", json_schema(spec))
-    usual = usual_values(spec, _devices(subject)["on this device"])
+    usual = usual_values(spec, _devices(subject)["on this device"], subject.installation.advice)
     options = valid_options(spec, usual)
     _require_same_after_json(spec, options)
     for name, info in spec.options.option_infos().items():
@@ -211,12 +230,17 @@ def _devices(subject: Subject) -> Mapping[str, Mapping[str, object]]:
     return {"where no fact is known": {}, "on this device": subject.facts.values}
 
 
-def _problem_of_recommendation(spec: BackendSpec, facts: Mapping[str, object]) -> str | None:
+def _problem_of_recommendation(
+    spec: BackendSpec, facts: Mapping[str, object], reader: AdviceReader
+) -> str | None:
     """Return the problem of a recommendation; missing values are the subject of another check."""
     try:
-        recommended = values_without_configuration(spec, facts)
+        recommended = values_without_configuration(spec, facts, reader)
     except PluginCallError as error:
         return error.cause
+    for each in recommended.values():
+        if isinstance(each, Diagnostic):
+            return each.message
     values = {name: each.value for name, each in recommended.items() if isinstance(each, Sourced)}
     problems = validate_options(spec, values).problems
     wrong = (each.message for each in problems if each.is_error and each.kind is not ProblemKind.MISSING)

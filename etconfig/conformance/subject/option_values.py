@@ -9,7 +9,7 @@ from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import Diagnostic
 from etconfig.method.method import Method
 from etconfig.plugin.call_check import code_place
-from etconfig.resolver import values_without_configuration
+from etconfig.resolver import AdviceReader, values_without_configuration
 from etconfig.schema import (
     BackendOptions,
     BackendSpec,
@@ -27,15 +27,22 @@ def options_place(spec: BackendSpec, option: str | None = None) -> str:
     return f"{code_place(spec.options)}{name}"
 
 
-def usual_values(spec: BackendSpec, facts: Mapping[str, object]) -> dict[str, object]:
+def usual_values(
+    spec: BackendSpec, facts: Mapping[str, object], advice: AdviceReader | None = None
+) -> dict[str, object]:
     """Return the value that each option has without configuration, on a device with these facts.
+
+    Args:
+        spec: The backend.
+        facts: The known facts.
+        advice: Reads what its vendor recommends; by default with the built-in facts.
 
     Raises:
         CheckFailedError: an option has none.
         PluginCallError: the backend's recommendation failed.
     """
     values: dict[str, object] = {}
-    for name, sourced in values_without_configuration(spec, facts).items():
+    for name, sourced in values_without_configuration(spec, facts, advice).items():
         if isinstance(sourced, Diagnostic):
             raise CheckFailedError(f"{options_place(spec, name)}: {sourced.message}")
         if sourced is None:

@@ -2,6 +2,7 @@
 
 from etconfig.profile.expression.expression import (
     CheckedCondition,
+    CheckedValue,
     ClauseResult,
     EvaluationResult,
     Expression,
@@ -14,6 +15,7 @@ from etconfig.profile.expression.types import ExpressionType
 
 __all__ = [
     "CheckedCondition",
+    "CheckedValue",
     "ClauseResult",
     "EvaluationResult",
     "Expression",

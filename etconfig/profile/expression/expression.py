@@ -96,6 +96,9 @@ class ClauseResult:
 CheckedCondition: TypeAlias = "tuple[Checked, tuple[str, ...]]"
 """The checked tree of a condition, and the texts of its clauses."""
 
+CheckedValue: TypeAlias = "tuple[ExpressionType, Checked]"
+"""The type and the checked tree of an expression that is not a condition."""
+
 
 @record(frozen=True)
 class Expression:
@@ -263,11 +266,18 @@ class ExpressionParser:
     Attributes:
         registry: The facts that expressions may name.
         checked: Conditions that were checked ahead of time, by their texts.
+        checked_values: Other expressions that were checked ahead of time, by their texts.
     """
 
-    def __init__(self, registry: FactRegistry, checked: Mapping[str, CheckedCondition] | None = None) -> None:
+    def __init__(
+        self,
+        registry: FactRegistry,
+        checked: Mapping[str, CheckedCondition] | None = None,
+        checked_values: Mapping[str, CheckedValue] | None = None,
+    ) -> None:
         self.registry = registry
         self.checked = checked or {}
+        self.checked_values = checked_values or {}
         self._explained: dict[str, dict[tuple[int, int], tuple[str, tuple[Diagnostic, ...]]]] = {}
         self._known = lru_cache(_MAX_KNOWN)(partial(_parse_quickly, registry=registry))
 
@@ -286,6 +296,8 @@ class ExpressionParser:
         """
         if expect is ExpressionType.BOOL and text in self.checked:
             return Expression(text, find_span, expect, *self.checked[text])
+        if expect is None and text in self.checked_values:
+            return Expression(text, find_span, *self.checked_values[text], (text,))
         try:
             return self._known(text, expect=expect).found_at(find_span)
         except ProfileError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from etconfig.plugin.v1 import ApiRange, Backend, BackendRequest, BackendSpec, hookimpl
+from etconfig.plugin.v1 import Advice, ApiRange, Backend, BackendRequest, BackendSpec, hookimpl
 from etconfig_reference.declared import CAPABILITIES, COMPILE_SPECS, NPU_VARIABLE
 from etconfig_reference.options import MIN_SCRATCH_BYTES, ReferenceCpuOptions, ReferenceNpuOptions
 
@@ -30,13 +30,14 @@ def make_npu_backend() -> Backend[Any, Any]:
     return ReferenceNpuBackend()
 
 
-def recommend_cpu_options(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """Recommend tiles of half the level 2 cache, if its size is known; the results use the other half."""
-    cache_bytes = facts.get("cpu.cache.l2")
-    if not isinstance(cache_bytes, int):
-        return {}
-    return {"scratch_bytes": max(MIN_SCRATCH_BYTES, cache_bytes // 2)}
-
+CPU_ADVICE = (
+    Advice(
+        "scratch_bytes",
+        expr=f"max({MIN_SCRATCH_BYTES}, cpu.cache.l2 / 2)",
+        reason="Tiles of half the level 2 cache leave the other half to the results.",
+    ),
+)
+"""The recommendation for `ReferenceCpuBackend`."""
 
 SPECS: Mapping[str, BackendSpec] = {
     spec.id: spec
@@ -49,7 +50,7 @@ SPECS: Mapping[str, BackendSpec] = {
             factory=make_cpu_backend,
             compile_specs=COMPILE_SPECS,
             capabilities=CAPABILITIES["ReferenceCpuBackend"],
-            recommend=recommend_cpu_options,
+            advice=CPU_ADVICE,
         ),
         BackendSpec(
             id="ReferenceNpuBackend",

@@ -12,6 +12,8 @@ from etconfig_reference import plugin
 from etconfig_reference.options import MIN_SCRATCH_BYTES, Accumulate, ReferenceCpuOptions
 
 from etconfig.plugin.v1 import BackendRequest
+from etconfig.provenance import Sourced
+from etconfig.resolver import values_without_configuration
 
 PACKAGE = Path(etconfig_reference.__file__).parent
 README = Path(__file__).parents[1] / "README.md"
@@ -119,12 +121,12 @@ class TestRecommendation:
     @pytest.mark.parametrize(
         ("facts", "expected"),
         [
-            ({"cpu.cache.l2": 512 * 1024}, {"scratch_bytes": 256 * 1024}),
-            ({"cpu.cache.l2": 100}, {"scratch_bytes": MIN_SCRATCH_BYTES}),
-            ({}, {}),
+            ({"cpu.cache.l2": 512 * 1024}, 256 * 1024),
+            ({"cpu.cache.l2": 100}, MIN_SCRATCH_BYTES),
+            ({}, 1024 * 1024),
         ],
     )
-    def test_scratch_bytes_follows_the_cache(
-        self, facts: dict[str, object], expected: dict[str, object]
-    ) -> None:
-        assert plugin.recommend_cpu_options(facts) == expected
+    def test_scratch_bytes_follows_the_cache(self, facts: dict[str, object], expected: int) -> None:
+        found = values_without_configuration(plugin.SPECS["ReferenceCpuBackend"], facts)["scratch_bytes"]
+        assert isinstance(found, Sourced)
+        assert found.value == expected

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from etconfig.plugin.v1 import BackendOptions, BackendSpec, Ge, Wire, option
+from etconfig.plugin.v1 import Advice, BackendOptions, BackendSpec, Ge, Wire, option
 from etconfig_upstream.api import API, specs
 
 LOW_BATTERY = 0.2
@@ -110,16 +110,27 @@ class QnnOptions(BackendOptions):
     )
 
 
-def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """Recommend full speed on mains, a balance on battery, and saving power when it is low."""
-    source, level = facts.get("power.source"), facts.get("power.battery_level")
-    if source == "mains":
-        return {"htp_performance_mode": HtpPerformanceMode.SUSTAINED_HIGH.value}
-    if source != "battery":
-        return {}
-    is_low = isinstance(level, float) and level < LOW_BATTERY
-    mode = HtpPerformanceMode.POWER_SAVER if is_low else HtpPerformanceMode.BALANCED
-    return {"htp_performance_mode": mode.value}
+ADVICE = (
+    Advice(
+        "htp_performance_mode",
+        expr='"sustained_high_performance"',
+        when='power.source == "mains"',
+        reason="Power does not matter on mains.",
+    ),
+    Advice(
+        "htp_performance_mode",
+        expr='"power_saver"',
+        when=f'power.source == "battery" && power.battery_level < {LOW_BATTERY}',
+        reason="The battery is low.",
+    ),
+    Advice(
+        "htp_performance_mode",
+        expr='"balanced"',
+        when='power.source == "battery"',
+        reason="Speed and power both matter on battery.",
+    ),
+)
+"""Full speed on mains, a balance on battery, and saving power when it is low."""
 
 
 SPEC = BackendSpec(
@@ -131,5 +142,5 @@ SPEC = BackendSpec(
     compile_specs=specs(
         qnn_compile_spec=("bytes", "A FlatBuffer with the chip, the kind of accelerator and its settings.")
     ),
-    recommend=recommend,
+    advice=ADVICE,
 )

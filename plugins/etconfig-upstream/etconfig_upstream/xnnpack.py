@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
 from typing import Annotated
 
-from etconfig.plugin.v1 import BackendOptions, BackendSpec, Capabilities, Ge, Wire, model_validator, option
+from etconfig.plugin.v1 import (
+    Advice,
+    BackendOptions,
+    BackendSpec,
+    Capabilities,
+    Ge,
+    Wire,
+    model_validator,
+    option,
+)
 from etconfig_upstream.api import API
 
 
@@ -63,15 +71,16 @@ class XnnpackOptions(BackendOptions):
         return self
 
 
-def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """Recommend one thread per performance core, but no more than this process may use.
+_FAST_CORES = "Slow cores and second threads of a core slow the others down, since all wait for the last."
 
-    Efficiency cores and second threads of a core slow down the others, since all wait for the last.
-    """
-    known = [facts.get("cpu.available_cores")]
-    known.append(facts.get("cpu.performance_cores", facts.get("cpu.physical_cores")))
-    counts = [each for each in known if isinstance(each, int)]
-    return {"num_threads": max(1, min(counts))} if counts else {}
+ADVICE = (
+    Advice("num_threads", expr="min(cpu.available_cores, cpu.performance_cores)", reason=_FAST_CORES),
+    Advice("num_threads", expr="cpu.performance_cores", reason=_FAST_CORES),
+    Advice("num_threads", expr="min(cpu.available_cores, cpu.physical_cores)", reason=_FAST_CORES),
+    Advice("num_threads", expr="cpu.physical_cores", reason=_FAST_CORES),
+    Advice("num_threads", expr="cpu.available_cores", reason="More threads than cores wait for each other."),
+)
+"""One thread per performance core, but no more than this process may use; from the facts that are known."""
 
 
 SPEC = BackendSpec(
@@ -85,5 +94,5 @@ SPEC = BackendSpec(
         supports_dynamic_shapes=True,
         uses_named_data=True,
     ),
-    recommend=recommend,
+    advice=ADVICE,
 )

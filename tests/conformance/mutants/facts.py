@@ -45,7 +45,7 @@ def ask_hung_driver(system: System) -> Iterable[Reading]:
 HUNG = Mutant(
     "facts-bounded",
     r"^facts.py:\d+: detector 'mutant' did not end within 2 s; read files and run commands through",
-    declared={"options": FactlessOptions, "recommend": None},
+    declared={"options": FactlessOptions, "advice": ()},
     facts=contribution(FunctionDetector("mutant", ("mutant.cores",), ask_hung_driver)),
 )
 

@@ -114,6 +114,16 @@ class TestProvenance:
         assert (origin.kind, origin.source) == (OriginKind.RECOMMENDATION, "CpuBackend")
         assert origin.detail == f"when {THREADS.when}; expr {THREADS.expr}"
 
+    def test_the_reason_of_the_entry_that_decided_is_shown(self) -> None:
+        facts = {"cpu__available_cores": 8, "cpu__performance_cores": 4}
+        resolution = resolve([THREADS, PHYSICAL], **facts)
+        found = resolution.explain("forward:CpuBackend.num_threads")
+        assert f"\n  reason: {THREADS.reason}\n" in str(found)
+        assert found.to_jsonable()[0]["reason"] == THREADS.reason
+        assert THREADS.reason in repr(found.provenance._display().lines)
+        for other in (resolve([PHYSICAL], cpu__physical_cores=6), resolve([THREADS])):
+            assert "reason" not in other.explain("forward:CpuBackend.num_threads").to_jsonable()[0]
+
     def test_the_facts_of_every_entry_are_named_even_if_none_applies(self) -> None:
         found = resolve([THREADS, PHYSICAL]).arguments("forward").provenance("CpuBackend", "num_threads")
         assert found.facts == ("cpu.available_cores", "cpu.performance_cores", "cpu.physical_cores")

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import etconfig
 import pytest
 from etconfig.plugin.v1 import EXECUTORCH, Scope, wire_options
 
 from example_schema.options import ExampleSchemaOptions, PowerMode
-from example_schema.plugin import SPEC, recommend
+from example_schema.plugin import SPEC
 
 
 def sent(**options: object) -> dict[str, object]:
@@ -57,13 +58,17 @@ class TestRecommendation:
     @pytest.mark.parametrize(
         ("facts", "expected"),
         [
-            ({}, {}),
-            ({"cpu.available_cores": 8}, {"num_threads": 8}),
-            ({"cpu.available_cores": 8, "cpu.performance_cores": 4}, {"num_threads": 4}),
-            ({"cpu.available_cores": 128}, {"num_threads": 64}),
+            ({}, None),
+            ({"cpu.available_cores": 8}, 8),
+            ({"cpu.available_cores": 8, "cpu.performance_cores": 4}, 4),
+            ({"cpu.available_cores": 128}, 64),
         ],
     )
-    def test_it_follows_from_the_cores(
-        self, facts: dict[str, object], expected: dict[str, object]
-    ) -> None:
-        assert recommend(facts) == expected
+    def test_it_follows_from_the_cores(self, facts: dict[str, int], expected: int | None) -> None:
+        resolution = etconfig.resolve(
+            profile="generic/any",
+            facts=etconfig.FactSheet.empty(),
+            fact_overrides=facts,
+            installation=etconfig.Installation().with_backends({SPEC.id: SPEC}),
+        )
+        assert resolution.arguments("*")[ExampleSchemaOptions].num_threads == expected

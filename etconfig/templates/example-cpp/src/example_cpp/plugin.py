@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from etconfig.plugin.v1 import (
+    Advice,
     ApiRange,
     Backend,
     BackendRequest,
@@ -28,13 +28,14 @@ def make_backend() -> Backend[Any, Any]:
     return CBackend(LIBRARY, SPEC.id)
 
 
-def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """Recommend tiles of half the level 2 cache, if its size is known."""
-    cache_bytes = facts.get("cpu.cache.l2")
-    if not isinstance(cache_bytes, int):
-        return {}
-    return {"tile_bytes": max(MIN_TILE_BYTES, cache_bytes // 2)}
-
+ADVICE = (
+    Advice(
+        "tile_bytes",
+        expr=f"max({MIN_TILE_BYTES}, cpu.cache.l2 / 2)",
+        reason="Half of the level 2 cache is left to the results.",
+    ),
+)
+"""The values that suit a device, as expressions over its facts."""
 
 SPEC = BackendSpec(
     id="ExampleCppBackend",
@@ -45,7 +46,7 @@ SPEC = BackendSpec(
     capabilities=Capabilities(
         dtypes=frozenset({"float32"}), frees_processed=True, is_deterministic=True
     ),
-    recommend=recommend,
+    advice=ADVICE,
 )
 
 

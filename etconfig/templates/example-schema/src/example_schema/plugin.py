@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from etconfig.plugin.v1 import (
+    Advice,
     ApiRange,
     BackendRequest,
     BackendSpec,
@@ -15,14 +14,15 @@ from etconfig.plugin.v1 import (
 
 from example_schema.options import ExampleSchemaOptions
 
-
-def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """Recommend one thread per performance core, but no more than the process may use."""
-    available = facts.get("cpu.available_cores")
-    fast = facts.get("cpu.performance_cores", available)
-    known = [count for count in (available, fast) if isinstance(count, int)]
-    return {"num_threads": max(1, min(*known, 64))} if known else {}
-
+ADVICE = (
+    Advice(
+        "num_threads",
+        expr="min(cpu.available_cores, cpu.performance_cores, 64)",
+        reason="Slow cores hold the others up.",
+    ),
+    Advice("num_threads", expr="min(cpu.available_cores, 64)"),
+)
+"""The values that suit a device: of an option, the first whose facts are known."""
 
 SPEC = BackendSpec(
     id="ExampleSchemaBackend",
@@ -34,7 +34,7 @@ SPEC = BackendSpec(
             doc="The device that the payload was compiled for.", encoding=CompileSpecEncoding.UTF8
         )
     },
-    recommend=recommend,
+    advice=ADVICE,
 )
 
 
