@@ -12,6 +12,7 @@ constexpr const char* kUsage =
     "etdevice select  --bundle FILE [--facts SHEET.json] [--json]\n"
     "etdevice resolve --bundle FILE [--facts SHEET.json] [--profile NAME] [--json]\n"
     "etdevice explain --bundle FILE PATH [--facts SHEET.json] [--profile NAME]\n"
+    "etdevice model   --bundle FILE NAME [--facts SHEET.json] [--json]\n"
     "etdevice batch   < COMMAND<TAB>BUNDLE<TAB>SHEET<TAB>PROFILE or -, one per line\n";
 
 constexpr uint32_t kMaxOptions = 2048;
@@ -289,6 +290,47 @@ int run_explain(const Request& request) {
   return is_found ? 0 : fail(request, "no such option", request.path);
 }
 
+// The variant of a model, and the reasons of all of them, in the structure of `etconfig models select --json`.
+int run_model(const Request& request) {
+  if (request.path == nullptr) return fail(request, "name a model");
+  const ModelChoice choice = bundle.select_model(request.path, memory.facts);
+  if (!choice && choice.status() != Status::NoVariant) return fail(request, name_of(choice.status()), request.path);
+  if (request.is_json) {
+    print("{\"model\": ");
+    print_string(request.path);
+    print(choice.has_fallback() ? ", \"fallback\": true, \"file\": " : ", \"fallback\": false, \"file\": ");
+    if (choice) {
+      print_string(choice.file());
+    } else {
+      print("null");
+    }
+    print(", \"variants\": [");
+  } else if (choice) {
+    print(choice.file());
+    print("\n");
+  }
+  for (uint32_t i = 0; i < bundle.variant_count(choice.model()); ++i) {
+    TextBuffer reasons(memory.text, sizeof memory.text);
+    bundle.explain_variant(choice, i, memory.facts, &reasons, request.is_json ? "\x1f" : "; ");
+    if (request.is_json) {
+      print(i == 0 ? "{\"file\": " : ", {\"file\": ");
+      print_string(bundle.variant_file(choice.model(), i));
+      print(", \"reasons\": ");
+      print_reasons_json(reasons.text());
+      print("}");
+    } else {
+      print(choice.variant() == i ? "  + " : "  - ");
+      print(bundle.variant_file(choice.model(), i));
+      print(": ");
+      print(reasons.text());
+      print("\n");
+    }
+  }
+  if (request.is_json) print("]}\n");
+  if (!choice && !request.is_json) return fail(request, name_of(choice.status()), request.path);
+  return choice ? 0 : 1;
+}
+
 int run(const Request& request) {
   const std::string_view command = request.command;
   const int status = open(request);
@@ -296,6 +338,7 @@ int run(const Request& request) {
   if (command == "select") return run_select(request);
   if (command == "resolve") return run_resolve(request);
   if (command == "explain") return run_explain(request);
+  if (command == "model") return run_model(request);
   if (command == "open") {
     print("{}\n");
     return 0;
@@ -321,7 +364,8 @@ int run_batch() {
     request.command = fields[0];
     request.bundle = fields[1];
     request.facts = fields[2];
-    request.profile = std::string_view(fields[3]) == "-" ? nullptr : fields[3];
+    const char* const name = fields[3] == nullptr || std::string_view(fields[3]) == "-" ? nullptr : fields[3];
+    (std::string_view(request.command) == "model" ? request.path : request.profile) = name;
     request.is_json = true;
     run(request);
     std::fflush(stdout);

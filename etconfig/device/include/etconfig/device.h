@@ -18,6 +18,7 @@
 
 #pragma once
 
+#include "device/model.h"
 #include "device/resolve.h"
 #include "device/verify.h"
 
@@ -193,6 +194,54 @@ class Bundle {
     return Status::NoSuchOption;
   }
 
+  // --- models ---
+
+  uint32_t model_count() const { return tables_.models.size(); }
+  std::string_view model_name(uint32_t index) const { return tables_.texts[tables_.models[index].name()]; }
+  uint32_t variant_count(uint32_t model) const { return tables_.models[model].variants().count; }
+  std::string_view variant_file(uint32_t model, uint32_t index) const {
+    return tables_.texts[variant(model, index).file()];
+  }
+  // Chooses the first variant of a model whose condition holds and whose backends are in `runtime.backends`.
+  ModelChoice select_model(std::string_view name, const Facts& facts) const {
+    ModelChoice choice;
+    for (uint32_t i = 0; i < model_count() && choice.model_ == format::kNone; ++i) {
+      if (model_name(i) == name) choice.model_ = i;
+    }
+    if (choice.model_ == format::kNone) return choice;
+    choice.tables_ = &tables_;
+    choice.status_ = Status::NoVariant;
+    internal::BoundFacts bound(tables_);
+    if (bound.bind(facts) != format::kNone) choice.status_ = Status::WrongFact;
+    if (choice.status_ == Status::WrongFact) return choice;
+    bound.set_by_hand({0, tables_.project_fact_count});
+    const internal::VariantJudge judge(tables_, bound.operands());
+    for (uint32_t i = 0; i < variant_count(choice.model_); ++i) {
+      if (!judge.suits(variant(choice.model_, i))) continue;
+      if (i < ModelChoice::kMaxVariants) choice.suits_[i / 64] |= uint64_t{1} << (i % 64);
+      if (choice.variant_ == format::kNone) choice.variant_ = i;
+    }
+    if (choice.variant_ != format::kNone) choice.status_ = Status::Ok;
+    return choice;
+  }
+  // Writes why a variant of the chosen model was chosen, or why not.
+  void explain_variant(const ModelChoice& choice, uint32_t index, const Facts& facts, TextBuffer* out,
+                       std::string_view separator = "\n") const {
+    for (uint32_t i = 0; i < choice.failure_count_; ++i) {
+      if (choice.failures_[i].variant != index) continue;
+      *out << "its load failed: " << choice.failures_[i].reason;
+      return;
+    }
+    if (choice && index > choice.variant_ && choice.suits(index)) {
+      *out << "it suits the device too, but comes after variant " << choice.variant_ + 1;
+      return;
+    }
+    internal::BoundFacts bound(tables_);
+    bound.bind(facts);
+    bound.set_by_hand({0, tables_.project_fact_count});
+    internal::VariantJudge(tables_, bound.operands()).explain(variant(choice.model_, index), separator, out);
+  }
+
   // For programs that print everything: the method instances of a profile.
   uint32_t slot_count(uint32_t profile) const { return tables_.profiles[profile].slots().count; }
   std::string_view slot_method(uint32_t profile, uint32_t index) const { return tables_.texts[slot(profile, index).method()]; }
@@ -203,6 +252,10 @@ class Bundle {
   }
 
  private:
+  format::Variant variant(uint32_t model, uint32_t index) const {
+    return tables_.variants[tables_.models[model].variants().first + index];
+  }
+
   template <typename T>
   static internal::Operand operand_of(T value) {
     if constexpr (std::is_same_v<T, bool>) {

@@ -30,6 +30,9 @@ enum class Status : uint8_t {
   EvaluationFailed,  // the value of an option divides by zero, or exceeds 64 bits
   InvalidValue,      // the value of an option is not one that the option accepts
   TooSmall,          // the storage for arguments has no room for all of them
+  // choosing a model
+  NoSuchModel,
+  NoVariant,  // no variant of the model suits the device
 };
 
 // The name of a status, for logs.
@@ -38,7 +41,7 @@ inline const char* name_of(Status status) {
       "ok", "not a bundle", "another version of the format", "damaged", "no such fact", "wrong fact", "store is full",
       "no profile matches", "several profiles match", "fallback refused", "no such profile", "no such method",
       "no such instance", "no such option", "missing option", "unknown fact", "evaluation failed", "invalid value",
-      "storage too small",
+      "storage too small", "no such model", "no variant suits this device",
   };
   return kNames[static_cast<uint8_t>(status)];
 }
@@ -138,17 +141,21 @@ class Explainer {
     }
     arena_.reset();
     const bool is_match = Evaluator(t_, facts_, &arena_).holds(profile.condition());
-    const format::Range clauses = t_.conditions[profile.condition()].clauses();
+    explain_clauses(profile.condition(), is_match, separator, out);
+    return is_match;
+  }
+  // Writes a sentence for each clause that holds, or for each that does not.
+  void explain_clauses(uint32_t condition, bool are_holding, std::string_view separator, TextBuffer* out) {
+    const format::Range clauses = t_.conditions[condition].clauses();
     bool is_first = true;
     for (uint32_t i = 0; i < clauses.count; ++i) {
       arena_.reset();
       const Operand result = Evaluator(t_, facts_, &arena_).evaluate(clauses.first + i, &missing_);
-      if ((result.state == State::Known && result.integer != 0) != is_match) continue;
+      if ((result.state == State::Known && result.integer != 0) != are_holding) continue;
       if (!is_first) *out << separator;
       is_first = false;
       write(clauses.first + i, result, out);
     }
-    return is_match;
   }
   // Writes the result of one expression and its reason.
   void explain_expression(uint32_t expression, TextBuffer* out) {
