@@ -27,6 +27,7 @@ _HOME = {
     "InternalError": "errors",
     "LiveArguments": "app.live",
     "LoadMode": "program",
+    "LoadedModel": "app.loaded_model",
     "LoadedProgram": "app.loaded_program",
     "Method": "method.method",
     "ModelChoice": "models",
@@ -47,6 +48,7 @@ _HOME = {
     "examine_installation": "analysis",
     "inspect_program": "analysis",
     "load_fact_sheet": "facts",
+    "load_model": "app.model_loading",
     "load_program": "app.api",
     "open_data_file": "program",
     "resolve": "app.configuration",
@@ -71,8 +73,10 @@ if TYPE_CHECKING:
     from etconfig.app.configuration import Configuration, configure, resolve
     from etconfig.app.installation import Installation
     from etconfig.app.live import LiveArguments
+    from etconfig.app.loaded_model import LoadedModel
     from etconfig.app.loaded_program import LoadedProgram
     from etconfig.app.model_choice import select_model
+    from etconfig.app.model_loading import load_model
     from etconfig.app.validation import validate_file
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import (
@@ -111,6 +115,7 @@ __all__ = [
     "InternalError",
     "LiveArguments",
     "LoadMode",
+    "LoadedModel",
     "LoadedProgram",
     "Method",
     "ModelChoice",
@@ -131,6 +136,7 @@ __all__ = [
     "examine_installation",
     "inspect_program",
     "load_fact_sheet",
+    "load_model",
     "load_program",
     "open_data_file",
     "resolve",

@@ -26,6 +26,7 @@ The branch says who must act:
     │   ├── MethodNotFoundError    the program has no such method
     │   ├── MissingOperatorError   no kernel for operators of the method
     │   ├── BackendUnavailableError  the backend cannot run here
+    │   ├── ModelLoadError         every variant of a model that suits the device failed to load
     │   ├── LibraryError           a library of operators or backends cannot be loaded
     │   ├── InvalidInputError      an input has the wrong count, dtype, rank or size
     │   ├── InvalidMemoryError     memory that the caller gives does not fit
@@ -352,6 +353,25 @@ class BackendUnavailableError(ExecutionError):
     reason: str
 
     template = "backend {backend!r} cannot run here: {reason}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class ModelLoadError(ExecutionError):
+    """Every variant of a model that suits the device failed to load, one after the other.
+
+    Attributes:
+        model: The name of the model.
+        failures: For each variant, in the order in which they were tried: its file, the name of the error
+            code, and the message.
+    """
+
+    model: str
+    failures: tuple[tuple[str, str, str], ...]
+
+    @property
+    def message(self) -> str:
+        failed = "; ".join(f"{file}: {message} [{code}]" for file, code, message in self.failures)
+        return f"no variant of model {self.model!r} can be loaded: {failed}"
 
 
 @record(kw_only=True, eq=False, repr=False)

@@ -219,7 +219,7 @@ def configure(
     choice = choose_profile(installation, profile, known, require_match=require_match)
     known_options = partial(options_by_backend, installation)
     environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""), known_options)
-    set_by_hand = _override_layer(installation, overrides)
+    set_by_hand = override_layer(installation, overrides)
     of_files = layers_of(choice.chain, project)
     layers = (*of_files, environment, set_by_hand, by_hand)
     if program is None:
@@ -254,7 +254,7 @@ def configure(
     )
 
 
-def _override_layer(installation: Installation, overrides: Overrides | Layer | None) -> Layer:
+def override_layer(installation: Installation, overrides: Overrides | Layer | None) -> Layer:
     """Return the layer of overrides, in whatever form they are given. Raises as `layer_from_overrides`."""
     if isinstance(overrides, Layer):
         return overrides
@@ -383,6 +383,6 @@ def resolve_defaults(
         )
         facts = installation.detect_facts() if reads_facts else FactSheet.empty()
     targets = with_program_values((Target(method=method, backends=tuple(specs)),), program, specs)
-    layers = (_override_layer(installation, overrides),)
+    layers = (override_layer(installation, overrides),)
     resolver = Resolver.compile(specs, layers, targets, advice=installation.advice)
     return resolver.resolve(facts).arguments(method)

@@ -10,6 +10,7 @@ from etconfig.app.runtime_backends import with_runtime_backends
 from etconfig.app.targets import check_facts, find_installation
 from etconfig.facts import FactOverrides, FactSheet, source_facts
 from etconfig.models import CatalogModel, ModelCatalog, ModelChoice, choose_variant
+from etconfig.models.selection import BACKENDS_FACT
 from etconfig.parameters import AnyPath, check_type
 from etconfig.records import record
 
@@ -20,10 +21,12 @@ class ModelRequest:
 
     Attributes:
         model: The model.
-        facts: The facts of the device, with those of the project file and those set by hand.
+        device: The facts of the device, without those of the project file and those set by hand.
+        facts: The facts of the device, with them.
     """
 
     model: CatalogModel
+    device: FactSheet
     facts: FactSheet
 
     def choose(self) -> ModelChoice:
@@ -99,10 +102,12 @@ def model_request(
         check_facts(facts)
     model = find_catalog(installation, models).find(name)
     by_hand = source_facts(fact_overrides, installation.fact_registry)
-    known = installation.known_facts(facts, by_hand)
-    if facts is None:
-        known = with_runtime_backends(installation, known, choose_executor(installation, executor))
-    return ModelRequest(model=model, facts=known)
+    device = installation.detect_facts() if facts is None else facts
+    known = installation.known_facts(device, by_hand)
+    if facts is None and not known[BACKENDS_FACT].is_known:
+        device = with_runtime_backends(installation, device, choose_executor(installation, executor))
+        known = installation.known_facts(device, by_hand)
+    return ModelRequest(model=model, device=device, facts=known)
 
 
 def find_catalog(installation: Installation, models: AnyPath | None) -> ModelCatalog:

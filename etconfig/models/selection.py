@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from etconfig.diagnostics import Diagnostic
@@ -31,11 +32,13 @@ class RejectedVariant:
         variant: The variant.
         reasons: Why not, a sentence each.
         error: The error if its program cannot be read, else None.
+        suits: Its needs and why it suits the device, if it comes after the selected one only; else None.
     """
 
     variant: ModelVariant
     reasons: tuple[str, ...]
     error: EtconfigError | None = None
+    suits: tuple[VariantNeeds, tuple[str, ...]] | None = None
 
 
 @record(frozen=True, kw_only=True)
@@ -57,6 +60,29 @@ class ModelChoice:
     reasons: tuple[str, ...]
     rejected: tuple[RejectedVariant, ...]
     fallback: bool = False
+
+    def next(self, reason: str) -> ModelChoice | None:
+        """Return the choice after the load of the variant has failed: the next variant that suits the device.
+
+        Args:
+            reason: Why it failed, which becomes the reason against it.
+
+        Returns:
+            The choice; None if no later variant suits the device, or the model has no fallback.
+        """
+        later = next((each for each in self.rejected if each.suits is not None), None)
+        if later is None or later.suits is None or not self.fallback:
+            return None
+        failed = RejectedVariant(variant=self.variant, reasons=(f"its load failed: {reason}",))
+        others = (failed, *(each for each in self.rejected if each is not later))
+        needs, reasons = later.suits
+        return replace(
+            self,
+            variant=later.variant,
+            needs=needs,
+            reasons=reasons,
+            rejected=tuple(sorted(others, key=lambda each: each.variant.number)),
+        )
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the choice as plain data for JSON."""
@@ -109,7 +135,7 @@ def choose_variant(
             chosen = (variant, *judged)
         else:
             reason = f"it suits the device too, but comes after variant {chosen[0].number}"
-            rejected.append(RejectedVariant(variant=variant, reasons=(reason,)))
+            rejected.append(RejectedVariant(variant=variant, reasons=(reason,), suits=judged))
     if chosen is None:
         raise ModelError(diagnostics=(_no_variant(model, rejected, device),))
     variant, needs, reasons = chosen

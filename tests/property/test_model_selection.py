@@ -13,6 +13,7 @@ from etconfig.errors import ModelError, UnreadableProgramError
 from etconfig.facts import BUILTIN_FACTS
 from etconfig.models import (
     CatalogModel,
+    ModelChoice,
     ModelVariant,
     VariantNeeds,
     choose_variant,
@@ -240,6 +241,40 @@ def test_the_selected_variant_is_that_of_the_second_implementation(seed: int) ->
         assert actual_number(variants, facts, fallback=fallback) == expected, (variants, facts)
         outcomes.add(expected)
     assert outcomes >= {None, "unreadable", 1, 2, 3}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_failed_loads_hand_over_to_each_later_variant_that_suits(seed: int) -> None:
+    random = Random(seed)
+    lengths = set()
+    for _ in range(300):
+        variants, facts, fallback = random_variants(random), random_facts(random), random.random() < 0.7
+        expected = []
+        for start in range(len(variants)):
+            # what is selected if all variants before `start` are gone
+            number = expected_number(variants[start:], facts, fallback=True)
+            if isinstance(number, int) and number == 1:
+                expected.append(start + 1)
+        model = as_model(variants, fallback=fallback)
+
+        def read_needs(variant: ModelVariant, variants: Sequence[Variant] = variants) -> VariantNeeds:
+            if not variants[variant.number - 1].is_readable:
+                raise UnreadableProgramError(code="unreadable-file", region="program", reason="it is gone")
+            return needs_of(variants[variant.number - 1])
+
+        try:
+            choice: ModelChoice | None = choose_variant(model, facts, read_needs)
+        except (ModelError, UnreadableProgramError):
+            continue
+        tried = []
+        while choice is not None:
+            tried.append(choice.variant.number)
+            numbers = [each.variant.number for each in choice.rejected]
+            assert numbers == sorted({*range(1, len(variants) + 1)} - {choice.variant.number})
+            choice = choice.next("it failed")
+        assert tried == (expected if fallback else expected[:1])
+        lengths.add(len(tried))
+    assert lengths >= {1, 2, 3}
 
 
 DEVICES: list[dict[str, object]] = [
