@@ -23,6 +23,8 @@ from etconfig_executorch.wheel_backends import ask_availability, load_wheel_back
 _PROBES: Mapping[type, tuple[Any, Any]] = {bool: (False, True), int: (-1, -2), str: ("", "?")}
 """Two values of each type to query with: a backend that leaves both unchanged did not answer."""
 
+_MAKING = threading.Lock()
+
 
 class Runtime:
     """The process's ExecuTorch runtime. Threads may share it."""
@@ -89,9 +91,17 @@ class Runtime:
             raise OptionError(diagnostics=tuple(problems))
 
 
-@functools.cache
 def the_runtime() -> Runtime:
-    """Return the process's runtime. There is only one, like the registry, which is never emptied."""
+    """Return the process's runtime. There is only one, like the registry, which is never emptied.
+
+    Threads may call it at once: of two runtimes, one would not find the methods that the other one loads.
+    """
+    with _MAKING:
+        return _make_runtime()
+
+
+@functools.cache
+def _make_runtime() -> Runtime:
     return Runtime()
 
 

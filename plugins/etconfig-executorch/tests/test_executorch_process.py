@@ -199,3 +199,35 @@ except etconfig.EtconfigError as error:
     print(error)
 """
         assert "CoreMLBackend" in in_process(code, PROGRAMS / "xnnpack.pte")
+
+
+FIRST_CALLS_AT_ONCE = """
+import threading
+from etconfig_executorch import runtime
+
+both = threading.Barrier(2)
+made = []
+
+class SlowRuntime(runtime.Runtime):
+    def __init__(self):
+        made.append(self)
+        try:
+            both.wait(0.5)  # a second thread comes here, too, if nothing keeps it away
+        except threading.BrokenBarrierError:
+            pass
+        super().__init__()
+
+runtime.Runtime = SlowRuntime
+returned = []
+threads = [threading.Thread(target=lambda: returned.append(runtime.the_runtime())) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(made), len(returned), len(set(map(id, returned))))
+"""
+
+
+def test_threads_that_load_first_at_once_share_one_runtime(in_process: Callable[..., str]) -> None:
+    """Of two runtimes, one would own the backends' functions, the other one the methods that are loaded."""
+    assert in_process(FIRST_CALLS_AT_ONCE).split() == ["1", "4", "1"]
