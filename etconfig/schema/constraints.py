@@ -30,6 +30,7 @@ class _Rule:
     keyword: str
 
 
+_LENGTHS = (MinLen, MaxLen)
 _RULES: Mapping[type, _Rule] = {
     Ge: _Rule("ge", operator.ge, ">= {bound}", "minimum"),
     Gt: _Rule("gt", operator.gt, "> {bound}", "exclusiveMinimum"),
@@ -47,6 +48,19 @@ class Constraint:
 
     kind: type
     bound: Any
+
+    @property
+    def is_length(self) -> bool:
+        """True if it bounds a length, False if it bounds a number."""
+        return self.kind in _LENGTHS
+
+    def problem(self) -> str | None:
+        """Return what is wrong with the bound itself, or None."""
+        if self.is_length:
+            return None if type(self.bound) is int and self.bound >= 0 else "is not a length"
+        if isinstance(self.bound, bool) or not isinstance(self.bound, (int, float)):
+            return "is not a number"
+        return "is not above 0" if self.kind is MultipleOf and not self.bound > 0 else None
 
     def is_satisfied(self, value: object) -> bool:
         """True if `value`, which has the option's type, is within the bound."""

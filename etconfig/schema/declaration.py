@@ -218,6 +218,6 @@ def _wire(given: Wire | str | None) -> Wire | None:
 
 
 def _text(argument: str, given: object) -> str | None:
-    if given is None or isinstance(given, str):
+    if given is None or (isinstance(given, str) and given.strip()):
         return given
     raise TypeError(f"{argument} of option() is {given!r}; expected a text")

@@ -36,6 +36,8 @@ class OptionKind(enum.Enum):
     __hash__ = object.__hash__  # in C, unlike Enum's: each check of a value looks up its kind
 
 
+_NUMBERS = (OptionKind.INTEGER, OptionKind.FLOAT)
+_HAVE_LENGTH = (OptionKind.STRING, OptionKind.ARRAY, OptionKind.TABLE)
 _COUNTED = {OptionKind.ARRAY: "item", OptionKind.TABLE: "key"}
 
 
@@ -99,7 +101,12 @@ class OptionType:
 
     def __str__(self) -> str:
         """Return the name of the type without bounds, such as `array of strings`."""
-        return self.kind.value if self.item is None else f"{self.kind.value} of {self.item}s"
+        return self.kind.value if self.item is None else f"{self.kind.value} of {self.item.plural}"
+
+    @property
+    def plural(self) -> str:
+        """The name of several values of the type, such as `arrays of strings`."""
+        return f"{self.kind.value}s" if self.item is None else f"{self.kind.value}s of {self.item.plural}"
 
 
 def read_option_type(
@@ -136,6 +143,24 @@ def read_option_type(
     if unit is not None:
         raise TypeError(f"has the unit {unit.value}, but {_name(annotation)} is not a number")
     return _unitless(annotation, constraints)
+
+
+def check_bounds(option_type: OptionType) -> None:
+    """Check that each bound of a type, and of its items, bounds values of that kind.
+
+    Raises:
+        TypeError: it does not, or the bound itself is wrong.
+    """
+    for constraint in option_type.constraints:
+        name = f"has the bound {constraint.kind.__name__}({constraint.bound!r})"
+        problem = constraint.problem()
+        if problem is not None:
+            raise TypeError(f"{name}, which {problem}")
+        if option_type.kind not in (_HAVE_LENGTH if constraint.is_length else _NUMBERS):
+            bounded = "the length of strings, arrays and tables" if constraint.is_length else "numbers"
+            raise TypeError(f"{name}, which bounds {bounded}, but its type is {option_type.kind.value}")
+    if option_type.item is not None:
+        check_bounds(option_type.item)
 
 
 def _with(inner: OptionType, constraints: tuple[Constraint, ...]) -> OptionType:

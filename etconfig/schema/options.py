@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from etconfig.schema.assembly import Assembly, plan_assembly
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, Declaration, OptionInfo, Wire
-from etconfig.schema.option_type import OptionKind, OptionType, read_option_type
+from etconfig.schema.option_type import OptionKind, OptionType, check_bounds, read_option_type
 from etconfig.schema.plain_data import jsonable
 
 __all__ = ["BackendOptions", "model_validator"]
@@ -49,6 +49,7 @@ class BackendOptions(BaseModel):
         for name, info in infos.items():
             if info.default is not MISSING:
                 cls.model_fields[name].default = info.default
+        _check_wire_keys(cls, infos)
         cls._option_infos = MappingProxyType(infos)
         cls._former_names = _former_names(cls, infos)
         cls._assembly = plan_assembly(cls, infos)
@@ -91,9 +92,11 @@ def _read_field(name: str, field: FieldInfo) -> OptionInfo:
     if not declaration.doc.strip():
         raise TypeError("needs a doc: say what the option does")
     option_type = read_option_type(field.annotation, field.metadata, declaration.unit)
+    check_bounds(option_type)
     default = MISSING if field.is_required() else coerce(option_type, field.default)
     if isinstance(default, Mismatch):
-        raise TypeError(f"has a wrong default{default.place}: {default.message}")
+        help_text = f"; {default.help}" if default.help else ""
+        raise TypeError(f"has a wrong default{default.place}: {default.message}{help_text}")
     wire = Wire(key=name) if declaration.wire is None else _checked_wire(declaration.wire, option_type)
     fields = {**vars(declaration), "wire": wire}
     return OptionInfo(name=name, type=option_type, default=default, **fields)
@@ -105,6 +108,17 @@ def _checked_wire(wire: Wire, option_type: OptionType) -> Wire:
     if wire.separator is not None and option_type.kind is not OptionKind.ARRAY:
         raise TypeError("has a wire separator, but is not an array")
     return wire
+
+
+def _check_wire_keys(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) -> None:
+    owners: dict[str, str] = {}
+    for name, info in infos.items():
+        key = info.wire.key
+        if key is not None and owners.setdefault(key, name) != name:
+            raise TypeError(
+                f"{cls.__name__}.{name} has the wire key {key!r}, as has {owners[key]}: one would replace "
+                "the other; give each a key of its own"
+            )
 
 
 def _former_names(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) -> Mapping[str, str]:

@@ -8,7 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
+
+from annotated_types import MultipleOf
 
 from etconfig.diagnostics import Rewriting
 from etconfig.records import record
@@ -236,6 +239,9 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
         return 'write a table: { name = ... } in a file, {"name": ...} in an override'
     if wanted.kind is OptionKind.ARRAY and not isinstance(raw, (list, tuple)):
         return "write an array, such as [ ... ]"
+    number = _whole_number(wanted, raw)
+    if number is not None:
+        return _nearest_multiples(wanted, number)
     if wanted.kind is OptionKind.INTEGER and isinstance(raw, (float, str)):
         return "write a whole number"
     if wanted.kind is OptionKind.FLOAT and isinstance(raw, str):
@@ -243,3 +249,18 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
     if wanted.kind is OptionKind.BOOLEAN and not isinstance(raw, bool):
         return "write true or false"
     return None
+
+
+def _whole_number(wanted: OptionType, raw: object) -> int | None:
+    """Return the integer that a number or a quantity stands for, which may be out of bounds."""
+    value = coerce(replace(wanted, constraints=()), raw)
+    return value if wanted.kind is OptionKind.INTEGER and isinstance(value, int) else None
+
+
+def _nearest_multiples(wanted: OptionType, number: int) -> str | None:
+    steps = [each.bound for each in wanted.constraints if each.kind is MultipleOf]
+    if len(steps) != 1 or not isinstance(steps[0], int):
+        return None
+    below = number // steps[0] * steps[0]
+    near = [each for each in (below, below + steps[0]) if not isinstance(coerce(wanted, each), Mismatch)]
+    return f"write {' or '.join(map(str, near))}" if near else None

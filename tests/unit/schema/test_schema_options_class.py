@@ -102,6 +102,7 @@ class TestOptionInfo:
             (list[str], "array of strings", "an array, each item a string"),
             (tuple[int, ...], "array of integers", "an array, each item an integer"),
             (dict[str, float], "table of floats", "a table, each value a float"),
+            (list[list[float]], "array of arrays of floats", None),
             (Annotated[int, Gt(0), Lt(9)], "integer", "an integer > 0 and < 9"),
             (Annotated[float, Ge(0.5)], "float", "a float >= 0.5"),
             (Annotated[int, Le(4)] | None, "integer", "an integer <= 4"),
@@ -157,7 +158,14 @@ class TestDefaults:
         [
             (int, "four", "expected an integer, given 'four' (a string)"),
             (Annotated[int, Ge(1)], 0, "expected an integer >= 1, given 0"),
-            (Mode, "of", "expected one of 'off', 'on', given 'of' (a string)"),
+            (Mode, "of", "expected one of 'off', 'on', given 'of' (a string); did you mean 'off'?"),
+            (float, float("nan"), "expected a float, given nan (a float); write a finite number"),
+            (
+                int,
+                2**63,
+                "expected an integer, given 9223372036854775808 (an integer); integers have 64 bits: "
+                "-9223372036854775808 to 9223372036854775807",
+            ),
             (int, None, "expected an integer, given none"),
         ],
     )
@@ -242,6 +250,31 @@ class TestRefusedDeclarations:
             options_class(annotation)
         assert str(caught.value).startswith(f"Options.value {problem}")
 
+    @pytest.mark.parametrize(
+        ("annotation", "problem"),
+        [
+            (Annotated[str, Ge(1)], "has the bound Ge(1), which bounds numbers, but its type is string"),
+            (Annotated[bool, Le(1)], "has the bound Le(1), which bounds numbers, but its type is boolean"),
+            (Annotated[list[int], Gt(0)], "has the bound Gt(0), which bounds numbers, but its type is array"),
+            (
+                list[Annotated[str, Lt(3)]],
+                "has the bound Lt(3), which bounds numbers, but its type is string",
+            ),
+            (
+                Annotated[int, Len(1)],
+                "has the bound MinLen(1), which bounds the length of strings, arrays and tables, but its "
+                "type is integer",
+            ),
+            (Annotated[int, MultipleOf(0)], "has the bound MultipleOf(0), which is not above 0"),
+            (Annotated[int, MultipleOf(-2)], "has the bound MultipleOf(-2), which is not above 0"),
+            (Annotated[int, Ge("1")], "has the bound Ge('1'), which is not a number"),  # type: ignore[arg-type]
+        ],
+    )
+    def test_a_bound_that_bounds_nothing_is_refused(self, annotation, problem):
+        with pytest.raises(TypeError) as caught:
+            options_class(annotation)
+        assert str(caught.value) == f"Options.value {problem}"
+
     def test_a_unit_needs_a_number(self):
         with pytest.raises(TypeError, match=r"^Options\.value has the unit bytes, but str is not a number$"):
             options_class(str, unit="bytes")
@@ -280,6 +313,24 @@ class TestRefusedDeclarations:
     def test_a_wire_separator_is_for_arrays(self):
         with pytest.raises(TypeError, match=r"^Options\.value has a wire separator, but is not an array$"):
             options_class(int, wire=Wire(key="value", separator=","))
+
+    @pytest.mark.parametrize("wire", ["threads", Wire(key="threads")])
+    def test_two_options_cannot_be_sent_under_one_key(self, wire):
+        with pytest.raises(
+            TypeError,
+            match=r"^More\.more has the wire key 'threads', as has threads: one would replace the other; "
+            r"give each a key of its own$",
+        ):
+
+            class More(NpuOptions):
+                more: int = option(1, applies="load", doc="More.", wire=wire)
+
+    def test_options_that_are_not_sent_share_no_key(self):
+        class Local(BackendOptions):
+            first: int = option(1, applies="load", doc="First.", wire=Wire(key=None))
+            second: int = option(2, applies="load", doc="Second.", wire=Wire(key=None))
+
+        assert [info.wire.key for info in Local.option_infos().values()] == [None, None]
 
     @pytest.mark.parametrize("key", ["", "k" * 64])
     def test_a_wire_key_has_at_most_63_bytes(self, key):
@@ -325,7 +376,16 @@ class TestArgumentsOfOption:
 
     @pytest.mark.parametrize(
         "arguments",
-        [{"deprecated": True}, {"since": 0.2}, {"from_fact": 5}, {"wire": 5}, {"renamed_from": [5]}],
+        [
+            {"deprecated": True},
+            {"deprecated": ""},
+            {"since": 0.2},
+            {"since": " "},
+            {"from_fact": 5},
+            {"from_fact": ""},
+            {"wire": 5},
+            {"renamed_from": [5]},
+        ],
     )
     def test_what_is_not_a_text_is_refused(self, arguments):
         (name,) = arguments
