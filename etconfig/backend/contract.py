@@ -9,7 +9,7 @@ Source: design of ExecuTorch's BackendInterface, runtime/backend/interface.h.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
@@ -30,6 +30,8 @@ dim order, a scalar, a string, a list of these, or None."""
 
 ResizeOutput: TypeAlias = "Callable[[int, Sequence[int]], np.ndarray[Any, Any]]"
 """Gives `args[index]` other sizes and returns its new array; see `ExecuteContext.resize_output`."""
+
+_DIM_ORDERS = frozenset({"contiguous", "channels_last"})
 
 
 @record(frozen=True, kw_only=True)
@@ -74,7 +76,8 @@ class Capabilities:
 
     Raises:
         ValueError: `precision` names a dtype that is not claimed, or its error is not in [0, 1).
-        TypeError: `dtypes` or `dim_orders` is one text, not a set of names.
+            `dim_orders` names a layout that does not exist.
+        TypeError: `dtypes` or `dim_orders` is not a set of names.
     """
 
     dtypes: frozenset[str] = frozenset({"float32"})
@@ -93,6 +96,9 @@ class Capabilities:
         for field_name, given in names.items():
             if isinstance(given, str):
                 raise TypeError(f"{field_name} is the text {given!r}; write frozenset({{{given!r}}})")
+            if not isinstance(given, Set) or not all(isinstance(name, str) for name in given):
+                raise TypeError(f"{field_name} is {given!r}; expected a frozenset of names")
+        _check_dim_orders(self.dim_orders)
         for dtype, error in (self.precision or {}).items():
             if dtype not in self.dtypes:
                 raise ValueError(
@@ -102,6 +108,15 @@ class Capabilities:
                 raise ValueError(
                     f"precision of {dtype} is {error}; expected a relative error, from 0 to below 1"
                 )
+
+
+def _check_dim_orders(given: Set[str]) -> None:
+    unknown = sorted(given - _DIM_ORDERS)
+    if unknown:
+        from etconfig.diagnostics import did_you_mean  # imported late: a right claim does not need it
+
+        guess = did_you_mean(unknown[0], _DIM_ORDERS) or "they are contiguous and channels_last"
+        raise ValueError(f"dim_orders names {unknown[0]!r}, which is not a dim order; {guess}")
 
 
 class Processed(Protocol):

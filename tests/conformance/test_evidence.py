@@ -104,7 +104,7 @@ class TestObservables:
     def test_without_the_effect_nothing_is_seen(self, front: type[Interposer]):
         missing = _difference_missing(Fronted(Interposer), OPTION, EFFECTS[front])
         assert missing is not None
-        assert "does not change as declared between" in missing
+        assert "as declared between" in missing
 
     def test_chance_is_not_evidence(self):
         missing = _difference_missing(Fronted(Random), OPTION, Observed("output", values=(1, 4)))
@@ -114,9 +114,15 @@ class TestObservables:
         wrong = Observed("memory", values=(4, 1), expect="more")
         assert "expected more" in (_difference_missing(Fronted(Hungry), OPTION, wrong) or "")
 
-    def test_a_case_without_a_program_is_named(self):
-        observed = Observed("output", case="no_such")
-        with pytest.raises(CheckFailedError, match=r"no golden program no_such\.pte delegates to"):
+    def test_a_case_without_a_program_is_named(self, tmp_path: Path):
+        observed = Observed("output", values=(1, 4), case="add")
+        nothing = subject(programs=str(tmp_path))
+        with pytest.raises(CheckFailedError, match=r"no golden program add\.pte delegates to"):
+            _difference_missing(nothing, OPTION, observed)
+
+    def test_a_misspelled_case_is_named(self):
+        observed = Observed("output", case="large_lineer")
+        with pytest.raises(CheckFailedError, match=r"no case 'large_lineer'; did you mean 'large_linear'\?$"):
             _difference_missing(subject(), OPTION, observed)
 
 

@@ -66,6 +66,11 @@ class TestPrograms:
         with pytest.raises(NotDelegatedError, match=f"the kit has no case for any dtype that {CPU} declares"):
             list(subject().cases())
 
+    def test_a_misspelled_dtype_is_named(self, declare: Declare):
+        declare(capabilities=Capabilities(dtypes=frozenset({"flaot32"})))
+        with pytest.raises(NotDelegatedError, match=r"; 'flaot32' is not a dtype, did you mean 'float32'\?$"):
+            list(subject().cases())
+
     def test_a_backend_without_a_case_of_one_kind_is_excused(self):
         with pytest.raises(
             NotApplicableError, match=f"the kit has no such case for the capabilities of {CPU}"

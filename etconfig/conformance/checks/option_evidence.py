@@ -104,10 +104,10 @@ def _difference_missing(subject: Subject, name: str, evidence: Observed) -> str 
         if problem is None:
             return None
         seen = f"{case.name}: {problem}"
-    values = f"{first.get(name)!r} and {second.get(name)!r}"
+    usual = repr(first[name]) if name in first else "the usual value"
     return (
-        f"its {evidence.kind.value} does not change as declared between {values} ({seen}); use the option, "
-        "remove it, or declare where its effect can be seen"
+        f"no change of its {evidence.kind.value} as declared between {usual} and {second[name]!r} ({seen}); "
+        "use the option, remove it, or declare where its effect can be seen"
     )
 
 

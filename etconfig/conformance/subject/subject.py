@@ -22,6 +22,7 @@ from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableErro
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.subject.comparison import check_outputs, precise, right
 from etconfig.conformance.subject.golden import DelegatedCase, find_programs
+from etconfig.diagnostics import did_you_mean
 from etconfig.errors import UnknownPluginError
 from etconfig.facts import FactSheet
 from etconfig.method.method import Method
@@ -29,6 +30,7 @@ from etconfig.plugin import BACKENDS, CONFORMANCE, EntryPoint
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.plugin.evidence import Evidence
 from etconfig.plugin.hookspecs import ConformanceContribution
+from etconfig.scalar_types import ScalarType
 from etconfig.schema import BackendSpec
 
 DIM_ORDERS = frozenset({"contiguous", "channels_last"})
@@ -157,7 +159,7 @@ class Subject:
         """
         allowed = [case for case in self._known_cases.values() if self.allows(case)]
         if not allowed:
-            raise NotDelegatedError(f"the kit has no case for any dtype that {self.backend_id} declares")
+            raise NotDelegatedError(self._missing_case())
         wanted = [
             case
             for case in allowed
@@ -181,6 +183,15 @@ class Subject:
                 f"them: etconfig conformance {self.backend_id} --lower DIRECTORY{other}"
             )
 
+    def _missing_case(self) -> str:
+        known = [scalar.dtype_name for scalar in ScalarType]
+        guesses = [
+            f"; {dtype!r} is not a dtype, {guess}"
+            for dtype in sorted(self.capabilities.dtypes.difference(known))
+            if (guess := did_you_mean(dtype, known))
+        ]
+        return f"the kit has no case for any dtype that {self.backend_id} declares{''.join(guesses)}"
+
     def _missing_programs(self) -> str:
         if self.is_native and self.settings.executor == NUMPY:
             return (
@@ -196,11 +207,14 @@ class Subject:
         """Return the case with this name, which may be the large one.
 
         Raises:
-            CheckFailedError: no golden program has this name, or it does not delegate to the backend.
+            CheckFailedError: the kit has no such case, or no golden program of it delegates to the backend.
         """
-        case = {**self._known_cases, LARGE: large_case()}.get(name)
-        path = self.programs.get(name)
-        if case is None or path is None or not self.delegates(path):
+        cases = {**self._known_cases, LARGE: large_case()}
+        case, path = cases.get(name), self.programs.get(name)
+        if case is None:
+            guess = did_you_mean(name, cases) or "docs/conformance.md lists them"
+            raise CheckFailedError(f"the kit has no case {name!r}; {guess}")
+        if path is None or not self.delegates(path):
             raise CheckFailedError(
                 f"no golden program {name}.pte delegates to {self.backend_id}; make it: etconfig conformance "
                 f"{self.backend_id} --lower DIRECTORY, or name another case"

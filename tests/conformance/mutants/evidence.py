@@ -25,7 +25,7 @@ def clocked(message: str, evidence: Any) -> Mutant:
 def unchanged(observable: str) -> str:
     """Return what the message says about an observable that does not change."""
     return (
-        rf"^evidence.py:\d+: ClockOptions.clock: its {observable} does not change as declared between .*; "
+        rf"^evidence.py:\d+: ClockOptions.clock: no change of its {observable} as declared between .*; "
         "use the option, remove it, or declare where its effect can be seen$"
     )
 
@@ -43,7 +43,7 @@ SAME_MEMORY = clocked(unchanged("memory"), Observed("memory", values=(1, 400), e
 SAME_TIME = clocked(unchanged("time"), Observed("time", values=(1, 400), expect="less"))
 WRONG_WAY = Mutant(
     "option-evidence",
-    "num_threads: its threads does not change as declared between 1 and 4 .*, expected less",
+    "num_threads: no change of its threads as declared between 1 and 4 .*, expected less",
     evidence={
         "num_threads": Observed(
             "threads", values=(1, 4), expect="less", case="large_linear", beside={"scratch_bytes": 4096}

@@ -43,3 +43,17 @@ class TestPrecision:
 def test_one_text_in_place_of_names_is_refused(name: str) -> None:
     with pytest.raises(TypeError, match=rf"^{name} is the text 'x'; write frozenset\(\{{'x'\}}\)$"):
         Capabilities(**{name: "x"})
+
+
+@pytest.mark.parametrize("name", ["dtypes", "dim_orders"])
+@pytest.mark.parametrize("given", [["contiguous"], ("contiguous",), None, {"contiguous": True}, {5}])
+def test_what_is_not_a_set_of_names_is_refused(name: str, given: object) -> None:
+    message = f"{name} is {given!r}; expected a frozenset of names"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        Capabilities(**{name: given})  # type: ignore[arg-type]
+
+
+def test_a_dim_order_that_does_not_exist_is_refused() -> None:
+    message = "dim_orders names 'chanels_last', which is not a dim order; did you mean 'channels_last'?"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Capabilities(dim_orders=frozenset({"contiguous", "chanels_last"}))
