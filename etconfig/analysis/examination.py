@@ -17,7 +17,8 @@ from etconfig.analysis.project_findings import project_findings
 from etconfig.app.executors import NUMPY, backend_status, executor_report, ignored_kernel_choice
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import ProfileChoice, profile_choices
-from etconfig.errors import ConfigError, EtconfigError, PluginError
+from etconfig.diagnostics import did_you_mean_backend
+from etconfig.errors import ConfigError, EtconfigError, PluginError, PluginLoadError
 from etconfig.facts import FactSheet
 from etconfig.method import ExecutorReport
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
@@ -25,6 +26,7 @@ from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.profile import Reference
 from etconfig.provenance import OriginKind
 from etconfig.records import record
+from etconfig.resolver.recommendation import recommend
 from etconfig.version import __version__
 
 
@@ -90,9 +92,7 @@ def _findings(installation: Installation) -> Iterator[Finding]:
     for backend in _names(index, BACKENDS):
         yield _backend(installation, backend, runtimes)
         yield from _advice(installation, backend)
-    for backend in _names(index, CONFORMANCE):
-        with suppress(PluginError):  # it is among the failures
-            installation.plugins.contribution(CONFORMANCE_HOOK, backend)
+    yield from _contributions_to_kit(installation)
     reported = (BACKENDS, EXECUTORS)  # one by one, above
     yield from (_failure(f) for f in installation.plugins.failures if f.group not in reported)
     for name in index.policy.unmatched(index.installed):
@@ -201,7 +201,10 @@ def _runtime_backends(
 def _backend(installation: Installation, backend: str, runtimes: Mapping[str, ExecutorReport]) -> Finding:
     subject = f"backend {backend}"
     try:
-        if installation.plugins.backend_spec(backend).factory is None:
+        spec = installation.plugins.backend_spec(backend)
+        with suppress(ConfigError, PluginLoadError):  # without its facts, this device cannot be tried
+            recommend(spec, _known_facts(installation).values)
+        if spec.factory is None:
             source = installation.index.find(BACKENDS, backend).source
             own = [name for name, runtime in runtimes.items() if runtime.backend(backend) is not None]
             where = f"; the runtime of executor {', '.join(own)} has one" if own else ""
@@ -225,6 +228,18 @@ def _advice(installation: Installation, backend: str) -> Iterator[Finding]:
 
         for problem in verify_advice(spec, installation.advice):
             yield finding_of(f"advice of backend {backend}", problem)
+
+
+def _contributions_to_kit(installation: Installation) -> Iterator[Finding]:
+    """Load every contribution to the kit, and yield a finding for each that no backend can get."""
+    for backend in _names(installation.index, CONFORMANCE):
+        with suppress(PluginError):  # it is among the failures
+            installation.plugins.contribution(CONFORMANCE_HOOK, backend)
+        if backend not in installation.backend_ids:
+            source = installation.index.find(CONFORMANCE, backend).source
+            detail = f"{source} contributes to its conformance, but no installed plugin declares it"
+            guess = did_you_mean_backend(backend, installation.backend_ids)
+            yield Finding(f"backend {backend}", "warning", detail, guess or "declare it in etconfig.backends")
 
 
 def _failure(failure: PluginFailure) -> Finding:

@@ -7,10 +7,13 @@ import re
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etconfig.code_symbol import code_symbol
 from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
+
+if TYPE_CHECKING:
+    from etconfig.errors import PluginLoadError
 
 _HOOKS = {
     BACKENDS: "etconfig_backend",
@@ -48,6 +51,13 @@ def culprit_of(entry: EntryPoint, code: object = None, error: BaseException | No
 def without_place(cause: str) -> str:
     """Return a cause without the file and line at its beginning, which `culprit_of` has."""
     return _PLACE.sub("", cause)
+
+
+def located_cause(error: PluginLoadError) -> str:
+    """Return the cause of an error after the code at fault, which the author's own errors begin with."""
+    if error.cause.startswith(error.culprit):
+        return error.cause
+    return f"{error.culprit}: {without_place(error.cause)}"
 
 
 def is_development(entry: EntryPoint) -> bool:

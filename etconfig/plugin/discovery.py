@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
-from etconfig.plugin.entry_points import EntryPoint, parse_entry_points
+from etconfig.plugin.entry_points import GROUPS, EntryPoint, parse_entry_points, unknown_groups
 from etconfig.plugin.failure import PluginFailure, reinstall_help
 from etconfig.plugin.index import PluginIndex
 from etconfig.plugin.policy import PluginPolicy
@@ -106,11 +106,27 @@ class _Scan:
             self.entries.append(entry)
         for problem in problems:
             self._fail(directory, f"its entry_points.txt is malformed: {problem}")
+        for group in unknown_groups(data):
+            self._check_group(directory, group)
 
-    def _fail(self, directory: str, cause: str) -> None:
+    def _check_group(self, directory: str, group: str) -> None:
+        """Report a misspelled group. Others may be those of a newer etconfig."""
+        from etconfig.diagnostics import nearest  # imported late: most groups exist
+
+        words = {known.rpartition(".")[2]: known for known in GROUPS}  # the beginning is the same in all
+        word = nearest(group.partition(".")[2], words)
+        if word is not None:
+            cause = f"it has entry points in the group {group!r}, which etconfig does not read"
+            self._fail(directory, cause, f"write {words[word]!r} in pyproject.toml, and install it again")
+
+    def _fail(self, directory: str, cause: str, author_help: str | None = None) -> None:
         distribution, version = _identity(directory)
         failure = PluginFailure(
-            distribution=distribution, version=version, cause=cause, help=reinstall_help(distribution)
+            distribution=distribution,
+            version=version,
+            cause=cause,
+            help=author_help or reinstall_help(distribution),
+            author_help=author_help,
         )
         self.failures.append(failure)
 

@@ -19,6 +19,8 @@ GIVEN_IN_CODE = "(given in code)"
 GROUPS = (BACKENDS, FACTS, PROFILES, KERNELS, EXECUTORS, CONFORMANCE)
 """The entry-point groups that etconfig reads."""
 
+_OWN_GROUP = re.compile(rb"^\s*\[\s*(etconfig\.[^\]\n]{0,60})\]", re.MULTILINE)
+
 
 @record(frozen=True, kw_only=True)
 class EntryPoint:
@@ -85,6 +87,12 @@ def parse_entry_points(text: str) -> tuple[dict[tuple[str, str], str], list[str]
             elif values.setdefault((group, name), value) != value:
                 problems.append(f"line {number}: {name} is declared twice in {group}")
     return values, problems
+
+
+def unknown_groups(data: bytes) -> list[str]:
+    """Return the groups in the bytes of an entry_points.txt that look like etconfig's, but are not."""
+    found = {name.decode(errors="replace").strip() for name in _OWN_GROUP.findall(data)}
+    return sorted(found.difference(GROUPS))
 
 
 def normalized_name(distribution: str) -> str:

@@ -23,6 +23,7 @@ class PluginFailure:
         help: What to do about it.
         group: The group of the entry point, or None if the metadata as a whole are broken.
         name: The name of the entry point, or None likewise.
+        author_help: What the plugin's author has to do, or None to build it again.
     """
 
     distribution: str
@@ -31,6 +32,7 @@ class PluginFailure:
     help: str
     group: str | None = None
     name: str | None = None
+    author_help: str | None = None
 
     @classmethod
     def of(cls, error: PluginLoadError) -> PluginFailure:

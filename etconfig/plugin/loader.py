@@ -21,7 +21,7 @@ from etconfig.errors import PluginLoadError
 from etconfig.plugin import hookspecs
 from etconfig.plugin.api_version import CURRENT, negotiate
 from etconfig.plugin.call_check import call_problem, code_place
-from etconfig.plugin.entry_points import EntryPoint
+from etconfig.plugin.entry_points import BACKENDS, EntryPoint
 from etconfig.plugin.failure import load_error, reinstall_help
 from etconfig.plugin.hookspecs import PROJECT, PluginRequest
 from etconfig.records import record
@@ -107,7 +107,7 @@ def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> Resu
         # Python 3.13 appends a guess, which the help below makes anyway
         first_line = _PYTHONS_GUESS.sub("", (str(error).splitlines() or ["no message"])[0])
         cause = f"{error_place(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
-        fix = _fix_of_author(symbol, error)
+        fix = _fix_of_author(entry, symbol, error)
         raise load_error(entry, cause, _exception_help(entry, error), author_help=fix, error=error) from error
 
 
@@ -136,14 +136,14 @@ def _exception_help(entry: EntryPoint, error: BaseException) -> str:
 
 
 _RULES = {
-    "its import": "a plugin can be imported on every machine",
+    "its import": "its import must succeed on every machine",
     "its factory": "a factory returns a Backend",
     "its availability()": "availability() returns Availability.no(reason, fix) if something is missing",
 }
 """The rule that an exception breaks, by what raised it; anything else is a hook."""
 
 
-def _fix_of_author(symbol: str, error: BaseException) -> str:
+def _fix_of_author(entry: EntryPoint, symbol: str, error: BaseException) -> str:
     """Return the rule that an exception broke, and what the plugin's author has to do."""
     fields = _fields_instead(error)
     if fields:
@@ -154,6 +154,10 @@ def _fix_of_author(symbol: str, error: BaseException) -> str:
         missing = str(error).partition("cannot import name ")[2].partition("'")[2].partition("'")[0]
         guess = did_you_mean(missing, v1.__all__) or "docs/public-api.md lists the names"
         return f"import names that etconfig.plugin.v1 has; {guess}"
+    if isinstance(error, ModuleNotFoundError) and error.name == entry.module:
+        return f"correct the module of the entry point {entry.name} in pyproject.toml, and install it again"
+    if isinstance(error, ModuleNotFoundError) and symbol == "its import" and entry.group != BACKENDS:
+        return f"import {error.name} only when it is needed, or correct the name"
     if isinstance(error, ModuleNotFoundError) and symbol == "its import":
         return (
             f"import {error.name} only when a backend is created, or correct the name; without it, "

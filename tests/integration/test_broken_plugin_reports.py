@@ -97,3 +97,75 @@ class TestBrokenPlugins:
         assert "acme_npu.plugin:etconfig_backend (plugin.py:13): etconfig_backend raised ValueError" in said
         assert "correct this line: the hook returns its answer, and raises nothing" in said
         assert "to its author" not in said
+
+    def test_an_author_reads_the_place_once(self, subject: Callable[..., Subject], tmp_path: Path):
+        broken = subject("plugin.py", "Runs on Acme's NPU.", "")
+        recorded = tmp_path / "acme_npu-1.0.dist-info" / "direct_url.json"
+        recorded.write_text('{"url": "file:///acme", "dir_info": {"editable": true}}')
+        message = run_check(CHECKS["signature-bind"], broken, {}).message or ""
+        assert message.startswith("acme_npu.plugin:etconfig_backend (plugin.py:13): etconfig_backend raised ")
+        assert message.count("plugin.py:13") == 1
+
+    def test_facts_of_a_plugin_that_is_not_installed_may_be_read(self, subject: Callable[..., Subject]):
+        reading = 'return {"cores": facts.get("gizmo.count", 2)}'
+        acme = subject("plugin.py", 'return {"cores": 2}', reading)
+        assert run_check(CHECKS["recommend-valid"], acme, {}).outcome is Outcome.PASSED
+
+
+class TestDoctor:
+    """`etconfig doctor` reports what no other command would before a program is resolved."""
+
+    @pytest.mark.parametrize(
+        ("file", "right", "wrong", "lines"),
+        [
+            (
+                "plugin.py",
+                'return {"cores": 2}',
+                'return {"core": 2}',
+                (
+                    "  error  backend AcmeBackend: recommend of plugin 'AcmeBackend' (etconfig.backends) "
+                    "failed: AcmeBackend has no option 'core'",
+                    "         help: in acme_npu.plugin:recommend (plugin.py:8), look facts up with get()",
+                ),
+            ),
+            (
+                "entry_points.txt",
+                "[etconfig.facts]",
+                "[etconfig.fact]",
+                (
+                    "  error  plugin acme-npu 1.0: it has entry points in the group 'etconfig.fact', which "
+                    "etconfig does not read",
+                    "         help: write 'etconfig.facts' in pyproject.toml, and install it again",
+                ),
+            ),
+            (
+                "entry_points.txt",
+                "AcmeBackend = acme_npu.kit",
+                "AcmeBakend = acme_npu.kit",
+                (
+                    "warning  backend AcmeBakend: acme-npu 1.0 contributes to its conformance, but no "
+                    "installed plugin declares it",
+                    "         help: did you mean 'AcmeBackend'?",
+                ),
+            ),
+        ],
+    )
+    def test_a_mistake_of_the_vendor_is_found(
+        self,
+        subject: Callable[..., Subject],
+        cli: Callable[..., Outcome_],
+        file: str,
+        right: str,
+        wrong: str,
+        lines: tuple[str, ...],
+    ):
+        subject(file, right, wrong)
+        said = cli("doctor").stdout
+        for line in lines:
+            assert f"\n{line}" in said
+
+    def test_a_group_of_a_newer_etconfig_is_no_problem(
+        self, subject: Callable[..., Subject], cli: Callable[..., Outcome_]
+    ):
+        subject("entry_points.txt", "[etconfig.facts]", "[etconfig.schedulers]\nacme = x\n[etconfig.facts]")
+        assert "etconfig.schedulers" not in cli("doctor").stdout

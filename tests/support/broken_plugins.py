@@ -121,6 +121,39 @@ CASES = [
     ),
     (
         "entry_points.txt",
+        "[etconfig.conformance]",
+        "[etconfig.conformence]",
+        "static-metadata",
+        "acme-npu 1.0: it has entry points in the group 'etconfig.conformence', which etconfig does not "
+        "read; write 'etconfig.conformance' in pyproject.toml, and install it again",
+    ),
+    (
+        "entry_points.txt",
+        "acme_npu.plugin",
+        "acme_npu.plugn",
+        "signature-bind",
+        "acme_npu.plugn (entry_points.txt: [etconfig.backends] AcmeBackend): its import raised "
+        "ModuleNotFoundError: No module named 'acme_npu.plugn'; correct the module of the entry point "
+        "AcmeBackend in pyproject.toml, and install it again",
+    ),
+    (
+        "facts.py",
+        "from etconfig",
+        "import acme_sdk\nfrom etconfig",
+        "facts-bounded",
+        "acme_npu.facts (facts.py:1): its import raised ModuleNotFoundError: No module named 'acme_sdk'; "
+        "import acme_sdk only when it is needed, or correct the name",
+    ),
+    (
+        "plugin.py",
+        'return {"cores": 2}',
+        'return {"cores": facts.get("acme.core") or facts.get("gpus.0.count") or facts.get("cpu.cores", 2)}',
+        "recommend-valid",
+        "plugin.py:8: recommend of AcmeBackend reads the fact 'acme.core', which no plugin declares; did you "
+        "mean 'acme.cores'?",
+    ),
+    (
+        "entry_points.txt",
         "acme_npu.plugin",
         "acme_npu.plugin:nothing",
         "signature-bind",
@@ -184,8 +217,8 @@ CASES = [
         "from acme_npu.options",
         "raise SystemExit(3)\nfrom acme_npu.options",
         "signature-bind",
-        "acme_npu.plugin (plugin.py:1): its import raised SystemExit: 3; correct it: a plugin can"
-        " be imported on every machine",
+        "acme_npu.plugin (plugin.py:1): its import raised SystemExit: 3; correct "
+        "it: its import must succeed on every machine",
     ),
     (
         "plugin.py",
@@ -386,7 +419,8 @@ CASES = [
         "cores: int = 1  #",
         "signature-bind",
         "acme_npu.options (options.py:4): its import raised TypeError: AcmeOptions.cores must be "
-        "declared with option(...); correct it: a plugin can be imported on every machine",
+        "declared with option(...); correct "
+        "it: its import must succeed on every machine",
     ),
     (
         "options.py",
@@ -394,7 +428,8 @@ CASES = [
         'doc=""',
         "signature-bind",
         "acme_npu.options (options.py:4): its import raised TypeError: AcmeOptions.cores needs a "
-        "doc: say what the option does; correct it: a plugin can be imported on every machine",
+        "doc: say what the option does; correct "
+        "it: its import must succeed on every machine",
     ),
     (
         "options.py",
@@ -411,8 +446,8 @@ CASES = [
         "signature-bind",
         "acme_npu.options:AcmeOptions (options.py:5): its import raised ValueError: unit of "
         "option() is 'bananas'; expected one of 'bytes', 'ns', 'us', 'ms', 's', 'hz', 'fps', "
-        "'threads', 'cores', 'count', 'fraction', 'percent', 'celsius'; correct it: a plugin can "
-        "be imported on every machine",
+        "'threads', 'cores', 'count', 'fraction', 'percent', 'celsius'; correct "
+        "it: its import must succeed on every machine",
     ),
     (
         "options.py",
@@ -420,8 +455,8 @@ CASES = [
         "cores: Annotated[int, Ge(1)] = option(0,",
         "signature-bind",
         "acme_npu.options (options.py:4): its import raised TypeError: AcmeOptions.cores has a "
-        "wrong default: expected an integer >= 1, given 0; correct it: a plugin can be imported "
-        "on every machine",
+        "wrong default: expected an integer >= 1, given 0; correct "
+        "it: its import must succeed on every machine",
     ),
     (
         "options.py",
@@ -438,8 +473,8 @@ CASES = [
         "signature-bind",
         "acme_npu.options (options.py:4): its import raised TypeError: AcmeOptions.cores has the "
         "type complex; supported are bool, int, float, str, enums of strings, Literal, list[T], "
-        "tuple[T, ...], dict[str, T] and T | None; correct it: a plugin can be imported on every "
-        "machine",
+        "tuple[T, ...], dict[str, T] and T | None; correct "
+        "it: its import must succeed on every machine",
     ),
     (
         "options.py",

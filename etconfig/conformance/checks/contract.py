@@ -18,7 +18,7 @@ from etconfig.errors import BackendUnavailableError, PluginLoadError
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.call_check import code_place
 from etconfig.plugin.contributions import BACKEND_HOOK
-from etconfig.plugin.culprit import without_place
+from etconfig.plugin.culprit import located_cause
 from etconfig.plugin.loader import load_plugin
 
 
@@ -33,8 +33,7 @@ def loads(subject: Subject) -> None:
         missing = getattr(error.__cause__, "name", None)
         if isinstance(error.__cause__, ModuleNotFoundError) and missing in COSTLY:
             raise CheckFailedError(
-                f"{error.culprit}: {without_place(error.cause)}; import {missing} only in the "
-                "ahead-of-time half"
+                f"{located_cause(error)}; import {missing} only in the ahead-of-time half"
             ) from error
         raise
 

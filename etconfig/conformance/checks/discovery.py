@@ -28,7 +28,8 @@ def static_metadata(subject: Subject) -> None:
     """Everything that the distribution declares can be listed and located before any of it is imported."""
     for failure in subject.installation.index.failures:
         if failure.distribution == subject.entry.distribution:
-            raise CheckFailedError(f"{subject.entry.source}: {failure.cause}; rebuild the wheel")
+            fix = failure.author_help or "rebuild the wheel"
+            raise CheckFailedError(f"{subject.entry.source}: {failure.cause}; {fix}")
     for entry in entries_of_vendor(subject):
         if entry.package in sys.modules:
             raise CheckFailedError(

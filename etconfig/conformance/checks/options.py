@@ -19,7 +19,7 @@ from etconfig.conformance.subject.option_values import (
     valid_options,
 )
 from etconfig.conformance.subject.subject import Subject
-from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import PluginCallError
 from etconfig.facts import FactType
 from etconfig.plugin.call_check import code_place
@@ -31,6 +31,7 @@ from etconfig.resolver import (
     values_without_configuration,
     verify_advice,
 )
+from etconfig.resolver.recommendation import recommend
 from etconfig.schema import (
     BackendOptions,
     BackendSpec,
@@ -141,6 +142,7 @@ def recommend_valid(subject: Subject) -> None:
         problem = _problem_of_recommendation(spec, facts, reader)
         if problem is not None:
             raise CheckFailedError(_failing(spec, where, problem))
+        _require_facts_that_exist(subject, facts)
 
 
 def _failing(spec: BackendSpec, where: str, problem: str) -> str:
@@ -150,6 +152,23 @@ def _failing(spec: BackendSpec, where: str, problem: str) -> str:
         f"{code_place(spec.recommend)}recommend of {spec.id} fails {where}: {problem}; "
         "look facts up with get(), and recommend only what the options allow"
     )
+
+
+def _require_facts_that_exist(subject: Subject, facts: Mapping[str, object]) -> None:
+    """Require that `recommend` misspells no fact: it would never see one, and recommend nothing.
+
+    Facts of other namespaces than those that are declared here may come from a plugin that is not installed.
+    """
+    spec, registry = subject.spec, subject.installation.fact_registry
+    namespaces = {info.namespace for info in registry.infos}
+    for name in recommend(spec, facts).basis:
+        if name not in registry and str(name).partition(".")[0] in namespaces:
+            assert spec.recommend is not None
+            guess = did_you_mean(str(name), registry.names) or "`etconfig facts --all` lists them"
+            raise CheckFailedError(
+                f"{code_place(spec.recommend)}recommend of {spec.id} reads the fact {name!r}, which no "
+                f"plugin declares; {guess}"
+            )
 
 
 @check("program-values", level=0, rests_on=("aot-id-match",), prevents="programs that cannot be configured")

@@ -20,7 +20,7 @@ from etconfig.conformance.runner.report import Report, make_report
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import DelegateError, PluginCallError, PluginLoadError
-from etconfig.plugin.culprit import without_place
+from etconfig.plugin.culprit import located_cause
 from etconfig.plugin.loader import error_place
 
 Progress = Callable[[Check, Result], None]
@@ -134,7 +134,7 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
     except SystemExit as error:  # otherwise the backend would end the kit, with any exit status
         return Outcome.CRASHED, f"it raised SystemExit: {error.code}; raise another error instead"
     except PluginLoadError as error:  # the reader is the author
-        return Outcome.FAILED, f"{error.culprit}: {without_place(error.cause)}; {error.author_help}"
+        return Outcome.FAILED, f"{located_cause(error)}; {error.author_help}"
     except PluginCallError as error:
         return Outcome.FAILED, f"{error.message}; correct {error.call}, and return what the options allow"
     except DelegateError as error:
