@@ -145,7 +145,7 @@ def read_option_type(
     return _unitless(annotation, constraints)
 
 
-def check_bounds(option_type: OptionType) -> None:
+def check_option_bounds(option_type: OptionType) -> None:
     """Check that each bound of a type, and of its items, bounds values of that kind.
 
     Raises:
@@ -160,7 +160,7 @@ def check_bounds(option_type: OptionType) -> None:
             bounded = "the length of strings, arrays and tables" if constraint.is_length else "numbers"
             raise TypeError(f"{name}, which bounds {bounded}, but its type is {option_type.kind.value}")
     if option_type.item is not None:
-        check_bounds(option_type.item)
+        check_option_bounds(option_type.item)
 
 
 def _with(inner: OptionType, constraints: tuple[Constraint, ...]) -> OptionType:

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from etconfig.schema.assembly import Assembly, plan_assembly
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, Declaration, OptionInfo, Wire
-from etconfig.schema.option_type import OptionKind, OptionType, check_bounds, read_option_type
+from etconfig.schema.option_type import OptionKind, OptionType, check_option_bounds, read_option_type
 from etconfig.schema.plain_data import jsonable
 
 __all__ = ["BackendOptions", "model_validator"]
@@ -92,7 +92,7 @@ def _read_field(name: str, field: FieldInfo) -> OptionInfo:
     if not declaration.doc.strip():
         raise TypeError("needs a doc: say what the option does")
     option_type = read_option_type(field.annotation, field.metadata, declaration.unit)
-    check_bounds(option_type)
+    check_option_bounds(option_type)
     default = MISSING if field.is_required() else coerce(option_type, field.default)
     if isinstance(default, Mismatch):
         help_text = f"; {default.help}" if default.help else ""
