@@ -17,7 +17,7 @@ from etconfig.backend.contract import (
     never_stop,
     resize_nothing,
 )
-from etconfig.backend.native_call import NativeCall
+from etconfig.backend.native_call import LibraryGuard, NativeCall
 
 __all__ = [
     "Allocator",
@@ -27,6 +27,7 @@ __all__ = [
     "Capabilities",
     "ExecuteContext",
     "InitContext",
+    "LibraryGuard",
     "NativeCall",
     "Processed",
     "ResizeOutput",

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
-from etconfig.backend.native_call import NativeCall
+from etconfig.backend.native_call import LibraryGuard, NativeCall
 from etconfig.compile_specs import CompileSpecs
 from etconfig.records import record
 
@@ -172,6 +172,8 @@ class InitContext(Generic[OptionsT]):
         allocator: Memory that lives as long as the Method.
         tracer: Event tracer.
         compile_specs: The compile specs exactly as in the program: in order, repeated keys included.
+        guard: How to call a library with the C interface so that no exception of C++ ends the process; None
+            on executors that cannot stop one.
     """
 
     options: OptionsT
@@ -182,6 +184,7 @@ class InitContext(Generic[OptionsT]):
     allocator: Allocator
     tracer: Tracer
     compile_specs: CompileSpecs = field(default_factory=CompileSpecs)
+    guard: LibraryGuard | None = None
 
 
 @record(frozen=True, kw_only=True)

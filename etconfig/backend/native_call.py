@@ -30,3 +30,25 @@ class NativeCall:
     refresh: Callable[[Any], None]
     failure: Callable[[int, str], Exception]
     log: Callable[[int, int], None]
+
+
+@record(frozen=True, kw_only=True)
+class LibraryGuard:
+    """The addresses of C functions that call a function of a library, and stop exceptions that leave it.
+
+    The interface of `<etconfig/backend.h>` forbids exceptions of C++. Python cannot stop one, so it ends the
+    process; an executor in C++ can. Each function takes the address of the library's function first, then its
+    arguments. For an exception it returns an error code and writes a text into the EtconfigMessage.
+
+    Attributes:
+        init, run: Call `init` and `run`.
+        options: Calls `update` or `effective_options`.
+        destroy: Calls `destroy`; takes an EtconfigMessage last, and returns a status.
+        task: Calls a task of `parallel_for`; takes an EtconfigMessage last.
+    """
+
+    init: int
+    run: int
+    options: int
+    destroy: int
+    task: int

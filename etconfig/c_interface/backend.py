@@ -14,6 +14,7 @@ from etconfig.backend import (
     Backend,
     ExecuteContext,
     InitContext,
+    LibraryGuard,
     NativeCall,
     Processed,
     UpdateContext,
@@ -38,15 +39,19 @@ class CHandle:
     """One loaded delegate: the library's handle, and all that its calls need.
 
     Attributes:
+        library: The library's functions.
         resource: The opaque handle that the library's `init` returned.
         options: The options that were passed on last.
     """
 
-    def __init__(self, backend_id: str, options: BackendOptions) -> None:
+    def __init__(
+        self, backend_id: str, library: CLibrary, options: BackendOptions, guard: LibraryGuard | None
+    ) -> None:
+        self.library = library if guard is None else library.guarded(guard)
         self.resource: int | None = None
         self.options = options
         self.arguments = CArguments()
-        self.services = HostServices(backend_id, self.arguments)
+        self.services = HostServices(backend_id, self.arguments, guard)
         self.message = MessageBuffer()
         self.c_options = COptions(options)
         self.data: list[np.ndarray[Any, Any]] = []
@@ -78,7 +83,8 @@ class CHandle:
         ):
             self.services.raise_failure()
         if status != OK:
-            raise _failure(function, status, self.message.text)
+            reasons = (self.message.text, self.services.task_text)
+            raise _failure(function, status, "; ".join(filter(None, reasons)))
 
 
 class CBackend(Backend[Any, CHandle]):
@@ -122,7 +128,7 @@ class CBackend(Backend[Any, CHandle]):
             DelegateInvalidCompatibilityError: it returned this code.
             MemoryError: it had too little memory.
         """
-        handle = CHandle(self._id, context.options)
+        handle = CHandle(self._id, self._library, context.options, context.guard)
         keep: list[Any] = []
         payload = _view(processed.data)
 
@@ -150,7 +156,7 @@ class CBackend(Backend[Any, CHandle]):
         )
         handle.services.begin(context.allocator, None)
         try:
-            status = self._library.init(addressof(request), addressof(resource), handle.message.address)
+            status = handle.library.init(addressof(request), addressof(resource), handle.message.address)
         finally:
             handle.services.end()
             services.close()
@@ -160,7 +166,7 @@ class CBackend(Backend[Any, CHandle]):
                 raise CBackendError("init", 0x32, "it returned no handle; set *resource_handle")
         except BaseException:
             if status == OK and resource.value is not None:
-                self._library.destroy(resource.value)
+                handle.library.destroy(resource.value, handle.message.address)
             handle.services.close()
             raise
         handle.resource = resource.value
@@ -183,7 +189,7 @@ class CBackend(Backend[Any, CHandle]):
         handle.services.begin(context.temporary, context)
         try:
             with context.tracer.span(self._id):
-                status = self._library.run(handle.resource, handle.run_address, handle.message.address)
+                status = handle.library.run(handle.resource, handle.run_address, handle.message.address)
         finally:
             handle.services.end()
         if status != OK or handle.services.failure is not None:
@@ -191,9 +197,9 @@ class CBackend(Backend[Any, CHandle]):
 
     def update(self, context: UpdateContext[Any], handle: CHandle, changed: frozenset[str]) -> None:
         """Call the library's `update`, if it has one. Raises CBackendError."""
-        if self._library.update is None:
+        if handle.library.update is None:
             return
-        self._call_with_options("update", self._library.update, handle, COptions(context.options))
+        self._call_with_options("update", handle.library.update, handle, COptions(context.options))
 
     def effective_options(self, handle: CHandle) -> Mapping[str, object]:
         """Return what the library reports, or nothing if it has no such function.
@@ -202,17 +208,17 @@ class CBackend(Backend[Any, CHandle]):
             CBackendError: the function failed.
             ValueError: it returned a value that cannot be read.
         """
-        if self._library.effective_options is None:
+        if handle.library.effective_options is None:
             return {}
         options = COptions(handle.options, are_set=False)
-        self._call_with_options("effective_options", self._library.effective_options, handle, options)
+        self._call_with_options("effective_options", handle.library.effective_options, handle, options)
         return options.read()
 
     def native_call(self, handle: CHandle) -> NativeCall | None:
         """Return the addresses with which C++ runs the delegate itself."""
         assert handle.resource is not None
         return NativeCall(
-            function=self._library.run_address,
+            function=handle.library.run_address,
             handle=handle.resource,
             call=handle.run_address,
             refresh=handle.refresh,
@@ -221,11 +227,14 @@ class CBackend(Backend[Any, CHandle]):
         )
 
     def destroy(self, handle: CHandle) -> None:
-        """Call the library's `destroy`."""
+        """Call the library's `destroy`. Raises CBackendError for an exception that the guard stopped."""
         resource, handle.resource = handle.resource, None
-        self._library.destroy(resource)
+        handle.message.clear()
+        status = handle.library.destroy(resource, handle.message.address)
         handle.services.close()
         handle.data.clear()
+        if status != OK:
+            raise _failure("destroy", status, handle.message.text)
 
     @property
     def _library(self) -> CLibrary:

@@ -152,6 +152,12 @@ OptionsFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_void_p)
 DestroyFunction = CFUNCTYPE(None, c_void_p)
 TaskFunction = CFUNCTYPE(c_int32, c_void_p, c_size_t)
 
+GuardedInitFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_void_p)
+GuardedRunFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_void_p)
+GuardedOptionsFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p)
+GuardedDestroyFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
+GuardedTaskFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t, c_void_p)
+
 AllocateService = CFUNCTYPE(c_void_p, c_void_p, c_size_t, c_size_t)
 ParallelForService = CFUNCTYPE(c_int32, c_void_p, c_size_t, c_size_t, c_void_p, c_void_p)
 LogService = CFUNCTYPE(None, c_void_p, c_int32, c_void_p)

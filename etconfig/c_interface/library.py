@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ctypes import addressof, c_void_p, sizeof
+from functools import partial
 from typing import Any
 
-from etconfig.c_interface.failure import MessageBuffer
+from etconfig.backend import LibraryGuard
+from etconfig.c_interface.failure import OK, MessageBuffer
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_memory
 from etconfig.c_interface.layout import (
     ABI_MAJOR,
@@ -17,6 +19,10 @@ from etconfig.c_interface.layout import (
     CHost,
     CTable,
     DestroyFunction,
+    GuardedDestroyFunction,
+    GuardedInitFunction,
+    GuardedOptionsFunction,
+    GuardedRunFunction,
     InitFunction,
     OptionsFunction,
     RunFunction,
@@ -51,18 +57,43 @@ class CLibrary:
     """A backend's functions. Calling one releases the GIL.
 
     Attributes:
-        init, run, destroy: The required functions.
+        init, run: Two of the required functions.
+        destroy: The third; takes an EtconfigMessage as well, and returns a status.
         availability, update, effective_options: The other ones, or None.
-        run_address: The address of `run`.
+        addresses: The address of each, by name.
     """
 
     init: Callable[..., int]
     run: Callable[..., int]
-    destroy: Callable[..., None]
+    destroy: Callable[[int | None, int], int]
     availability: Callable[..., int] | None
     update: Callable[..., int] | None
     effective_options: Callable[..., int] | None
-    run_address: int
+    addresses: Mapping[str, int | None]
+
+    @property
+    def run_address(self) -> int:
+        """The address of `run`."""
+        address = self.addresses["run"]
+        assert address is not None
+        return address
+
+    def guarded(self, guard: LibraryGuard) -> CLibrary:
+        """Return the same functions, called by way of a guard."""
+
+        def through(name: str, prototype: Any, address: int) -> Any:
+            function = self.addresses[name]
+            return None if function is None else partial(prototype(address), function)
+
+        return CLibrary(
+            init=through("init", GuardedInitFunction, guard.init),
+            run=through("run", GuardedRunFunction, guard.run),
+            destroy=through("destroy", GuardedDestroyFunction, guard.destroy),
+            availability=self.availability,
+            update=through("update", GuardedOptionsFunction, guard.options),
+            effective_options=through("effective_options", GuardedOptionsFunction, guard.options),
+            addresses=self.addresses,
+        )
 
 
 def open_library(path: str | os.PathLike[str], backend_id: str) -> CLibrary:
@@ -119,17 +150,20 @@ def _checked(path: str, address: int) -> CLibrary:
             f"{path} returns a table that is not in memory ({error})", "return the address of a static struct"
         ) from error
 
-    run_address = addresses["run"]
-    assert run_address is not None
     return CLibrary(
         init=_function(addresses["init"], InitFunction),
         run=_function(addresses["run"], RunFunction),
-        destroy=_function(addresses["destroy"], DestroyFunction),
+        destroy=partial(_destroy, _function(addresses["destroy"], DestroyFunction)),
         availability=_function(addresses["availability"], AvailabilityFunction),
         update=_function(addresses["update"], OptionsFunction),
         effective_options=_function(addresses["effective_options"], OptionsFunction),
-        run_address=run_address,
+        addresses=addresses,
     )
+
+
+def _destroy(function: Callable[[int | None], None], handle: int | None, _: int) -> int:
+    function(handle)
+    return OK
 
 
 def _function(address: int | None, prototype: Any) -> Any:

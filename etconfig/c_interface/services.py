@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Mapping
 from ctypes import addressof, c_int32, c_size_t, c_void_p, cast, sizeof
 from typing import Any
 
 import numpy as np
 
-from etconfig.backend import Allocator, ExecuteContext
+from etconfig.backend import Allocator, ExecuteContext, LibraryGuard
 from etconfig.c_interface.arguments import CArguments
-from etconfig.c_interface.failure import INTERNAL, INVALID_ARGUMENT, NOT_FOUND, OK
+from etconfig.c_interface.failure import INTERNAL, INVALID_ARGUMENT, NOT_FOUND, OK, MessageBuffer
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_c_text
 from etconfig.c_interface.layout import (
     AllocateService,
     CancelService,
     CServices,
     FindDataService,
+    GuardedTaskFunction,
     LogService,
     ParallelForService,
     ReleaseService,
@@ -33,9 +35,10 @@ _LEVELS = (logging.DEBUG, logging.INFO, logging.ERROR)
 
 
 class _TaskFailedError(Exception):
-    def __init__(self, status: int) -> None:
-        super().__init__(status)
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(status, text)
         self.status = status
+        self.text = text
 
 
 class HostServices:
@@ -44,9 +47,11 @@ class HostServices:
     Attributes:
         address: The address of the `CServices` for `run`.
         failure: The first exception since `begin`.
+        task_text: A description of the exception that left a task since `begin`; empty without one.
     """
 
-    def __init__(self, backend_id: str, arguments: CArguments) -> None:
+    def __init__(self, backend_id: str, arguments: CArguments, guard: LibraryGuard | None = None) -> None:
+        self._guarded_task = None if guard is None else GuardedTaskFunction(guard.task)
         self._logger = logging.getLogger(f"etconfig.backends.{backend_id}")
         self._arguments = arguments
         self._context: ExecuteContext[Any] | None = None
@@ -54,6 +59,7 @@ class HostServices:
         self._held: list[np.ndarray[Any, Any]] = []  # memory of init, until close
         self._temporary: list[np.ndarray[Any, Any]] = []  # memory of a run, until its end
         self.failure: BaseException | None = None
+        self.task_text = ""
         self._functions: tuple[Any, ...] = (
             AllocateService(self._allocate),
             ParallelForService(self._parallel_for),
@@ -67,7 +73,7 @@ class HostServices:
 
     def begin(self, allocator: Allocator, context: ExecuteContext[Any] | None) -> None:
         """Serve a call of `run`, or of `init` without a context."""
-        self._allocator, self._context, self.failure = allocator, context, None
+        self._allocator, self._context, self.failure, self.task_text = allocator, context, None, ""
 
     def end(self) -> None:
         """Forget the call, and the temporary memory that it had."""
@@ -102,10 +108,19 @@ class HostServices:
     def _allocate(self, _: int | None, size_bytes: int, alignment_bytes: int) -> int | None:
         try:
             assert self._allocator is not None, "memory was asked for outside of a call"
-            block = self._allocator.allocate(max(size_bytes, 1), max(alignment_bytes, 1))
+            alignment_bytes = max(alignment_bytes, 1)
+            if alignment_bytes & (alignment_bytes - 1):
+                raise ValueError(f"the alignment must be a power of 2, not {alignment_bytes}")
+            if size_bytes + alignment_bytes > sys.maxsize:
+                raise MemoryError(f"cannot allocate {size_bytes} bytes")
+            block = self._allocator.allocate(max(size_bytes, 1), alignment_bytes)
             (self._held if self._context is None else self._temporary).append(block)
             address: int = block.__array_interface__["data"][0]
             return address
+        except MemoryError as error:
+            is_numpys = type(error) is not MemoryError  # which has a text about arrays
+            self._keep(MemoryError(f"cannot allocate {size_bytes} bytes") if is_numpys else error)
+            return None
         except BaseException as error:  # raised after the call: nothing may pass through C
             self._keep(error)
             return None
@@ -116,23 +131,35 @@ class HostServices:
         try:
             if not task:
                 return INVALID_ARGUMENT
-            run_task = TaskFunction(task)
-
-            def body(index: int) -> None:
-                status = run_task(argument, index)
-                if status != OK:
-                    raise _TaskFailedError(status)
-
+            body = self._body(task, argument)
             if self._context is None:
                 for index in range(count):
                     body(index)
             else:
                 self._context.parallel_for(count, body, max(max_workers, 1))
         except _TaskFailedError as error:
+            self.task_text = error.text
             return error.status
         except BaseException as error:  # as above
             return self._keep(error)
         return OK
+
+    def _body(self, task: int, argument: int | None) -> Callable[[int], None]:
+        """Return the function that runs one part of a loop. It raises _TaskFailedError."""
+        run_task, guarded = TaskFunction(task), self._guarded_task
+
+        def body(index: int) -> None:
+            text = ""
+            if guarded is None:
+                status = run_task(argument, index)
+            else:
+                message = MessageBuffer()
+                status = guarded(task, argument, index, message.address)
+                text = message.text
+            if status != OK:
+                raise _TaskFailedError(status, text)
+
+        return body
 
     def _log(self, _: int | None, level: int, text: int | None) -> None:
         try:

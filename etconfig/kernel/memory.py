@@ -151,10 +151,13 @@ class TemporaryAllocator:
         """Return a zeroed `uint8` array of shape (size_bytes,), valid until `reset`."""
         self._alignment_bytes = max(self._alignment_bytes, alignment_bytes)
         start = self._used_bytes + -(address_of(self._block) + self._used_bytes) % alignment_bytes
-        self._used_bytes = start + size_bytes
-        if self._used_bytes > len(self._block):
-            return allocate_zeroed(size_bytes, alignment_bytes)
-        memory = self._block[start : self._used_bytes]
+        end = start + size_bytes
+        if end > len(self._block):
+            memory = allocate_zeroed(size_bytes, alignment_bytes)
+            self._used_bytes = end  # only now: `reset` makes room for what was there to be had
+            return memory
+        self._used_bytes = end
+        memory = self._block[start:end]
         memory.fill(0)
         return memory
 

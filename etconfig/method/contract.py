@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from etconfig.backend import Availability, BoundBackend, ResizeOutput, Value, resize_nothing
+from etconfig.backend import Availability, BoundBackend, LibraryGuard, ResizeOutput, Value, resize_nothing
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ class ProgramRequest:
     options: Any = None
 
 
+def failure_of_service(error: BaseException, status: int) -> BaseException | None:
+    """Return the exception itself, or None if it is an error and the run succeeded in spite of it."""
+    return error if status != 0 or not isinstance(error, Exception) else None
+
+
 @record(frozen=True, kw_only=True)
 class NativeRun:
     """A delegate that an executor in C++ runs without Python, with the structs of `<etconfig/backend.h>`.
@@ -68,6 +73,9 @@ class NativeRun:
             between two executes.
         log: Logs a line of the library, given a level and the address of a text.
         failure: Returns the exception to raise for a status and a text of `function`.
+        service_failure: Returns the exception to raise after a run for one that came up in a service of the
+            executor, such as a line that cannot be logged; given that and the status of the run. None for
+            nothing to raise.
     """
 
     function: int
@@ -75,6 +83,7 @@ class NativeRun:
     call: int
     log: Callable[[int, int], None]
     failure: Callable[[int, str], Exception]
+    service_failure: Callable[[BaseException, int], BaseException | None] = failure_of_service
 
 
 class DelegateHost(Protocol):
@@ -90,6 +99,9 @@ class DelegateHost(Protocol):
 
     def native_run(self, index: int) -> NativeRun | None:
         """Return how to run an initialized delegate without Python; None if it needs Python."""
+
+    def set_guard(self, guard: LibraryGuard) -> None:
+        """Let libraries with the C interface be called by way of a guard; before `init`."""
 
     def init_all(self) -> list[DelegateRun]:
         """Initialize every delegate in order, or none if the backend of one cannot run here."""

@@ -11,6 +11,7 @@ from etconfig.backend import (
     BoundBackend,
     ExecuteContext,
     InitContext,
+    LibraryGuard,
     NativeCall,
     ResizeOutput,
     StopSignal,
@@ -127,8 +128,10 @@ class Delegate:
         self.index = index
         self._native: NativeCall | None = None
 
-    def init(self, serialized: model.BackendDelegate, program: Program) -> None:
-        """Call the backend's `init` on the payload of `serialized`."""
+    def init(
+        self, serialized: model.BackendDelegate, program: Program, guard: LibraryGuard | None = None
+    ) -> None:
+        """Call the backend's `init` on the payload of `serialized`, with the executor's guard, if any."""
         payload = self._payload = Payload(program.delegate_data(serialized))
         environment = self._environment
         context: InitContext[Any] = InitContext(
@@ -140,6 +143,7 @@ class Delegate:
             allocator=environment.allocator,
             tracer=environment.tracer,
             compile_specs=CompileSpecs(serialized.compile_specs),
+            guard=guard,
         )
         with self._blame("init"), environment.tracer.record(f"init {self.backend_id}", "phase"):
             self._handle = self._backend.init(context, payload, context.compile_specs)
@@ -183,6 +187,25 @@ class Delegate:
         error = _failure(self.backend_id, self._environment.method, "execute", cause)
         error.__cause__ = cause
         return error
+
+    def native_service_failure(self, error: BaseException, status: int) -> BaseException | None:
+        """Return the exception to raise for one that came up in a service during a run without Python.
+
+        Args:
+            error: The exception.
+            status: The status that the run returned nevertheless; 0 if the run succeeded, or need not.
+
+        Returns:
+            An exception of the caller, such as KeyboardInterrupt, itself; another one as the cause of a
+            DelegateError; None if the run succeeded in spite of it.
+        """
+        if not isinstance(error, Exception) or is_of_signal_handler(error):
+            return error
+        if status == 0:
+            return None
+        failure = _failure(self.backend_id, self._environment.method, "execute", error)
+        failure.__cause__ = error
+        return failure
 
     def _refresh_native(self) -> None:
         if self._native is not None:

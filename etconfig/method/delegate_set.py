@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from etconfig.backend import Backend, BoundBackend, never_stop
+from etconfig.backend import Backend, BoundBackend, LibraryGuard, never_stop
 from etconfig.errors import BackendUnavailableError, DelegateError
 from etconfig.method import DelegateRun, NativeRun, OptionChanges
 from etconfig.method.delegate import Delegate, DelegateEnvironment
@@ -42,6 +42,11 @@ class DelegateSet:
         self._options = {backend_id: bound.options for backend_id, bound in backends.items()}
         self._backends: dict[str, Backend[Any, Any]] = {}
         self._delegates: list[Delegate] = []
+        self._guard: LibraryGuard | None = None
+
+    def set_guard(self, guard: LibraryGuard) -> None:
+        """Let libraries that delegates load from now on be called by way of a guard."""
+        self._guard = guard
 
     def init_all(self) -> list[DelegateRun]:
         """Initialize every delegate of the method, in order. Raises as `init`."""
@@ -62,7 +67,7 @@ class DelegateSet:
         bound = self._bound[serialized.id]
         delegate = Delegate(bound, backend, self._environment, index)
         self._delegates.append(delegate)  # before it has a handle, so that Ctrl-C cannot leak one
-        delegate.init(serialized, self._program)
+        delegate.init(serialized, self._program, self._guard)
         return delegate.run
 
     def native_run(self, index: int) -> NativeRun | None:
@@ -77,6 +82,7 @@ class DelegateSet:
             call=call.call,
             log=call.log,
             failure=delegate.native_failure,
+            service_failure=delegate.native_service_failure,
         )
 
     def set_resource(self, resource: object) -> None:

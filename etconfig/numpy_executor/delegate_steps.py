@@ -26,7 +26,7 @@ def bind_delegate(run: DelegateRun, arguments: Sequence[object]) -> Step:
 
 
 def _resize(arguments: Sequence[object], args: list[Value], index: int, shape: Sequence[int]) -> Array:
-    tensor = arguments[index]
+    tensor = arguments[index] if 0 <= index < len(arguments) else None
     if not isinstance(tensor, Tensor):
         raise ValueError(f"argument {index} is not a tensor")
     tensor.resize(tuple(shape))

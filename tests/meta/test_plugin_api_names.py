@@ -14,7 +14,7 @@ Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendReq
     EXECUTORCH EtconfigError ExecuteContext ExecuteRequest Executor ExecutorContribution ExecutorProgram
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
     InstructionLimitError
-    ExecutorBackend ExecutorReport LibraryError
+    ExecutorBackend ExecutorReport LibraryError LibraryGuard
     KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
     MultipleOf NativeCall NativeRun Observable Observed OptionChanges OptionError OutOfMemoryError
     Processed ProgramRequest Reading RunnableMethod Unobservable

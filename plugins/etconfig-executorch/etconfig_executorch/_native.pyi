@@ -11,6 +11,7 @@ WireOptions = Sequence[tuple[str, bool | int | str]]
 Resize = Callable[[int, Sequence[int]], Any]
 
 EXECUTORCH_VERSION: str
+LIBRARY_GUARD: dict[str, int]
 
 class RuntimeCallError(RuntimeError):
     code: int

@@ -18,6 +18,7 @@ from etconfig.plugin.v1 import (
     ExecutorBackend,
     ExecutorProgram,
     ExecutorReport,
+    LibraryGuard,
     MethodRequest,
     OptionChanges,
     OptionError,
@@ -116,6 +117,7 @@ class _Program(ExecutorProgram):
         hosted = [backend for backend in request.backends if backend not in wired]
         delegates = [each.id for each in plan.delegates]
         trace = None if request.tracer is None else EventTrace(request.tracer, plan)
+        request.host.set_guard(LibraryGuard(**native.LIBRARY_GUARD))
         with (
             blame("load", request.name),
             nullcontext() if trace is None else trace.load(),

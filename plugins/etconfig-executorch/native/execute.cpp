@@ -1,6 +1,5 @@
 // Running a loaded method.
 #include <cstring>
-#include <ctime>
 
 #include <executorch/runtime/core/event_tracer_hooks.h>
 #include <executorch/runtime/platform/log.h>
@@ -54,17 +53,7 @@ constexpr size_t kMaxInstructions = 10'000'000;
 // How often handlers of signals run during an execute that can be stopped.
 constexpr int64_t kSignalIntervalNs = 1'000'000;
 
-int64_t monotonic_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
-
 }  // namespace
-
-bool StopRequest::is_due() const {
-  return __atomic_load_n(flag, __ATOMIC_RELAXED) != 0 || monotonic_ns() >= deadline_ns;
-}
 
 nb::list Method::execute(nb::object given) {
   if (!nb::isinstance<nb::sequence>(given)) {
@@ -98,7 +87,7 @@ nb::list Method::execute_into(nb::sequence inputs, nb::sequence outputs) {
 
 nb::list Method::execute_until(nb::sequence inputs, nb::sequence outputs, nb::handle flag, int64_t deadline_ns) {
   const Bytes bytes(flag);
-  const StopRequest stop{static_cast<const uint8_t*>(bytes.data()), deadline_ns};
+  const StopRequest stop(static_cast<const uint8_t*>(bytes.data()), deadline_ns);
   return run_into(inputs, outputs, &stop);
 }
 
@@ -119,6 +108,7 @@ nb::list Method::run_into(nb::sequence inputs, nb::sequence outputs, const StopR
   rt::Error error;
   {
     nb::gil_scoped_release no_gil;
+    const StopScope scope(stop);
     error = stop == nullptr ? run_survived(&rt::Method::execute) : run_until(*stop);
   }
   if (error != rt::Error::Ok) {
@@ -148,9 +138,7 @@ rt::Error Method::run_until(const StopRequest& stop) {
   for (size_t count = 0; error == rt::Error::Ok && !is_at_end(*method_); ++count) {
     position_ = next_instruction(*method_);
     if (stop.is_due()) {
-      begin_anew(*method_);
-      restore_numbers();
-      throw StoppedError("stopped");
+      end_early();
     }
     if (monotonic_ns() - signals_ns > kSignalIntervalNs) {
       signals_ns = monotonic_ns();
@@ -163,6 +151,9 @@ rt::Error Method::run_until(const StopRequest& stop) {
     }
     if (count < kMaxInstructions) {
       error = run_survived(&rt::Method::step);
+      if (stop.was_due()) {  // a delegate has seen it
+        end_early();
+      }
     } else {  // in the words of `Method::execute`
       ET_LOG(Error, "Instruction execution limit (%zu) exceeded at chain %zu, instruction %zu.", kMaxInstructions,
              position_.first, position_.second);
@@ -174,6 +165,13 @@ rt::Error Method::run_until(const StopRequest& stop) {
     rt::internal::event_tracer_end_profiling_event(tracer, event);
   }
   return error;
+}
+
+void Method::end_early() {
+  LogCapture::drop_lines();  // those about a delegate that ended early
+  begin_anew(*method_);
+  restore_numbers();
+  throw StoppedError("stopped");
 }
 
 void Method::keep_numbers() {

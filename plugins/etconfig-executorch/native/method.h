@@ -17,6 +17,7 @@
 #include "event_recorder.h"
 #include "options.h"
 #include "program.h"
+#include "stop_request.h"
 #include "tensors.h"
 #include "thread_pools.h"
 
@@ -34,14 +35,6 @@ class Turn {
 
  private:
   std::atomic<bool>& is_busy_;
-};
-
-// When to stop: the byte at `flag` is no longer 0, or CLOCK_MONOTONIC reaches `deadline_ns`.
-struct StopRequest {
-  const uint8_t* flag;
-  int64_t deadline_ns;
-
-  bool is_due() const;
 };
 
 class Method {
@@ -98,6 +91,7 @@ class Method {
   rt::Error run_survived(rt::Error (rt::Method::*call)());
   nb::list run_into(nb::sequence inputs, nb::sequence outputs, const StopRequest* stop);
   rt::Error run_until(const StopRequest& stop);
+  [[noreturn]] void end_early();
   void keep_numbers();
   void restore_numbers();
   nb::list results(const std::vector<std::optional<WritableBytes>>& given);

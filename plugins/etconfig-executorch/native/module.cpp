@@ -9,6 +9,7 @@
 #include "divisions.h"
 #include "errors.h"
 #include "event_recorder.h"
+#include "library_guard.h"
 #include "log_capture.h"
 #include "method.h"
 #include "options.h"
@@ -27,6 +28,7 @@ NB_MODULE(_native, module) {
   check_divisors();
   module.attr("EXECUTORCH_VERSION") = ETCONFIG_EXECUTORCH_VERSION;
   bind_errors(module);
+  bind_library_guard(module);
   bind_log_capture(module);
   bind_options(module);
   bind_program(module);

@@ -1,7 +1,6 @@
 #include "python_backend.h"
 
 #include <executorch/runtime/backend/interface.h>
-#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/log.h>
 #include <nanobind/stl/pair.h>
@@ -17,6 +16,7 @@
 #include "event_recorder.h"
 #include "log_capture.h"
 #include "options.h"
+#include "resizing.h"
 #include "tensors.h"
 
 namespace etconfig {
@@ -87,13 +87,9 @@ class PythonDelegate {
     if (index >= values_.size() || !values_[index]->isTensor()) {
       throw nb::value_error(("argument " + std::to_string(index) + " is not a tensor").c_str());
     }
-    LogCapture capture;
-    if (rt::resize_tensor(values_[index]->toTensor(), {sizes.data(), sizes.size()}) != rt::Error::Ok) {
-      std::string reason = "the program does not allow these sizes";
-      for (const auto& line : LogCapture::take_lines()) {
-        reason += "; " + line;
-      }
-      throw nb::value_error(reason.c_str());
+    const std::string problem = etconfig::resize(values_[index]->toTensor(), sizes.data(), sizes.size());
+    if (!problem.empty()) {
+      throw nb::value_error(problem.c_str());
     }
     nb::object array = arguments_[index].to_python(*values_[index]);
     args_[index] = array;

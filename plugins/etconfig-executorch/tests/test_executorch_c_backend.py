@@ -6,17 +6,18 @@ import ctypes
 import logging
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from c_libraries import compile_library, compile_with
+from c_libraries import SOURCES, compile_library, compile_with
+from c_service_cases import CASES, outcome, services_program, services_spec
 
 import etconfig
 from etconfig.c_interface import CBackend, CBackendError, include_dir
-from etconfig.errors import DelegateError
+from etconfig.errors import DelegateError, ExecutionStoppedError
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.program.editing.renaming import rename_backend
 from etconfig.tracing import RecordingTracer
@@ -24,6 +25,7 @@ from etconfig.tracing import RecordingTracer
 pytestmark = pytest.mark.peers
 
 ROOT = Path(__file__).parents[3]
+SUPPORT = ROOT / "tests" / "support"
 TEMPLATE = ROOT / "etconfig" / "templates" / "example-cpp"
 GOLDEN = sorted((TEMPLATE / "src" / "example_cpp" / "golden").glob("*.pte"))
 ADD = (TEMPLATE / "src" / "example_cpp" / "golden" / "add.pte").read_bytes()
@@ -215,6 +217,146 @@ class TestErrors:
             x = np.ones(method.metadata.input_tensor_meta(0).sizes(), np.float32)
             with pytest.raises(DelegateError, match="InvalidArgument"):
                 method.execute([x, x])
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_library("services", tmp_path_factory.mktemp("services"))
+
+
+class TestServicesOfAllExecutors:
+    """The services answer a library alike, on whichever executor."""
+
+    @pytest.mark.parametrize("case", CASES)
+    def test_a_case(self, services: Path, case: str) -> None:
+        assert outcome(services, case, "executorch") == CASES[case]
+        assert outcome(services, case, "numpy") == CASES[case]
+
+    @pytest.mark.parametrize("case", [each for each in CASES if "until" in each])
+    def test_a_token_stops_a_library(self, services: Path, case: str) -> None:
+        spec, token = services_spec(services, case), etconfig.CancelToken()
+        with (
+            etconfig.load_program(services_program(), executor="executorch") as program,
+            program.load_method("forward", backends={spec.id: spec}) as method,
+        ):
+            thread = threading.Timer(0.02, token.cancel)
+            thread.start()
+            with pytest.raises(ExecutionStoppedError) as caught:
+                method.execute([np.ones(4, np.float32)], cancel=token)
+            thread.join()
+        assert (caught.value.reason, caught.value.operator) == ("canceled", "ServicesBackend")
+
+    @pytest.mark.parametrize("case", ["wrong-line", "line"])
+    def test_an_interrupt_while_a_line_is_logged_is_passed_on(
+        self, services: Path, case: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupted(*arguments: object) -> None:
+            raise KeyboardInterrupt
+
+        spec = services_spec(services, case)
+        with (
+            etconfig.load_program(services_program(), executor="executorch") as program,
+            program.load_method("forward", backends={spec.id: spec}) as method,
+        ):
+            monkeypatch.setattr("etconfig.c_interface.services.read_c_text", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                method.execute([np.ones(4, np.float32)])
+            monkeypatch.undo()
+            if case == "line":
+                method.execute([np.ones(4, np.float32)])
+
+
+LEFT = "an exception left the library, which its interface forbids"
+REASONS = {
+    "error": f"Internal (0x01): {LEFT}: std::runtime_error: a bad day",
+    "number": f"Internal (0x01): {LEFT}: int",
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library that lets exceptions out."""
+    library = tmp_path_factory.mktemp("throwing") / "throwing.so"
+    compile_with("c++", "-shared", "-fPIC", SOURCES / "throwing.cpp", "-o", library)
+    return library
+
+
+class TestExceptions:
+    """An exception that leaves a library inside of the real runtime is an error; the process goes on."""
+
+    def load(self, library: Path, case: str, tracer: RecordingTracer | None = None) -> etconfig.Method:
+        spec = services_spec(library, case)
+        program = etconfig.load_program(services_program(), executor="executorch")
+        return program.load_method("forward", backends={spec.id: spec}, tracer=tracer)
+
+    def reason(self, caught: pytest.ExceptionInfo[DelegateError], phase: str) -> str:
+        cause = caught.value.__cause__
+        assert caught.value.phase == phase
+        assert isinstance(cause, CBackendError)
+        assert str(cause) in str(caught.value)
+        return str(cause).partition(" failed with ")[2]
+
+    @pytest.mark.parametrize("kind", REASONS)
+    @pytest.mark.parametrize("place", ["init", "init task"])
+    def test_in_init(self, library: Path, place: str, kind: str) -> None:
+        with pytest.raises(DelegateError) as caught:
+            self.load(library, f"{place}-{kind}")
+        assert self.reason(caught, "init") == REASONS[kind]
+
+    @pytest.mark.parametrize("kind", REASONS)
+    @pytest.mark.parametrize("place", ["run", "run task"])
+    @pytest.mark.parametrize("is_traced", [True, False])
+    def test_in_run(self, library: Path, place: str, kind: str, is_traced: bool) -> None:
+        with self.load(library, f"{place}-{kind}", RecordingTracer() if is_traced else None) as method:
+            for _ in range(2):
+                with pytest.raises(DelegateError) as caught:
+                    method.execute([np.ones(4, np.float32)])
+                assert self.reason(caught, "execute") == REASONS[kind]
+
+    @pytest.mark.parametrize("kind", REASONS)
+    def test_in_the_other_functions(self, library: Path, kind: str) -> None:
+        with (
+            self.load(library, f"effective_options-{kind}") as method,
+            pytest.raises(DelegateError) as caught,
+        ):
+            method.effective_options()
+        assert self.reason(caught, "effective_options") == REASONS[kind]
+        method = self.load(library, f"destroy-{kind}")
+        with pytest.raises(DelegateError) as caught:
+            method.close()
+        assert self.reason(caught, "destroy") == REASONS[kind]
+
+    def test_in_update(self, library: Path) -> None:
+        with self.load(library, "update-error") as method:
+            with pytest.raises(DelegateError) as caught:
+                method.update({"ServicesBackend.level": 1})
+            assert self.reason(caught, "update") == REASONS["error"]
+            assert method.options("ServicesBackend").level == 0
+
+    @pytest.mark.parametrize("case", ["init-memory", "run-memory", "run task-memory"])
+    def test_too_little_memory_is_a_memory_error(self, library: Path, case: str) -> None:
+        with pytest.raises(DelegateError) as caught:  # noqa: PT012  either call may fail
+            method = self.load(library, case)
+            method.execute([np.ones(4, np.float32)])
+        assert isinstance(caught.value.__cause__, MemoryError)
+
+    def test_the_built_in_executor_cannot_stop_one(
+        self, library: Path, in_process: Callable[..., str]
+    ) -> None:
+        """Python calls the library by way of C code that no exception of C++ passes."""
+        code = f"""
+import signal, subprocess, sys
+code = '''
+import sys
+sys.path.insert(0, {str(SUPPORT)!r})
+from pathlib import Path
+from c_service_cases import outcome
+outcome(Path({str(library)!r}), "run-error", "numpy")
+'''
+done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+print(done.returncode == -signal.SIGABRT, "a bad day" in done.stderr)
+"""
+        assert in_process(code).splitlines()[-1] == "True True"
 
 
 FAILING = """

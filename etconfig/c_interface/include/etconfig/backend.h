@@ -13,7 +13,8 @@
  * has acquired, and its handle is not destroyed.
  *
  * Errors. Functions return ETCONFIG_OK or one of ExecuTorch's error codes, and may write a text into the message
- * that they receive. No exception and no longjmp may cross this interface, in either direction.
+ * that they receive. No exception and no longjmp may cross this interface, in either direction: depending on the
+ * host, an exception is an error or ends the process.
  *
  * Versions. The major version changes if a struct or a rule below changes; libraries and hosts of different major
  * versions refuse each other. The minor version grows when members are appended to structs that begin with
