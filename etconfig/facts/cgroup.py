@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from etconfig.facts.device_text import decimal_count, text_lines
 from etconfig.facts.system import System
 
 _UNLIMITED_BYTES = 1 << 62
 """Version 1 writes "no limit" as the largest number of whole pages, a little below 2**63."""
+
+
+_MAX_QUOTA_US = 1 << 53
+"""Up to here a float is exact; the largest quota of the kernel is 2**44 nanoseconds."""
 
 
 class Limit(NamedTuple):
@@ -95,10 +100,10 @@ def _quota(system: System, version: int, directory: str) -> Limit | None:
     else:
         source = f"{directory}/cpu.max"
         words = (system.read_line(source) or "max").split()
-        if len(words) != 2 or not all(map(str.isdecimal, words)):
+        if len(words) != 2:
             return None
-        quota, period = map(int, words)
-    if quota is None or period is None or quota <= 0 or period <= 0:
+        quota, period = map(decimal_count, words)
+    if quota is None or period is None or not 0 < quota <= _MAX_QUOTA_US or not 0 < period <= _MAX_QUOTA_US:
         return None
     return Limit(quota / period, source)
 
@@ -124,10 +129,11 @@ def _headroom(system: System, version: int, directory: str) -> Limit | None:
 
 
 def _statistic(text: str, key: str) -> int:
-    for line in text.splitlines():
+    for line in text_lines(text):
         name, _, number = line.partition(" ")
-        if name == key and number.isdecimal():
-            return int(number)
+        count = decimal_count(number) if name == key else None
+        if count is not None:
+            return count
     return 0
 
 
@@ -148,16 +154,17 @@ def _groups(system: System, controller: str) -> _Groups:
 def _memberships(system: System) -> dict[str, str]:
     """Return the process's group by controller; the group of version 2 has an empty controller name."""
     memberships: dict[str, str] = {}
-    for line in (system.read_text("/proc/self/cgroup") or "").splitlines():
+    for line in text_lines(system.read_text("/proc/self/cgroup")):
         _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        memberships.update(dict.fromkeys(controllers.split(","), path))
+        controllers, colon, path = rest.partition(":")
+        if colon:
+            memberships.update(dict.fromkeys(controllers.split(","), path))
     return memberships
 
 
 def _mounts(system: System) -> Iterator[_Mount]:
     """Yield the mounts of the hierarchies. Source: proc_pid_mountinfo(5)."""
-    for line in (system.read_text("/proc/self/mountinfo") or "").splitlines():
+    for line in text_lines(system.read_text("/proc/self/mountinfo")):
         before, _, after = line.partition(" - ")
         fields, kind = before.split(), after.split()
         if len(fields) < 5 or len(kind) < 3 or kind[0] not in ("cgroup", "cgroup2"):

@@ -168,10 +168,24 @@ def _work(
             for reading in run.detector.detect(system):
                 if abandoned.is_set():
                     return
-                run.facts.append(fact_of(reading, run.detector, registry))
+                run.facts.append(_fact_or_reason(reading, run.detector, registry))
         except BaseException as error:  # sys.exit() in a plugin must not stop the other detectors
             run.failure = f"failed: {type(error).__name__}: {error}"
         done.put(run)
+
+
+def _fact_or_reason(reading: object, detector: Detector, registry: FactRegistry) -> Fact:
+    """Do as `fact_of`, but a value that a fact does not accept makes this fact unknown, and the others count."""
+    try:
+        return fact_of(reading, detector, registry)
+    except ValueError as error:
+        info = registry.get(reading.name) if isinstance(reading, Reading) else None
+        if info is None or info.name not in detector.provides:
+            raise
+        assert isinstance(reading, Reading)
+        reason = f"detector {detector.name!r} failed: ValueError: {error}"
+        origin = Origin(OriginKind.DETECTED, f"detector {detector.name}")
+        return Fact.unknown(reading.name, info, reason, origin)
 
 
 def fact_of(reading: object, detector: Detector, registry: FactRegistry) -> Fact:

@@ -13,7 +13,9 @@ from etconfig.records import record
 MACHINE_FILE = "machine.json"
 """The file of a captured tree that describes its `Host`."""
 
-_MAX_CPUS = 1 << 16
+MAX_CPUS = 1 << 13
+"""As many as Linux can be built for on any processor."""
+
 _CPU_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
@@ -89,14 +91,14 @@ def parse_cpu_list(text: str) -> frozenset[int]:
     """Parse a list such as `0-3,8`, in which the kernel writes sets of CPUs.
 
     Raises:
-        ValueError: `text` is not such a list, or contains a CPU number above 65,535.
+        ValueError: `text` is not such a list, or contains a CPU number above 8,191.
     """
     cpus: set[int] = set()
     for part in filter(None, text.strip().split(",")):
         match = _CPU_RANGE.fullmatch(part)
         low = int(match[1]) if match else 0
         high = int(match[2] or match[1]) if match else -1
-        if not low <= high < _MAX_CPUS:
+        if not low <= high < MAX_CPUS:
             raise ValueError(f"{text!r} is not a CPU list")
         cpus.update(range(low, high + 1))
     return frozenset(cpus)

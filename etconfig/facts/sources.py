@@ -188,7 +188,7 @@ def _read(path: Path, max_bytes: int) -> bytes | None:
     try:
         with path.open("rb") as file:
             data = file.read(max_bytes + 1)
-    except OSError:
+    except (OSError, ValueError):  # a path with a null character is a ValueError
         return None
     return data if len(data) <= max_bytes else None
 
@@ -196,5 +196,5 @@ def _read(path: Path, max_bytes: int) -> bytes | None:
 def _names(path: Path) -> tuple[str, ...] | None:
     try:
         return tuple(sorted(entry.name for entry in path.iterdir()))
-    except OSError:
+    except (OSError, ValueError):
         return None

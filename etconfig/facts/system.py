@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from etconfig.facts.device_text import MAX_LINE_BYTES, decimal_number, is_short
 from etconfig.facts.host import Host, parse_cpu_list
 from etconfig.facts.sources import DEVICE_ROOT, RegistryValues, Source, ThisDevice, Tree
 from etconfig.parameters import AnyPath
@@ -43,17 +44,14 @@ class System:
         return None if data is None else data.decode(errors="replace")
 
     def read_line(self, path: str) -> str | None:
-        """Return the stripped text of a file of one line, or None if it is missing or empty."""
-        text = self.read_text(path)
-        return text.strip() or None if text is not None else None
+        """Return the stripped text of a file of one value, or None if it is missing, empty or over 8 KiB."""
+        text = self.read_text(path, MAX_LINE_BYTES)
+        return text.strip() or None if text is not None and is_short(text) else None
 
     def read_int(self, path: str) -> int | None:
-        """Return the decimal number in a file, or None if there is none."""
+        """Return the decimal number in a file, or None if there is none of at most 64 bits."""
         text = self.read_line(path)
-        try:
-            return None if text is None else int(text)
-        except ValueError:
-            return None
+        return None if text is None else decimal_number(text)
 
     def read_cpus(self, path: str) -> frozenset[int] | None:
         """Return the CPU list in a file, or None if there is none or it is empty."""

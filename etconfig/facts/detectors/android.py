@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from etconfig.facts.detector import Find, Reading
+from etconfig.facts.device_text import decimal_count
 from etconfig.facts.system import System
 
 GETPROP = ("/system/bin/getprop",)
@@ -20,16 +21,16 @@ MALI_INFO = "/sys/class/misc/mali0/device/gpuinfo"
 COMMANDS = (GETPROP, BATTERY, THERMAL)
 """All commands that the functions below run."""
 
-_PROPERTY = re.compile(r"\[([^\]]+)\]: \[(.*)\]")
+_PROPERTY = re.compile(r"^\[([^\]\n]+)\]: \[(.*)\]$", re.MULTILINE)
 
 _THERMAL_STATES = ("nominal", "fair", "fair", "serious", "critical", "critical", "critical")
 """The states by Android's number: none, light, moderate, severe, critical, emergency, shutdown.
 Source: PowerManager.getCurrentThermalStatus.
 """
 
-_BATTERY_STATE = re.compile(r"^  (level|scale|[A-Za-z ]+ powered): (true|false|[0-9]+)$", re.MULTILINE)
+_BATTERY_STATE = re.compile(r"^  (level|scale|[A-Za-z ]+ powered): (true|false|[0-9]{1,9})$", re.MULTILINE)
 _STATUS = re.compile(r"^Thermal Status: ([0-6])$", re.MULTILINE)
-_TEMPERATURE = re.compile(r"^\s*Temperature\{mValue=(-?[0-9.]+),", re.MULTILINE)
+_TEMPERATURE = re.compile(r"^\s*Temperature\{mValue=(-?[0-9]{1,6}(?:\.[0-9]{1,9})?),", re.MULTILINE)
 
 
 def _operating_system(system: System) -> Iterator[Reading]:
@@ -39,7 +40,7 @@ def _operating_system(system: System) -> Iterator[Reading]:
     yield Reading.of("os.kernel", system.host.release, "uname", otherwise="uname does not report it")
     yield _property(properties, "os.version", "ro.build.version.release")
     level = properties.get("ro.build.version.sdk", "")
-    number = int(level) if level.isdecimal() else None
+    number = decimal_count(level)
     reason = "getprop has no ro.build.version.sdk"
     yield Reading.of("os.api_level", number, "getprop ro.build.version.sdk", otherwise=reason)
 
@@ -58,13 +59,14 @@ def _device(system: System) -> Iterator[Reading]:
 def _power(system: System) -> Iterator[Reading]:
     """Find source and level; nothing if the service must not be queried."""
     text = system.run(*BATTERY) or ""
-    state = dict(_BATTERY_STATE.findall(text))
-    if not {"level", "scale"} <= state.keys():
+    lines = _BATTERY_STATE.findall(text)
+    state = {name: decimal_count(value) for name, value in lines}
+    level, scale = state.get("level"), state.get("scale")
+    if level is None or scale is None:
         return
-    is_powered = any(value == "true" for name, value in state.items() if name.endswith(" powered"))
+    is_powered = any(name.endswith(" powered") and value == "true" for name, value in lines)
     yield Reading("power.source", "mains" if is_powered else "battery", "dumpsys battery")
-    fraction = int(state["level"]) / max(1, int(state["scale"]))
-    yield Reading("power.battery_level", min(fraction, 1.0), "dumpsys battery")
+    yield Reading("power.battery_level", min(level / max(1, scale), 1.0), "dumpsys battery")
 
 
 def _thermal(system: System) -> Iterator[Reading]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from etconfig.facts.device_text import decimal_count, text_lines
+from etconfig.facts.host import MAX_CPUS
 from etconfig.facts.system import System
 
 CPUINFO = "/proc/cpuinfo"
+
+MAX_FEATURES = 1024
+"""More extensions than Linux has names for."""
+
+_HEXADECIMAL = re.compile("0x[0-9A-Fa-f]{1,8}")
 
 CpuinfoBlock: TypeAlias = "Mapping[str, str]"
 """The block of /proc/cpuinfo for one hardware thread, by key."""
@@ -66,12 +74,16 @@ _ARM_PARTS = {
 def read_blocks(system: System) -> dict[int, CpuinfoBlock]:
     """Return the blocks of /proc/cpuinfo by the number of the hardware thread."""
     blocks: dict[int, CpuinfoBlock] = {}
-    for text in (system.read_text(CPUINFO) or "").split("\n\n"):
-        pairs = (line.partition(":") for line in text.splitlines())
-        block = {key.strip(): value.strip() for key, _, value in pairs}
-        number = block.get("processor", "")
-        if number.isdecimal():  # some boards add a block of their own without a thread
-            blocks[int(number)] = block
+    block: dict[str, str] = {}
+    for line in (*text_lines(system.read_text(CPUINFO)), ""):
+        if line:
+            key, _, value = line.partition(":")
+            block[key.strip()] = value.strip()
+            continue
+        number = decimal_count(block.get("processor", ""))
+        if number is not None and number < MAX_CPUS:  # some boards add a block of their own without a thread
+            blocks.setdefault(number, block)
+        block = {}
     return blocks
 
 
@@ -96,12 +108,11 @@ def cpu_features(blocks: Sequence[CpuinfoBlock]) -> tuple[str, ...] | None:
     """Return the extensions that all threads have, sorted, or None if no block lists any."""
     # most threads have the same text, so build sets only of the few different ones
     texts = {block.get("flags") or block.get("Features") for block in blocks}
-    extensions = [frozenset(text.split()) for text in texts if text is not None]
-    return tuple(sorted(frozenset.intersection(*extensions))) if extensions else None
+    extensions = [frozenset(text.split()) for text in texts if text]
+    common = sorted(frozenset.intersection(*extensions)) if extensions else None
+    return tuple(common) if common is not None and len(common) <= MAX_FEATURES else None
 
 
 def _number(block: CpuinfoBlock, key: str) -> int | None:
-    try:
-        return int(block[key], 0)
-    except (KeyError, ValueError):
-        return None
+    text = block.get(key, "")
+    return int(text, 16) if _HEXADECIMAL.fullmatch(text) else None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from etconfig.facts.detector import Reading
 from etconfig.facts.detectors.firmware import filled_in
 from etconfig.facts.detectors.system_detector import SystemDetector
+from etconfig.facts.device_text import MAX_LINE_BYTES, is_short
 from etconfig.facts.system import System
 
 _DMI = "/sys/class/dmi/id"
@@ -51,7 +52,9 @@ def _names_a_chip(compatible: list[str]) -> bool:
 
 def _device_tree_strings(system: System, name: str) -> list[str]:
     """Return the strings of a property, each of which ends with a NUL."""
-    text = system.read_text(f"{_DEVICE_TREE}/{name}") or ""
+    text = system.read_text(f"{_DEVICE_TREE}/{name}", MAX_LINE_BYTES) or ""
+    if not is_short(text):
+        return []
     return [part.strip() for part in text.split("\0") if part.strip()]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from etconfig.facts.detector import Find, Reading
 from etconfig.facts.detectors.architecture import architecture
+from etconfig.facts.device_text import decimal_count, text_lines
 from etconfig.facts.system import System
 
 SYSCTL = (
@@ -57,7 +58,7 @@ _PRESSURE_STATES = {"0": "nominal", "1": "fair", "2": "serious", "3": "critical"
 
 _PAGES = re.compile(r"^(Pages free|Pages inactive):\s+([0-9]+)\.$", re.MULTILINE)
 _PAGE_BYTES = re.compile(r"page size of ([0-9]+) bytes")
-_SWAP_TOTAL = re.compile(r"total = ([0-9.]+)M")
+_SWAP_TOTAL = re.compile(r"total = ([0-9]{1,9}(?:\.[0-9]{1,6})?)M")
 _POWER_SOURCE = re.compile(r"drawing from '(AC|Battery|UPS) Power'")
 _CHARGE = re.compile(r"\t([0-9]{1,3})%;")
 _PRESSURE = re.compile(r"thermalpressurelevel ([0-9]+)")
@@ -175,7 +176,7 @@ def _npu(system: System) -> Iterator[Reading]:
 
 
 def _sysctl(system: System) -> Mapping[str, str]:
-    lines = (system.run(*SYSCTL) or "").splitlines()
+    lines = text_lines(system.run(*SYSCTL))
     pairs = (line.partition(":") for line in lines)
     return {name: value.strip() for name, colon, value in pairs if colon}
 
@@ -197,8 +198,9 @@ def _text(values: Mapping[str, str], fact: str, name: str) -> Reading:
 def _number(values: Mapping[str, str], fact: str, *names: str) -> Reading:
     """Return the first of several numbers that exists."""
     for name in names:
-        if values.get(name, "").isdecimal():
-            return Reading(fact, int(values[name]), f"sysctl {name}")
+        number = decimal_count(values.get(name, ""))
+        if number is not None:
+            return Reading(fact, number, f"sysctl {name}")
     return Reading.unknown(fact, f"sysctl {names[0]}", f"sysctl has no {' and no '.join(names)}")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from etconfig.facts.cgroup import memory_headroom, memory_limit
 from etconfig.facts.detector import Reading
 from etconfig.facts.detectors.system_detector import SystemDetector
+from etconfig.facts.device_text import bytes_of, decimal_count, text_lines
 from etconfig.facts.system import System
 
 _MEMINFO = "/proc/meminfo"
@@ -38,11 +39,13 @@ def _available(system: System, meminfo: dict[str, int]) -> Reading:
 
 def _meminfo_bytes(system: System) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for line in (system.read_text(_MEMINFO) or "").splitlines():
+    for line in text_lines(system.read_text(_MEMINFO)):
         name, _, rest = line.partition(":")
         words = rest.split()
-        if len(words) == 2 and words[0].isdecimal() and words[1] == "kB":
-            sizes[name] = int(words[0]) * 1024
+        count = decimal_count(words[0]) if len(words) == 2 and words[1] == "kB" else None
+        size = None if count is None else bytes_of(count, 1024)
+        if size is not None:
+            sizes[name] = size
     return sizes
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from etconfig.facts.detector import Reading
 from etconfig.facts.detectors.system_detector import SystemDetector
+from etconfig.facts.device_text import text_lines
 from etconfig.facts.system import System
 
 _OS_RELEASE_FILES = ("/etc/os-release", "/usr/lib/os-release")
@@ -26,7 +27,7 @@ def _os_release(system: System) -> tuple[str, dict[str, str]]:
     for path in _OS_RELEASE_FILES:
         text = system.read_text(path)
         if text is not None:
-            pairs = (line.partition("=") for line in text.splitlines())
+            pairs = (line.partition("=") for line in text_lines(text))
             return path, {key.strip(): value.strip().strip("\"'") for key, _, value in pairs if value}
     return _OS_RELEASE_FILES[0], {}
 

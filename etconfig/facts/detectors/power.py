@@ -38,7 +38,10 @@ def _battery(system: System, path: str) -> _Battery | None:
         return None
     if system.read_int(f"{path}/present") == 0:
         return None
-    return _Battery(path, system.read_line(f"{path}/status"), system.read_int(f"{path}/capacity"))
+    percent = system.read_int(f"{path}/capacity")
+    return _Battery(
+        path, system.read_line(f"{path}/status"), percent if percent is not None and percent >= 0 else None
+    )
 
 
 def _is_adapter(system: System, path: str) -> bool:

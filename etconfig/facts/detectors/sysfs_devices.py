@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from etconfig.facts.detector import Reading
+from etconfig.facts.device_text import text_lines
 from etconfig.facts.system import System
 
 PCI_DEVICES = "/sys/bus/pci/devices"
+
+_PCI_ID = re.compile("[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}")
+_PCI_CLASS = re.compile("[0-9A-Fa-f]{1,8}")
 
 
 class SysfsDevice(NamedTuple):
@@ -67,12 +72,12 @@ def find_devices(
 
 def device_at(system: System, path: str) -> SysfsDevice:
     """Return the device with the directory `path`; without a `uevent`, only the path is known."""
-    lines = (system.read_text(f"{path}/uevent") or "").splitlines()
+    lines = text_lines(system.read_text(f"{path}/uevent"))
     said = {key: value for key, equals, value in (line.partition("=") for line in lines) if equals}
     return SysfsDevice(
         path,
         said.get("DRIVER"),
-        said["PCI_ID"].lower() if "PCI_ID" in said else None,
+        said["PCI_ID"].lower() if _PCI_ID.fullmatch(said.get("PCI_ID", "")) else None,
         said.get("PCI_SLOT_NAME"),
         _hexadecimal(said.get("PCI_CLASS", "")),
         said.get("OF_COMPATIBLE_0"),
@@ -107,7 +112,4 @@ def count(fact: str, devices: Iterable[SysfsDevice] | None, looked_in: str) -> R
 
 
 def _hexadecimal(text: str) -> int:
-    try:
-        return int(text, 16)
-    except ValueError:
-        return 0
+    return int(text, 16) if _PCI_CLASS.fullmatch(text) else 0

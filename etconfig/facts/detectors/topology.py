@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from etconfig.facts.detectors.cpuinfo import CPUINFO, read_blocks
+from etconfig.facts.device_text import bytes_of, decimal_count
 from etconfig.facts.system import System
 
 CPUS = "/sys/devices/system/cpu"
@@ -90,6 +91,7 @@ def _cores_in_sysfs(system: System, online: Cpus) -> Cores | None:
                 break
         else:
             return None
+        core |= {cpu}
         siblings.add(core)
         seen |= core
     return Cores(frozenset(siblings), source)
@@ -108,6 +110,7 @@ def _cores_in_cpuinfo(system: System, online: Cpus) -> Cores | None:
 
 def _size_bytes(text: str | None) -> int | None:
     """Parse a size as sysfs prints it: `512K`."""
-    if text is None or not text[:-1].isdecimal() or text[-1] not in "KM":
+    if text is None or text[-1] not in "KM":
         return None
-    return int(text[:-1]) << (10 if text[-1] == "K" else 20)
+    count = decimal_count(text[:-1])
+    return None if count is None else bytes_of(count, 1 << (10 if text[-1] == "K" else 20))

@@ -68,7 +68,7 @@ void check_random_changes() {
   std::vector<Expected> expected;
   int refused = 0;
   for (int step = 0; step < 200000; ++step) {
-    const std::string name = "gpu." + std::to_string(std::rand() % 16) + ".name";
+    const std::string name = "acme." + std::to_string(std::rand() % 16) + ".name";
     const std::string origin = random_text();
     size_t at = 0;
     while (at < expected.size() && expected[at].name != name) ++at;
@@ -125,9 +125,29 @@ void check_refusals() {
                            "cpu.arch ", "cpu.ar-ch", "cpu.<n>"}) {
     CHECK(facts.set(name, true) == FactStatus::BadName);
   }
-  for (const char* name : {"cpu.arch", "gpu.0.name", "gpu.9999.name", "acme.a_1.b2"}) {
+  for (const char* name : {"acme.arch", "acme.0.name", "acme.9999.name", "acme.a_1.b2"}) {
     CHECK(facts.set(name, true) == FactStatus::Ok);
   }
+  CHECK(facts.size() == 4);
+}
+
+// A fact that etconfig knows accepts what it accepts in Python.
+void check_values() {
+  FactStore<8> facts;
+  CHECK(facts.set("cpu.arch", true) == FactStatus::BadValue);
+  CHECK(facts.set("cpu.arch", "aarch64") == FactStatus::BadValue && facts.set("cpu.arch", "arm64") == FactStatus::Ok);
+  CHECK(facts.set("os.name", "Linux") == FactStatus::BadValue);
+  CHECK(facts.set("power.source", "usb") == FactStatus::BadValue);
+  CHECK(facts.set("power.battery_level", 17) == FactStatus::BadValue);
+  CHECK(facts.set("power.battery_level", 1) == FactStatus::Ok);
+  CHECK(facts.find("power.battery_level").type() == FactType::Number);
+  CHECK(facts.find("power.battery_level").number() == 1.0);
+  CHECK(facts.set("cpu.available_cores", 0) == FactStatus::BadValue);
+  CHECK(facts.set("cpu.available_cores", 4.0) == FactStatus::BadValue);
+  CHECK(facts.set("gpu.0.name", "a\nb") == FactStatus::BadValue && facts.set("acme.name", "a\u200eb") == FactStatus::BadValue);
+  CHECK(facts.set_list("cpu.features", {"avx", "\x7f"}) == FactStatus::BadValue);
+  CHECK(facts.set("gpu.0.memory", -1) == FactStatus::BadValue && facts.set("gpu.0.memory", 0) == FactStatus::Ok);
+  CHECK(facts.set_unknown("cpu.model", "any reason") == FactStatus::Ok);
   CHECK(facts.size() == 4);
 }
 
@@ -136,6 +156,7 @@ void check_refusals() {
 int main() {
   check_access();
   check_refusals();
+  check_values();
   check_random_changes();
   std::puts("ok");
 }

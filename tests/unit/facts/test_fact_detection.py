@@ -149,6 +149,13 @@ class TestBrokenDetectors:
         fact = run(detector("npu", ["npu.count"], lambda system: [reading]))["npu.count"]
         assert fact.reason == f"detector 'npu' failed: {text}"
 
+    def test_readings_after_a_value_that_is_not_accepted_count(self):
+        readings = [Reading("gpu.count", -1, "driver"), Reading("npu.count", 2, "driver")]
+        sheet = run(detector("npu", ["gpu.count", "npu.count"], lambda system: readings))
+        reason = "detector 'npu' failed: ValueError: gpu.count: expected at least 0, found -1"
+        assert sheet["gpu.count"].reason == reason
+        assert sheet["npu.count"].value == 2
+
     def test_a_detector_of_unregistered_facts_is_refused(self):
         message = "detector 'acme' provides facts that are not registered: acme.load"
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

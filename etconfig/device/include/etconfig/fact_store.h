@@ -23,16 +23,17 @@
 #include <string_view>
 #include <type_traits>
 
-namespace etconfig::device {
+#include "etconfig/facts/registry.h"
 
-enum class FactType : uint8_t { Boolean, Integer, Number, Text, TextList };
+namespace etconfig::device {
 
 enum class FactStatus : uint8_t {
   Ok,
   TooManyFacts,  // the store has as many facts as it has room for
   TooMuchText,   // the names, texts, reasons and origins take more bytes than it has room for
   BadName,       // not lower-case words joined by dots
-  BadValue,      // a number that is not finite or needs more than 64 bits
+  BadValue,      // not a value of this fact: see `check_value`; or a number that is not finite or needs more than 64 bits
+  BadTree,       // machine.json of a captured tree does not describe a machine
 };
 
 // A list of texts; `Iterator` visits them in order.
@@ -222,9 +223,14 @@ class Facts {
   }
   FactStatus set_list(std::string_view name, const std::string_view* values, uint32_t count,
                       std::string_view origin = kApplication) {
+    Entry entry = known(FactType::TextList, count);
+    if (!accept(name, {}, &entry)) return FactStatus::BadValue;
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < count; ++i) bytes += sizeof(uint32_t) + values[i].size();
-    return put_pieces(name, known(FactType::TextList, count), values, count, bytes, origin);
+    for (uint32_t i = 0; i < count; ++i) {
+      if (!detection::is_printable_text(values[i])) return FactStatus::BadValue;
+      bytes += sizeof(uint32_t) + values[i].size();
+    }
+    return put_pieces(name, entry, values, count, bytes, origin);
   }
   FactStatus set_unknown(std::string_view name, std::string_view reason, std::string_view origin = kApplication) {
     return put(name, Entry(), reason, origin);
@@ -279,7 +285,23 @@ class Facts {
     return entry;
   }
 
+  // As `FactInfo.check` in Python: an integer is accepted as the same number where the fact is a number.
+  static bool accept(std::string_view name, std::string_view text, Entry* entry) {
+    const size_t fact = detection::index_of_fact(name);
+    const bool is_plugin = fact == detection::kNoFact;  // only its plugin knows what it accepts
+    if (!is_plugin && detection::kFacts[fact].type == FactType::Number && entry->type == FactType::Integer) {
+      entry->type = FactType::Number;
+      entry->number = static_cast<double>(entry->integer);
+      entry->integer = 0;
+    }
+    if (is_plugin) return entry->type != FactType::Text || detection::is_printable_text(text);
+    detection::FixedText<1024> why;
+    const detection::Value value{entry->type, entry->integer, entry->number, text};
+    return detection::kFacts[fact].type == entry->type && detection::check_value(detection::kFacts[fact], value, &why);
+  }
+
   FactStatus put(std::string_view name, Entry entry, std::string_view value, std::string_view origin) {
+    if (entry.is_known && !accept(name, value, &entry)) return FactStatus::BadValue;
     return put_pieces(name, entry, &value, 1, value.size(), origin);
   }
 

@@ -1,0 +1,182 @@
+// Detects the facts about the device that a program runs on: the ones that it asks for, nothing else.
+//
+// C++17, header only; needs the standard library and the calls of the system, allocates nothing, throws nothing. Linux
+// and Android are read through procfs, sysfs, `sched_getaffinity`, control groups, the device tree, DMI and Android's
+// properties, Apple systems by `sysctl`. Names, values, units, origins and reasons are those of `etconfig facts`.
+//
+//   FactStore<128> facts;
+//   detect({"cpu.performance_cores", "soc.model"}, &facts);
+//   facts.set("power.source", "battery");  // only the application knows
+//
+// A fact that the application has set is left alone. Detection takes about 100 kB of the stack.
+
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string_view>
+
+#include "etconfig/fact_store.h"
+
+#if !defined(_WIN32)
+#include "etconfig/facts/accelerators.h"
+#include "etconfig/facts/android.h"
+#include "etconfig/facts/apple.h"
+#include "etconfig/facts/cpu.h"
+#include "etconfig/facts/host.h"
+#include "etconfig/facts/platform.h"
+#endif
+#include "etconfig/facts/registry.h"
+
+namespace etconfig::device {
+
+namespace detection {
+
+#if !defined(_WIN32)
+
+using Find = void (*)(System*, Readings*);
+
+// The functions of a topic: on Linux, on Android and on Apple systems. Where Android's function gives no reading, that of
+// Linux is called.
+struct TopicFinders {
+  Find on_linux;
+  Find on_android;
+  Find on_apple;
+};
+
+inline constexpr TopicFinders kFinders[] = {
+    {detect_operating_system, detect_android_system, detect_apple_system},
+    {detect_cpu, nullptr, detect_apple_cpu},
+    {detect_cores, nullptr, detect_apple_cores},
+    {detect_available_cores, nullptr, detect_apple_available_cores},
+    {detect_memory, nullptr, detect_apple_memory},
+    {detect_power, detect_android_power, detect_apple_power},
+    {detect_thermal, detect_android_thermal, detect_apple_thermal},
+    {detect_device, detect_android_device, detect_apple_device},
+    {detect_gpu, detect_android_gpu, detect_apple_gpu},
+    {detect_npu, detect_android_npu, detect_apple_npu},
+};
+
+inline void find_topic(System* system, Topic topic, Readings* to) {
+  const auto index = static_cast<size_t>(topic);
+  if (index >= sizeof kFinders / sizeof kFinders[0] || system->is_on("Windows")) {
+    for (const FactInfo& info : kFacts) {
+      if (info.topic == topic && !is_family(info)) to->unknown(info.name, "nothing", kOnlyInPython);
+    }
+    return;
+  }
+  const TopicFinders& finders = kFinders[index];
+  const bool is_android = system->is_on("Android") && finders.on_android != nullptr;
+  if (is_android) finders.on_android(system, to);
+  if (system->is_on("Darwin")) {
+    finders.on_apple(system, to);
+  } else if (!is_android || to->is_empty()) {
+    finders.on_linux(system, to);
+  }
+  to->finish(system->host());
+}
+
+// Members of families may be gone since the last detection.
+inline void forget_members(const Request& request, Facts* facts) {
+  for (uint32_t i = facts->size(); i-- > 0;) {
+    const FactView fact = facts->at(i);
+    const size_t index = index_of_fact(fact.name());
+    if (index == kNoFact || !is_family(kFacts[index]) || !request.has(index) || !is_detected(fact)) continue;
+    facts->remove(fact.name());
+  }
+}
+
+// Finds the facts of a request. With a root, those of a captured tree.
+inline FactStatus find_facts(const Request& request, Facts* facts, const char* root) {
+  System system(root);
+  if (!system.is_captured()) {
+    read_host(&system.host());
+  } else if (!read_captured_host(&system)) {
+    return FactStatus::BadTree;
+  }
+  forget_members(request, facts);
+  FactStatus status = FactStatus::Ok;
+  for (size_t topic = 0; topic <= static_cast<size_t>(Topic::None); ++topic) {
+    if (!request.has_topic(static_cast<Topic>(topic))) continue;
+    Readings readings(facts, request, static_cast<Topic>(topic));
+    find_topic(&system, static_cast<Topic>(topic), &readings);
+    if (status == FactStatus::Ok) status = readings.status();
+  }
+  return status;
+}
+
+#else
+
+inline FactStatus find_facts(const Request& request, Facts* facts, const char*) {
+  FactStatus status = FactStatus::Ok;
+  for (size_t fact = 0; fact < kFactCount; ++fact) {
+    if (!request.has(fact) || is_family(kFacts[fact]) || facts->find(kFacts[fact].name).is_present()) continue;
+    const FactStatus set = facts->set_unknown(kFacts[fact].name, kOnlyInPython, "detected nothing");
+    if (status == FactStatus::Ok) status = set;
+  }
+  return status;
+}
+
+#endif
+
+inline FactStatus find_facts_in(const Request& request, Facts* facts, std::string_view root) {
+  FixedText<4096> terminated;
+  terminated << root << '\0';
+  if (root == "/") return find_facts(request, facts, nullptr);
+  return terminated.is_cut() ? FactStatus::BadTree : find_facts(request, facts, terminated.view().data());
+}
+
+}  // namespace detection
+
+// Detects what a caller asks for, name by name:
+//
+//   Detection detection;
+//   for (...) detection.want(name, &facts);
+//   detection.run(&facts);
+class Detection {
+ public:
+  // Asks for a fact, such as `gpu.0.name`, which asks for the names of all GPUs. A fact that etconfig does not know is
+  // unknown from now on, unless the application has set it.
+  FactStatus want(std::string_view name, Facts* facts) {
+    const size_t fact = detection::index_of_fact(name);
+    if (fact != detection::kNoFact) {
+      request_.add(fact);
+      return FactStatus::Ok;
+    }
+    if (facts->find(name).is_present()) return FactStatus::Ok;
+    return facts->set_unknown(name, "no detector looks for it; the application sets it", "detected nothing");
+  }
+  void want_all() { request_.add_all(); }
+
+  // Replaces what was detected before. `root` is `/` for this device, or the root of a tree that was captured on another.
+  FactStatus run(Facts* facts, std::string_view root = "/") const {
+    return detection::find_facts_in(request_, facts, root);
+  }
+
+ private:
+  detection::Request request_;
+};
+
+inline FactStatus detect(const std::string_view* names, size_t count, Facts* facts, std::string_view root = "/") {
+  Detection detection;
+  FactStatus status = FactStatus::Ok;
+  for (size_t i = 0; i < count; ++i) {
+    const FactStatus wanted = detection.want(names[i], facts);
+    if (status == FactStatus::Ok) status = wanted;
+  }
+  const FactStatus found = detection.run(facts, root);
+  return status == FactStatus::Ok ? found : status;
+}
+
+inline FactStatus detect(std::initializer_list<std::string_view> names, Facts* facts, std::string_view root = "/") {
+  return detect(names.begin(), names.size(), facts, root);
+}
+
+// Every fact that etconfig knows; `etdevice facts` prints them.
+inline FactStatus detect_all(Facts* facts, std::string_view root = "/") {
+  Detection detection;
+  detection.want_all();
+  return detection.run(facts, root);
+}
+
+}  // namespace etconfig::device

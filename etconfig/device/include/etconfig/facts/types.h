@@ -1,0 +1,17 @@
+// The types of facts, and how long they stay true. As etconfig/facts/registry.py.
+
+#pragma once
+
+#include <cstdint>
+
+namespace etconfig::device {
+
+enum class FactType : uint8_t { Boolean, Integer, Number, Text, TextList };
+
+enum class Volatility : uint8_t {
+  Static,  // as long as the hardware stays the same
+  Boot,    // until the device restarts, or its software is installed again
+  Live,    // it may change at any time
+};
+
+}  // namespace etconfig::device
