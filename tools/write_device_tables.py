@@ -84,7 +84,7 @@ def unicode_header() -> str:
     lines = [", ".join(numbers[at : at + PER_LINE]) for at in range(0, len(numbers), PER_LINE)]
     body = (
         f'inline constexpr char kUnicodeVersion[] = "{unicodedata.unidata_version}";\n\n'
-        "// In turn how many code points are printable and how many are not, in base 128, lowest digit first;\n"
+        "// In turn how many code points are printable and how many are not, in base 128, lowest first;\n"
         "// a digit that another one follows is 128 more.\n"
         "inline constexpr uint8_t kPrintableRuns[] = {\n"
         + "".join(f"    {line},\n" for line in lines)

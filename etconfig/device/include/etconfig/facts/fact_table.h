@@ -101,6 +101,7 @@ inline constexpr FactInfo kFacts[] = {
     {"runtime.executorch", nullptr, nullptr, FactType::Text, Volatility::Boot, Topic::Runtime, kUnbounded, kUnbounded},
     {"runtime.torch", nullptr, nullptr, FactType::Text, Volatility::Boot, Topic::Runtime, kUnbounded, kUnbounded},
     {"runtime.numpy", nullptr, nullptr, FactType::Text, Volatility::Boot, Topic::Runtime, kUnbounded, kUnbounded},
+    {"runtime.backends", nullptr, nullptr, FactType::TextList, Volatility::Boot, Topic::Runtime, kUnbounded, kUnbounded},
 };
 
 }  // namespace etconfig::device::detection

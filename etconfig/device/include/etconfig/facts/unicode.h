@@ -8,7 +8,7 @@ namespace etconfig::device::detection {
 
 inline constexpr char kUnicodeVersion[] = "14.0.0";
 
-// In turn how many code points are printable and how many are not, in base 128, lowest digit first;
+// In turn how many code points are printable and how many are not, in base 128, lowest first;
 // a digit that another one follows is 128 more.
 inline constexpr uint8_t kPrintableRuns[] = {
     0, 32, 95, 34, 12, 1, 202, 5, 2, 6, 4, 7, 1, 1, 1, 20, 1, 141, 3, 1, 38, 2, 50, 2, 3, 1,

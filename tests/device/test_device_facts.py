@@ -1,0 +1,133 @@
+"""`facts.h` finds what Python finds: on captured trees, on this machine, and in damaged files."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from captured_trees import TREES
+from device_facts import NVML, ONLY_IN_PYTHON, detected_in_cpp, expected_in_cpp, restored_tree
+from device_programs import SANITIZED, compile_device_program, run_device_program
+from fact_mutations import mutate
+
+from etconfig.facts import BUILTIN_FACTS, Host, System, detect
+from etconfig.facts.sources import DEVICE_ROOT
+
+NAMES = sorted(path.parent.name for path in TREES.glob("*/machine.json"))
+MUTANTS = 200
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program that prints a sheet, with sanitizers."""
+    return compile_device_program("facts.cpp", tmp_path_factory.mktemp("facts") / "facts", "-O1", *SANITIZED)
+
+
+def python_sheet(root: Path) -> str:
+    host = Host.current() if root == DEVICE_ROOT else Host.captured(root)
+    system = System(root, host)
+    is_nvml_asked = False
+    list_gpus = system.nvml_gpus
+
+    def ask() -> object:
+        nonlocal is_nvml_asked
+        is_nvml_asked = True
+        return list_gpus()
+
+    system.nvml_gpus = ask  # type: ignore[assignment,method-assign]
+    sheet = detect(system, limit_s=60)
+    return expected_in_cpp(sheet, host.system, uses_nvml=is_nvml_asked)
+
+
+class TestTrees:
+    """The sheet of a tree equals that of Python, byte for byte."""
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_equals_the_sheet_of_python(self, facts: Path, tmp_path: Path, name: str) -> None:
+        root = restored_tree(name, tmp_path)
+        assert detected_in_cpp(facts, str(root)) == python_sheet(root)
+
+    def test_of_nothing_has_every_fact_with_its_reason(self, facts: Path, tmp_path: Path) -> None:
+        assert detected_in_cpp(facts, str(tmp_path)) == python_sheet(tmp_path)
+        assert detected_in_cpp(facts, str(tmp_path / "missing")) == python_sheet(tmp_path)
+
+    def test_links_out_of_the_tree_are_not_followed(self, facts: Path, tmp_path: Path) -> None:
+        root = restored_tree("raspberry-pi-5", tmp_path)
+        meminfo = root / "proc" / "meminfo"
+        meminfo.rename(tmp_path / "outside")
+        meminfo.symlink_to(tmp_path / "outside")
+        (root / "etc" / "release").write_text("ID=inside\n")
+        (root / "etc" / "os-release").unlink()
+        (root / "etc" / "os-release").symlink_to("release")
+        sheet = detected_in_cpp(facts, str(root))
+        assert sheet == python_sheet(root)
+        assert json.loads(sheet)["facts"]["memory.total"]["unknown"] == "/proc/meminfo has no MemTotal"
+        assert json.loads(sheet)["facts"]["os.distribution"]["value"] == "inside"
+
+    def test_a_malformed_machine_is_refused(self, facts: Path, tmp_path: Path) -> None:
+        for text in ("", "{", "[]", '{"kernel": "6"}', '{"affinity": "3-1"}', "{} x"):
+            (tmp_path / "machine.json").write_text(text)
+            assert run_device_program(facts, str(tmp_path), expected=1) == "status 5\n"
+            with pytest.raises(ValueError, match="does not describe a machine"):
+                Host.captured(tmp_path)
+
+    def test_what_only_python_finds_is_left_to_the_application(self, facts: Path, tmp_path: Path) -> None:
+        sheet = json.loads(detected_in_cpp(facts, str(restored_tree("gpu-server", tmp_path))))["facts"]
+        assert sheet["gpu.count"] == NVML
+        assert sheet["runtime.executorch"] == ONLY_IN_PYTHON
+        assert not [name for name in sheet if name.startswith("gpu.0.")]
+
+
+class TestThisMachine:
+    """On the machine that runs the test, too."""
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="only Linux is compared with itself")
+    def test_equals_the_sheet_of_python(self, facts: Path) -> None:
+        def lines(text: str) -> list[str]:
+            # these change from one moment to the next
+            return [line for line in text.splitlines() if '"memory.available"' not in line]
+
+        assert lines(detected_in_cpp(facts)) == lines(python_sheet(DEVICE_ROOT))
+
+
+class TestRequests:
+    """Only the facts are found that were asked for."""
+
+    @pytest.mark.parametrize(
+        "tree", ["core-ultra-laptop", "pixel-8", "container-cgroup-v2", "macbook-air-m2"]
+    )
+    def test_one_fact_is_found_as_among_all(self, facts: Path, tmp_path: Path, tree: str) -> None:
+        root = str(restored_tree(tree, tmp_path))
+        everything = json.loads(detected_in_cpp(facts, root))["facts"]
+        for name in BUILTIN_FACTS.names:
+            asked = name.replace("<n>", "0")
+            pattern = name.replace("<n>", "").split("..")
+            found = json.loads(detected_in_cpp(facts, root, asked))["facts"]
+            expected = {
+                key: fact
+                for key, fact in everything.items()
+                if key == name
+                or (len(pattern) == 2 and key.startswith(pattern[0]) and key.endswith(pattern[1]))
+            }
+            assert found == expected, name
+
+    def test_a_fact_that_no_detector_finds_is_unknown(self, facts: Path) -> None:
+        found = json.loads(detected_in_cpp(facts, "/", "acme.load", "os.name"))["facts"]
+        reason = "no detector looks for it; the application sets it"
+        assert found["acme.load"] == {"unknown": reason, "origin": "detected nothing"}
+        assert found["os.name"]["origin"] == "detected uname"
+
+
+class TestDamagedFiles:
+    """Damaged files give the same values as in Python, or are unknown for the same reason."""
+
+    def test_equal_the_sheets_of_python(self, facts: Path, tmp_path: Path) -> None:
+        chance = random.Random(20261123)
+        roots = [restored_tree(name, tmp_path) for name in NAMES if name != "windows-core-ultra-laptop"]
+        for number in range(MUTANTS):
+            root = chance.choice(roots)
+            with mutate(root, chance) as change:
+                assert detected_in_cpp(facts, str(root)) == python_sheet(root), f"mutant {number}: {change}"

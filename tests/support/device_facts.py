@@ -1,0 +1,65 @@
+"""The sheets that C++ and Python detect from the same files, and the facts that differ on purpose."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from captured_trees import STORED, TREES
+
+from etconfig.facts import BUILTIN_FACTS, FactSheet
+
+ONLY_IN_PYTHON = {
+    "unknown": "etconfig detects it only in Python; the application sets it",
+    "origin": "detected nothing",
+}
+NVML = {"unknown": "only NVIDIA's library lists its GPUs; the application sets it", "origin": "detected NVML"}
+NOT_BY_SYSCTL = ("memory.available", "power.", "thermal.state", "gpu.")
+"""The beginnings of the names of facts that Python finds on macOS by running commands."""
+
+
+def restored_tree(name: str, directory: Path) -> Path:
+    """Copy a captured tree, with the names that the device has."""
+    root = directory / name
+    shutil.copytree(TREES / name, root)
+    for path in sorted(root.rglob("*"), reverse=True):
+        restored = path.name
+        for character, stored in STORED.items():
+            restored = restored.replace(stored, character)
+        if restored != path.name:
+            path.rename(path.with_name(restored))
+    return root
+
+
+def detected_in_cpp(program: Path, *arguments: str, under: str | None = None) -> str:
+    """Return what the program of tests/data/device/facts.cpp prints."""
+    command = [*([under] if under else []), str(program), *arguments]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr).decode(errors="replace")
+    return done.stdout.decode("ascii")
+
+
+def expected_in_cpp(sheet: FactSheet, system: str | None, *, uses_nvml: bool = False) -> str:
+    """Return the text of a sheet of Python with the facts replaced that C++ leaves to the application."""
+    head, _, _ = sheet.to_json().partition('  "facts": {')
+    facts: dict[str, Mapping[str, Any]] = json.loads(sheet.to_json())["facts"]
+    for name in list(facts):
+        is_family = name not in BUILTIN_FACTS.names
+        if (
+            system == "Windows"
+            or name.startswith("runtime.")
+            or (system == "Darwin" and name.startswith(NOT_BY_SYSCTL))
+        ):
+            facts[name] = ONLY_IN_PYTHON
+        elif uses_nvml and name.startswith("gpu."):
+            facts[name] = NVML
+        else:
+            continue
+        if is_family:
+            del facts[name]
+    lines = (f"    {json.dumps(name)}: {json.dumps(fact)}" for name, fact in facts.items())
+    return f'{head}  "facts": {{\n' + ",\n".join(lines) + "\n  }\n}\n"
