@@ -175,7 +175,7 @@ def _work(
 
 
 def _fact_or_reason(reading: object, detector: Detector, registry: FactRegistry) -> Fact:
-    """Do as `fact_of`, but a value that a fact does not accept makes this fact unknown, and the others count."""
+    """Do as `fact_of`, but a value that a fact does not accept makes only this fact unknown."""
     try:
         return fact_of(reading, detector, registry)
     except ValueError as error:

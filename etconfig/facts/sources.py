@@ -100,7 +100,10 @@ class Tree:
         return self.read(f"/{name}", _MAX_CAPTURED_BYTES)
 
     def _is_inside(self, located: Path) -> bool:
-        return located.resolve().is_relative_to(self._boundary)
+        try:
+            return located.resolve().is_relative_to(self._boundary)
+        except ValueError:  # the path has a null character
+            return False
 
 
 class ThisDevice:

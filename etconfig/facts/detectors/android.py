@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from etconfig.facts.detector import Find, Reading
-from etconfig.facts.device_text import decimal_count
+from etconfig.facts.device_text import decimal_count, text_lines
 from etconfig.facts.system import System
 
 GETPROP = ("/system/bin/getprop",)
@@ -58,7 +58,7 @@ def _device(system: System) -> Iterator[Reading]:
 
 def _power(system: System) -> Iterator[Reading]:
     """Find source and level; nothing if the service must not be queried."""
-    text = system.run(*BATTERY) or ""
+    text = _output(system, *BATTERY)
     lines = _BATTERY_STATE.findall(text)
     state = {name: decimal_count(value) for name, value in lines}
     level, scale = state.get("level"), state.get("scale")
@@ -71,7 +71,7 @@ def _power(system: System) -> Iterator[Reading]:
 
 def _thermal(system: System) -> Iterator[Reading]:
     """Find state and temperature; nothing if the service must not be queried."""
-    text = system.run(*THERMAL) or ""
+    text = _output(system, *THERMAL)
     status = _STATUS.search(text)
     if status is None:
         return
@@ -109,8 +109,12 @@ def _npu(system: System) -> Iterator[Reading]:
     )
 
 
+def _output(system: System, *command: str) -> str:
+    return "\n".join(text_lines(system.run(*command)))
+
+
 def _properties(system: System) -> Mapping[str, str]:
-    return dict(_PROPERTY.findall(system.run(*GETPROP) or ""))
+    return dict(_PROPERTY.findall(_output(system, *GETPROP)))
 
 
 def _property(properties: Mapping[str, str], fact: str, *names: str) -> Reading:

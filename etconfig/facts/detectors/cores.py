@@ -8,7 +8,7 @@ from etconfig.facts.detector import Reading
 from etconfig.facts.detectors.cpuinfo import CPUINFO
 from etconfig.facts.detectors.system_detector import SystemDetector
 from etconfig.facts.detectors.topology import CPUS, Cpus, online_cpus, performance_cpus, physical_cores
-from etconfig.facts.device_text import MAX_LINE_BYTES
+from etconfig.facts.device_text import MAX_LINE_BYTES, is_short
 from etconfig.facts.system import System
 
 _NODES = "/sys/devices/system/node/online"
@@ -60,7 +60,8 @@ def _offline(system: System, online: Cpus | None) -> Reading:
 
 def _isolated(system: System) -> Reading:
     path = f"{CPUS}/isolated"
-    is_there = system.read_text(path, MAX_LINE_BYTES) is not None  # the file is usually empty
+    text = system.read_text(path, MAX_LINE_BYTES)
+    is_there = text is not None and is_short(text)  # the file is usually empty
     count = len(system.read_cpus(path) or ()) if is_there else None
     return Reading.of("cpu.isolated_cores", count, path, otherwise=f"there is no {path}")
 
