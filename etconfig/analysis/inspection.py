@@ -69,7 +69,8 @@ def inspect_program(program: LoadedProgram, *, executor: str | None = None) -> P
         constant_bytes=file.constant_bytes,
         constants=_report_constants(program),
         named_data=tuple(
-            NamedDataReport(key=key, size_bytes=len(data)) for key, data in sorted(file.named_data.items())
+            NamedDataReport(key=key, size_bytes=file.named_data_size(key) or 0)
+            for key in sorted(file.named_data)
         ),
         data_files=tuple(
             DataFileReport(path=each.path, size_bytes=each.size_bytes, keys=len(each.blobs))

@@ -168,7 +168,8 @@ class InitContext(Generic[OptionsT]):
         method_name: The method that is being loaded.
         instance_name: The named instance, or None for the default one.
         delegate_index: The index of the delegate in the method.
-        named_data: Data that the program or a .ptd stores under a key; read-only.
+        named_data: Data that the program or a .ptd stores under a key; read-only. Valid until the Method is
+            closed, unless `release` of the view is called before.
         allocator: Memory that lives as long as the Method.
         tracer: Event tracer.
         compile_specs: The compile specs exactly as in the program: in order, repeated keys included.

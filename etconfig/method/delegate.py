@@ -27,6 +27,7 @@ from etconfig.kernel.memory import MethodAllocator, TemporaryAllocator
 from etconfig.method.stop import StopCheck
 from etconfig.method.workers import Workers
 from etconfig.program import model
+from etconfig.program.named_data import KeptData
 from etconfig.records import record
 from etconfig.tracing import NullTracer, Track
 
@@ -109,8 +110,9 @@ class Delegate:
         self.backend_id = bound.backend_id
         self._backend = backend
         self._is_live = False
-        # kept until the Method is closed, as the contract says: a backend may keep the address alone
+        # both are kept until the Method is closed, as the contract says: a backend may keep addresses alone
         self._payload: Payload | None = None
+        self._named_data = KeptData(environment.named_data)
         self._environment = environment
         self._temporary = TemporaryAllocator()
         self._context: ExecuteContext[Any] = ExecuteContext(
@@ -139,7 +141,7 @@ class Delegate:
             method_name=environment.method,
             instance_name=environment.instance,
             delegate_index=self.index,
-            named_data=environment.named_data,
+            named_data=self._named_data,
             allocator=environment.allocator,
             tracer=environment.tracer,
             compile_specs=CompileSpecs(serialized.compile_specs),

@@ -6,7 +6,7 @@ Source: executorch devtools/bundled_program/schema/bundled_program_schema.fbs.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -74,7 +74,11 @@ def read_bundle(file: Cursor) -> Bundle:
     Raises:
         ProgramError: the file is malformed.
     """
-    return file.at(file.root(), "root", _BundleReader(file).read)
+    reader = _BundleReader(file.first(file.size_bytes))
+    bundle = reader.read_root()
+    if not any(reader.data_extents_in(bundle.program)):
+        file.forget(bundle.program)  # the largest part by far, of which most is read in parts
+    return bundle
 
 
 class _BundleReader:
@@ -83,6 +87,14 @@ class _BundleReader:
     def __init__(self, cursor: Cursor) -> None:
         self._cursor = cursor
         self._cases: dict[str, tuple[BundledCase, ...]] = {}
+        self._viewed: list[Extent] = []
+
+    def read_root(self) -> Bundle:
+        return self._cursor.at(self._cursor.root(), "root", self.read)
+
+    def data_extents_in(self, part: Extent) -> Iterator[Extent]:
+        """Yield the extents of recorded tensors that overlap a part of the file."""
+        return (each for each in self._viewed if each.start < part.end and part.start < each.end)
 
     def read(self, table: int) -> Bundle:
         _, suites, program = self._cursor.table(table, _BUNDLED_PROGRAM)
@@ -129,4 +141,6 @@ class _BundleReader:
         extent = self._cursor.bytes_extent(data, "data") if data else Extent(table, 0)
         if layout.size_bytes > extent.size_bytes:  # more is normal: for a view, its whole storage is recorded
             raise truncated("data", extent.start, layout.size_bytes, extent.size_bytes)
-        return BundledTensor(layout, self._cursor.view(Extent(extent.start, layout.size_bytes), "data"))
+        extent = Extent(extent.start, layout.size_bytes)
+        self._viewed.append(extent)
+        return BundledTensor(layout, self._cursor.view(extent, "data"))

@@ -44,7 +44,8 @@ class Cursor(FlatBufferReader):
 
     `fetch(start, end)` brings bytes into `data` that may not be there yet, and returns where they end
     (see `etconfig.program.source`). `head`, `first` and `view` call it for the bytes that they return.
-    `apart(start, end)` brings them into memory of their own; the method `apart` calls it.
+    `apart(start, end)` brings them into memory of their own, and `forget(start, end)` frees them; the
+    methods of these names call them.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Cursor(FlatBufferReader):
         limits: Limits,
         fetch: Callable[[int, int], int] | None = None,
         apart: Callable[[int, int], tuple[memoryview, int]] | None = None,
+        forget: Callable[[int, int], None] | None = None,
     ) -> None:
         super().__init__(
             data,
@@ -65,12 +67,40 @@ class Cursor(FlatBufferReader):
         self.limits = limits
         self._fetch = fetch
         self._apart = apart
+        self._forget = forget
 
     def first(self, size_bytes: int) -> Cursor:
         """Return a cursor over fewer bytes, with a work budget of its own."""
         self._check_bounds(0, size_bytes, "")
         self._bring(Extent(0, size_bytes), "")
         return Cursor(self._data, size_bytes, self.limits)
+
+    def forget(self, extent: Extent) -> None:
+        """Free the memory of bytes to which there are no views; they are brought again when they are used."""
+        if self._forget is not None:
+            self._forget(extent.start, extent.end)
+
+    def within(self, extent: Extent) -> Cursor:
+        """Return a cursor over a part; its positions begin at 0, and its bytes are brought when used."""
+        self._check_bounds(extent.start, extent.size_bytes, "")
+        start, fetch, apart = extent.start, self._fetch, self._apart
+
+        def fetch_part(first: int, end: int) -> int:
+            assert fetch is not None
+            return fetch(start + first, start + end) - start
+
+        def part_apart(first: int, end: int) -> tuple[memoryview, int]:
+            assert apart is not None
+            data, here = apart(start + first, start + end)
+            return data, here - start
+
+        return Cursor(
+            self._data[start : extent.end],
+            extent.size_bytes,
+            self.limits,
+            fetch_part if fetch else None,
+            part_apart if apart else None,
+        )
 
     # --- bytes ---------------------------------------------------------------------------
 

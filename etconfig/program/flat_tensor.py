@@ -189,7 +189,7 @@ def _read_named_data(
             if layout_table
             else None
         )
-        blobs[key] = NamedBlob(partial(file.view, segment, "segments"), layout, segment.size_bytes)
+        blobs[key] = NamedBlob(partial(file.apart, segment, "segments"), layout, segment.size_bytes)
 
     if position:
         tables.each(position, "named_data", read)

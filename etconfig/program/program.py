@@ -172,7 +172,7 @@ class Program(Immutable):
 
     @property
     def named_data(self) -> Mapping[str, memoryview]:
-        """The data that the program and its data files store, by key."""
+        """The data of the program and its data files, by key; 1 MiB or more is freed with its last view."""
         with self._used() as contents:
             return contents.named_data
 
@@ -306,7 +306,7 @@ def open_program(
             file = open_bytes(source, load_mode, limits)
         bundle = _read_bundle(file) if is_bundled(file) else None
     if bundle:
-        file = Cursor(file.view(bundle.program, "program"), bundle.program.size_bytes, limits)
+        file = file.within(bundle.program)
     with naming(path, bundle.program.start if bundle else 0), phase("verify tables"):
         check_is_program(file)
         header = read_header(file)
@@ -322,7 +322,7 @@ def open_program(
 def _read_bundle(file: Cursor) -> Bundle:
     from etconfig.program.bundled import read_bundle
 
-    return read_bundle(file.first(file.size_bytes))
+    return read_bundle(file)
 
 
 def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequence[DataFile]) -> _Contents:
@@ -337,7 +337,7 @@ def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequ
     except ProgramError as error:
         locate(error, offset=position)
         raise
-    inside = {key: partial(file.view, extent, "named_data") for key, extent in payloads.named_data.items()}
+    inside = {key: partial(file.apart, extent, "named_data") for key, extent in payloads.named_data.items()}
     external = ExternalData(data_files, inside)
     return _Contents(
         file=file,

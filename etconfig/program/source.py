@@ -137,7 +137,7 @@ def _open_file(path: str | os.PathLike[str], load_mode: LoadMode, limits: Limits
                 part = _FilePart(file)
                 blocks = _Blocks(part.read, status.st_size, part.stamp)
                 weakref.finalize(blocks, file.close)
-                return Cursor(blocks.data, status.st_size, limits, blocks.fetch, blocks.apart)
+                return Cursor(blocks.data, status.st_size, limits, blocks.fetch, blocks.apart, blocks.forget)
             if load_mode is not LoadMode.File and status.st_size:  # the system refuses to map an empty file
                 mapped = _Mapped(file, load_mode)
                 return Cursor(mapped.data, len(mapped.data), limits, apart=mapped.apart)
@@ -163,7 +163,7 @@ def _open_loader(loader: DataLoader, limits: Limits) -> Cursor:
     if size_bytes == 0:
         return Cursor(memoryview(b""), 0, limits)
     blocks = _Blocks(part.read, size_bytes, None)
-    return Cursor(blocks.data, size_bytes, limits, blocks.fetch, blocks.apart)
+    return Cursor(blocks.data, size_bytes, limits, blocks.fetch, blocks.apart, blocks.forget)
 
 
 class _FileLoader:
@@ -256,7 +256,8 @@ class _Blocks:
             stamp: Returns a value that is another one if the bytes may have changed; without it, bytes that
                 are read again are compared by their checksums.
         """
-        self._memory = memoryview(_reserve(size_bytes))
+        self._mapping = _reserve(size_bytes)
+        self._memory = memoryview(self._mapping)
         self.data = self._memory.toreadonly()
         self._read_into = read
         self._stamp = stamp
@@ -290,6 +291,17 @@ class _Blocks:
                 self._check_same(start, end, memory)
                 self._apart[start, end] = memory
             return memoryview(memory).toreadonly(), end
+
+    def forget(self, start: int, end: int) -> None:
+        """Free the blocks between `start` and `end` if the system can; they are read again when needed."""
+        if not hasattr(mmap, "MADV_DONTNEED"):
+            return
+        first, last = -(-start // FILE_BLOCK_BYTES), end // FILE_BLOCK_BYTES
+        with self._lock.current():
+            if first < last:
+                size_bytes = (last - first) * FILE_BLOCK_BYTES
+                self._is_here[first:last] = bytes(last - first)
+                self._mapping.madvise(mmap.MADV_DONTNEED, first * FILE_BLOCK_BYTES, size_bytes)
 
     def _check_same(self, start: int, end: int, memory: mmap.mmap) -> None:
         found = self._stamp() if self._stamp else zlib.crc32(memory)

@@ -126,6 +126,8 @@ def plan(**fields: Any) -> Node:
 
 
 def children(node: Node) -> list[Node]:
+    if isinstance(node.value, bytes):
+        return []
     values = node.value.values() if isinstance(node.value, dict) else node.value
     return [child for child in values if isinstance(child, Node)] if not isinstance(values, str) else []
 
@@ -178,6 +180,9 @@ class Writer:
                 self.align(16, 12 + node.shift)
             node.position = len(self.data)
             self.data += struct.pack("<I", len(node.value))
+            if isinstance(node.value, bytes) and code == "B":
+                self.data += node.value
+                return
             for item in node.value:
                 self.put(item, code)
 

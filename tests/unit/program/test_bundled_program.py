@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace as Pte
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from etconfig.errors import ProgramError
-from etconfig.program import BundledTensor, Verification, open_program
+from etconfig.program import BundledTensor, LoadMode, Verification, open_program
 
 EXPORTS = Path(__file__).parents[2] / "data" / "exports"
 BUNDLED = EXPORTS / "bundled.bpte"
@@ -134,6 +135,51 @@ CASES = [
         f"{INPUT}.val.data at byte 148: needs 8 bytes, but only 0 are there [truncated]",
     ),
 ]
+
+
+class TestLargeFiles:
+    """Of a large file, the program is read in parts, on first use."""
+
+    @pytest.fixture
+    def large(self, pte: Pte) -> bytes:
+        """A bundle with a case, and with a program that has a payload of 1 MiB."""
+        program = pte.write(pte.plan(), payloads=[bytes(range(256)) * 4096])
+        return bytes(pte.write_bundle(pte.suite(pte.recorded(data=b"ABCDEFGH")), program=program))
+
+    def test_it_reads_the_same_from_a_path(self, large: bytes, tmp_path: Path) -> None:
+        path = tmp_path / "large.bpte"
+        path.write_bytes(large)
+        for mode in LoadMode.File, LoadMode.Mmap:
+            program = open_program(path, load_mode=mode)
+            (tensor,) = program.bundled_cases["forward"][0].inputs
+            assert isinstance(tensor, BundledTensor)
+            assert tensor.data == b"ABCDEFGH"
+            assert program.whole() == open_program(large).whole()
+            assert program.segments == open_program(large).segments
+
+    def test_a_damaged_one_is_refused_in_the_same_words(self, large: bytes, tmp_path: Path) -> None:
+        generator = random.Random(5)
+        ends = [*range(300), *range(len(large) - 300, len(large))]
+        path = tmp_path / "damaged.bpte"
+        refusals = 0
+        for _ in range(300):
+            damaged = bytearray(large)
+            for at in generator.sample(ends, 2):
+                damaged[at] ^= 1 << generator.randrange(8)
+            path.write_bytes(damaged)
+            given = [_outcome(bytes(damaged), ""), _outcome(path, f"{path}: ")]
+            assert given[0] == given[1]
+            refusals += given[0] is not None
+        assert refusals > 50
+
+
+def _outcome(source: bytes | Path, prefix: str) -> str | None:
+    """Return the text of the refusal of a file, without its name, or None."""
+    try:
+        open_program(source).whole()
+    except ProgramError as error:
+        return str(error).removeprefix(prefix)
+    return None
 
 
 class TestRefusals:
