@@ -1,4 +1,4 @@
-"""Findings about what a project file and variables name: directories of profiles, an executor, programs."""
+"""Findings about what a project file and variables name: directories, an executor, programs and models."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from etconfig.analysis.finding import Finding, finding_of
 from etconfig.app.executors import NUMPY, choose_executor, executor_with_options
 from etconfig.app.installation import Installation
 from etconfig.app.project_programs import read_project_programs
+from etconfig.display import count_text
 from etconfig.errors import ConfigError, PluginError
 
 
@@ -24,6 +25,18 @@ def project_findings(installation: Installation) -> Iterator[Finding]:
             yield Finding("profile path", "ok", f"{directory.path}, from {directory.named_by}")
     yield from _executor(installation)
     yield from _programs(installation)
+    yield from _models(installation)
+
+
+def _models(installation: Installation) -> Iterator[Finding]:
+    try:
+        catalog = installation.models
+    except ConfigError as error:
+        yield from (finding_of("model", problem) for problem in error.diagnostics)
+        return
+    for model in catalog:
+        variants = count_text(len(model.variants), "variant")
+        yield Finding("model", "ok", f"{model.name}, {variants}, from {model.span.place}")
 
 
 def _executor(installation: Installation) -> Iterator[Finding]:

@@ -250,6 +250,15 @@ class Installation:
 
         return parse_programs(self._project_document)
 
+    @property
+    def may_declare_models(self) -> bool:
+        """False if the project file declares no models; most do not, and need no reader of them.
+
+        Raises:
+            DocumentError: the file cannot be read.
+        """
+        return self._project_document is not None and "model" in self._project_document.source.text
+
     @cached_property
     def models(self) -> ModelCatalog:
         """The models of the project file, and of the files that it names; empty if there are none.

@@ -32,7 +32,7 @@ def catalog_of_project(document: Document | None, registry: FactRegistry) -> Mod
         ProfileError: files cannot be read, or tables of models are malformed; with every problem.
         ModelError: two files declare a model of one name.
     """
-    if document is None or "model" not in document.source.text:  # most have none
+    if document is None:
         return ModelCatalog({})
     expressions = ExpressionParser(registry)
     directory = Path() if document.path is None else document.path.parent

@@ -233,6 +233,8 @@ class Validator:
     def _model_problems(self) -> Iterator[Diagnostic]:
         """Check the models of the project file, apart from their programs."""
         try:
+            if not self.installation.may_declare_models:
+                return
             catalog = self.installation.models
         except ConfigError as error:
             yield from error.diagnostics

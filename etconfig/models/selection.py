@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from etconfig.diagnostics import Diagnostic
+from etconfig.display import Display, Displayed, DisplayTable, shown_text
 from etconfig.errors import EtconfigError, ModelError
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.needs import VariantNeeds
@@ -42,7 +43,7 @@ class RejectedVariant:
 
 
 @record(frozen=True, kw_only=True)
-class ModelChoice:
+class ModelChoice(Displayed):
     """The variant of a model that was selected for a device.
 
     Attributes:
@@ -84,6 +85,24 @@ class ModelChoice:
             rejected=tuple(sorted(others, key=lambda each: each.variant.number)),
         )
 
+    @property
+    def verdicts(self) -> tuple[tuple[ModelVariant, bool, tuple[str, ...]], ...]:
+        """Each variant in the order of the document, whether it was selected, and why or why not."""
+        found = [(each.variant, False, each.reasons) for each in self.rejected]
+        found.append((self.variant, True, self.reasons))
+        return tuple(sorted(found, key=lambda each: each[0].number))
+
+    def __repr__(self) -> str:
+        file = shown_text(str(self.variant))
+        return f"<ModelChoice {shown_text(self.name)}: variant {self.variant.number}, {file}>"
+
+    def _display(self) -> Display:
+        rows = verdict_rows(self.verdicts)
+        return Display(
+            title=f"ModelChoice: variant {self.variant.number} of model {self.name}, {self.variant}",
+            tables=(DisplayTable(caption="", headers=VERDICT_HEADERS, rows=rows),),
+        )
+
     def to_jsonable(self) -> dict[str, Any]:
         """Return the choice as plain data for JSON."""
         return {
@@ -99,6 +118,23 @@ class ModelChoice:
                 {**variant_data(each.variant), "reasons": list(each.reasons)} for each in self.rejected
             ],
         }
+
+
+VERDICT_HEADERS = ("VARIANT", "FILE", "SELECTED", "WHY")
+"""The headers of the rows of `verdict_rows`."""
+
+
+def verdict_rows(
+    verdicts: Sequence[tuple[ModelVariant, bool, tuple[str, ...]]],
+) -> list[tuple[str, str, str, str]]:
+    """Return a row for each reason; a variant is named in its first one."""
+    rows: list[tuple[str, str, str, str]] = []
+    for variant, is_selected, reasons in verdicts:
+        head = (str(variant.number), str(variant), "yes" if is_selected else "no")
+        for reason in reasons:
+            rows.append((*head, reason))
+            head = ("", "", "")
+    return rows
 
 
 def choose_variant(

@@ -311,3 +311,62 @@ class TestPython:
     def test_wrong_types_are_named(self, catalog: Path, arguments: dict[str, object], message: str) -> None:
         with pytest.raises(TypeError, match=message):
             select_model(**arguments)  # type: ignore[arg-type]
+
+    def test_a_choice_shows_itself(self, catalog: Path) -> None:
+        facts = etconfig.load_fact_sheet(SHEETS / "pixel-8.json")
+        choice = select_model("digits", models="models.toml", facts=facts)
+        assert repr(choice) == "<ModelChoice digits: variant 2, digits_portable.pte>"
+        lines = str(choice).splitlines()
+        assert lines[0] == "ModelChoice: variant 2 of model digits, digits_portable.pte"
+        assert lines[2].split() == ["VARIANT", "FILE", "SELECTED", "WHY"]
+        assert "runtime.backends is not known on this device" in lines[3]
+        assert "<table>" in choice._repr_html_()
+
+
+class TestHostileNames:
+    """Names in a file of models do not control the terminal."""
+
+    def test_control_characters_are_escaped(self, cli: Cli, catalog: Path) -> None:
+        name = "a\\u001b[31mb"
+        text = f'[[model."{name}".variants]]\nfile = "{name}.pte"\n'
+        (catalog / "models.toml").write_text(text)
+        for arguments in (("list",), ("check",), ("select", "a\x1b[31mb"), ("select", "none")):
+            done = cli("models", *arguments, "--models", "models.toml")
+            assert "\x1b" not in done.stdout + done.stderr
+            assert "u001b" in done.stdout + done.stderr
+
+
+class TestDoctor:
+    """`etconfig doctor` lists the models of the project file."""
+
+    def test_each_model_is_listed_with_its_place(self, cli: Cli, catalog: Path) -> None:
+        (catalog / "etconfig.toml").write_text(MODELS)
+        assert "digits, 2 variants, from" in cli("doctor").stdout
+
+    def test_a_wrong_table_is_a_finding(self, cli: Cli, catalog: Path) -> None:
+        (catalog / "etconfig.toml").write_text(MODELS.replace("when", "wehn"))
+        done = cli("doctor")
+        assert done.status == 1
+        assert "has no key 'wehn'" in done.stdout
+
+
+class TestCompletion:
+    """A shell completes the names of models."""
+
+    @pytest.mark.parametrize("arguments", ["models select ", "models check "])
+    def test_models_of_the_project_file_are_offered(
+        self, cli: Cli, catalog: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
+    ) -> None:
+        (catalog / "etconfig.toml").write_text(MODELS)
+        monkeypatch.setenv("_ETCONFIG_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", f"etconfig {arguments}di")
+        monkeypatch.setenv("COMP_CWORD", "3")
+        assert "digits" in cli().stdout
+
+    def test_models_of_the_named_file_are_offered(
+        self, cli: Cli, catalog: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("_ETCONFIG_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", "etconfig models select --models models.toml di")
+        monkeypatch.setenv("COMP_CWORD", "5")
+        assert "digits" in cli().stdout

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from etconfig.cli.shared.completion import complete_model
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import (
     chosen_executor,
@@ -87,7 +88,7 @@ def list_variants(file: Path | None = None, as_json: bool = False) -> None:
 
 
 @command.command("select")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_model)
 @_models_option
 @device_options
 @executor_option
@@ -112,6 +113,7 @@ def select_variant(
       etconfig models select detector --facts phone.json --json
     """
     from etconfig.app.model_choice import select_model
+    from etconfig.models.selection import VERDICT_HEADERS, verdict_rows
 
     installation = make_installation()
     device = read_device(installation, sheet, fact_texts)
@@ -128,23 +130,11 @@ def select_variant(
         return
     show(f"variant {choice.variant.number} of model {choice.name}: {choice.variant.path}")
     show()
-    rows = [(str(choice.variant.number), str(choice.variant), "yes", choice.reasons)]
-    rows += [(str(each.variant.number), str(each.variant), "no", each.reasons) for each in choice.rejected]
-    _print_reasons(sorted(rows, key=lambda row: int(row[0])))
-
-
-def _print_reasons(variants: Sequence[tuple[str, str, str, Sequence[str]]]) -> None:
-    """Print a table with a line for each reason."""
-    rows: list[tuple[str, ...]] = []
-    for *head, reasons in variants:
-        for reason in reasons:
-            rows.append((*head, reason))
-            head = [""] * len(head)
-    print_table(("VARIANT", "FILE", "SELECTED", "WHY"), rows)
+    print_table(VERDICT_HEADERS, verdict_rows(choice.verdicts))
 
 
 @command.command("check")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=complete_model)
 @_models_option
 @partial(device_options, several=True)
 @json_option

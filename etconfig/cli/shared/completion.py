@@ -61,6 +61,14 @@ def complete_profile_name(context: click.Context, incomplete: str) -> Iterable[s
 
 
 @_matching
+def complete_model(context: click.Context, incomplete: str) -> Iterable[str]:
+    """Offer the models of the file of models on the line, else of the project file."""
+    from etconfig.app.model_choice import find_catalog
+
+    return find_catalog(_installation(context), context.params.get("file")).models
+
+
+@_matching
 def complete_method(context: click.Context, incomplete: str) -> Iterable[str]:
     """Offer the methods of the program on the line."""
     return [method for method, _ in _methods(context)]
