@@ -85,11 +85,14 @@ class Bundle {
   Status set(Facts* facts, std::string_view name, const char* value) const {
     return set(facts, name, std::string_view(value));
   }
-  Status set_list(Facts* facts, std::string_view name, std::initializer_list<std::string_view> values) const {
+  Status set_list(Facts* facts, std::string_view name, const std::string_view* values, uint32_t count) const {
     const uint32_t index = find_fact(name);
     if (index == Selection::kNone) return Status::NoSuchFact;
     if (fact(index).type != FactType::TextList) return Status::WrongFact;
-    return facts->set_list(name, values) == FactStatus::Ok ? Status::Ok : Status::FactsFull;
+    return facts->set_list(name, values, count) == FactStatus::Ok ? Status::Ok : Status::FactsFull;
+  }
+  Status set_list(Facts* facts, std::string_view name, std::initializer_list<std::string_view> values) const {
+    return set_list(facts, name, values.begin(), static_cast<uint32_t>(values.size()));
   }
 
   // --- profiles ---
