@@ -13,7 +13,7 @@ constexpr const char* kUsage =
     "etdevice resolve --bundle FILE [--facts SHEET.json] [--profile NAME] [--json]\n"
     "etdevice explain --bundle FILE PATH [--facts SHEET.json] [--profile NAME]\n"
     "etdevice model   --bundle FILE NAME [--facts SHEET.json] [--json]\n"
-    "etdevice batch   < COMMAND<TAB>BUNDLE<TAB>SHEET<TAB>PROFILE or -, one per line\n";
+    "etdevice batch   reads COMMAND<TAB>BUNDLE<TAB>SHEET<TAB>PROFILE, or - to select one; prints a line of JSON for each\n";
 
 constexpr uint32_t kMaxOptions = 2048;
 using Storage = Arguments<kMaxOptions, 1 << 18>;
@@ -24,6 +24,7 @@ struct Request {
   const char* facts = nullptr;
   const char* profile = nullptr;
   const char* path = nullptr;
+  const char* changed_facts = nullptr;
   bool is_json = false;
 };
 
@@ -65,6 +66,20 @@ bool read_file(const char* path, char* bytes, size_t capacity, size_t* size) {
   return is_whole;
 }
 
+bool read_facts(const Request& request, const char* path, Facts* facts) {
+  facts->clear();
+  size_t size = 0;
+  if (!read_file(path, memory.sheet, sizeof memory.sheet, &size)) {
+    fail(request, "cannot read the fact sheet", path);
+    return false;
+  }
+  const auto is_wanted = [](std::string_view name) { return bundle.find_fact(name) != Selection::kNone; };
+  etdevice::SheetReader reader(std::string_view(memory.sheet, size), is_wanted, facts);
+  const char* problem = reader.read();
+  if (problem != nullptr) fail(request, problem, path);
+  return problem == nullptr;
+}
+
 // Opens the bundle and reads the facts. Zero, or the exit status.
 int open(const Request& request) {
   if (request.bundle == nullptr) return fail(request, "name a bundle with --bundle");
@@ -75,16 +90,8 @@ int open(const Request& request) {
   }
   const Status status = bundle.open(memory.bundle_bytes, memory.bundle_size);
   if (status != Status::Ok) return fail(request, name_of(status), request.bundle);
-  memory.facts.clear();
   if (request.facts == nullptr) return fail(request, "name a fact sheet with --facts");
-  size_t size = 0;
-  if (!read_file(request.facts, memory.sheet, sizeof memory.sheet, &size)) {
-    return fail(request, "cannot read the fact sheet", request.facts);
-  }
-  const auto is_wanted = [](std::string_view name) { return bundle.find_fact(name) != Selection::kNone; };
-  etdevice::SheetReader reader(std::string_view(memory.sheet, size), is_wanted, &memory.facts);
-  const char* problem = reader.read();
-  return problem == nullptr ? 0 : fail(request, problem, request.facts);
+  return read_facts(request, request.facts, &memory.facts) ? 0 : 1;
 }
 
 Selection select(const Request& request) {
@@ -211,9 +218,20 @@ bool is_template(uint32_t profile, uint32_t slot) {
   return has_named;
 }
 
+// Of one backend, missing options count only if nothing else is wrong, as in Python.
+bool counts(const OptionArgument& problem) {
+  if (problem.status() != Status::MissingOption) return true;
+  for (uint32_t i = 0; i < memory.arguments.problem_count(); ++i) {
+    const OptionArgument other = memory.arguments.problem(i);
+    if (other.backend() == problem.backend() && other.status() != Status::MissingOption) return false;
+  }
+  return true;
+}
+
 void print_problems(const Request& request, bool* is_first) {
   for (uint32_t i = 0; i < memory.arguments.problem_count(); ++i) {
     const OptionArgument option = memory.arguments.problem(i);
+    if (!counts(option)) continue;
     if (!request.is_json) {
       char path[512];
       TextBuffer name(path, sizeof path);
@@ -241,17 +259,62 @@ Status resolve(const Selection& selection, uint32_t slot) {
                         bundle.slot_instance(selection.profile, slot), &memory.arguments);
 }
 
+// Options of the whole process, on which all method instances must agree.
+class ProcessOptions {
+ public:
+  // Adds those of memory.arguments. A default for any other method does not count: there may be no other method.
+  void add() {
+    for (uint32_t i = 0; i < memory.arguments.size(); ++i) {
+      const OptionArgument option = memory.arguments[i];
+      const bool is_mere_default = memory.arguments.method() == "*" && option.decider() == Decider::Default;
+      if (option.scope() != Scope::Process || is_mere_default) continue;
+      TextBuffer text(memory.text, sizeof memory.text);
+      option.value().write(&text);
+      check(option, fact_store::hash_of(text.text()));
+    }
+  }
+  // The first option on which they disagree.
+  const char* conflict() const { return conflict_[0] == '\0' ? nullptr : conflict_; }
+
+ private:
+  void check(const OptionArgument& option, uint32_t hash) {
+    for (uint32_t i = 0; i < count_; ++i) {
+      if (entries_[i].backend != option.backend() || entries_[i].name != option.name()) continue;
+      if (entries_[i].hash != hash && conflict() == nullptr) {
+        TextBuffer text(conflict_, sizeof conflict_);
+        text << option.backend() << '.' << option.name();
+      }
+      return;
+    }
+    if (count_ < kMaxOptions) entries_[count_++] = {option.backend(), option.name(), hash};
+  }
+
+  struct Entry {
+    std::string_view backend, name;
+    uint32_t hash = 0;
+  };
+  Entry entries_[kMaxOptions];
+  uint32_t count_ = 0;
+  char conflict_[256] = "";
+};
+
 // All method instances, or the problems of all of them.
 int run_resolve(const Request& request) {
   const Selection selection = select(request);
   if (!selection) return fail_selection(request, selection);
   const uint32_t slots = bundle.slot_count(selection.profile);
   bool is_sound = true;
+  static ProcessOptions process_options;
+  process_options = ProcessOptions();
   for (uint32_t i = 0; i < slots; ++i) {
     const Status status = resolve(selection, i);
+    if (status == Status::Ok) process_options.add();
     if (status == Status::Ok || (status == Status::MissingOption && is_template(selection.profile, i))) continue;
     if (memory.arguments.problem_count() == 0) return fail(request, name_of(status));
     is_sound = false;
+  }
+  if (is_sound && process_options.conflict() != nullptr) {
+    return fail(request, "method instances disagree on an option of the process", process_options.conflict());
   }
   bool is_first = true;
   if (request.is_json) print(is_sound ? "{\"arguments\": [" : "{\"error\": \"invalid options\", \"problems\": [");
@@ -272,6 +335,41 @@ int run_resolve(const Request& request) {
     print("}\n");
   }
   return is_sound ? 0 : 1;
+}
+
+// For tests: the options that change from one fact sheet to another, in each method instance that has arguments on both.
+int run_update(const Request& request) {
+  const Selection selection = select(request);
+  if (!selection) return fail_selection(request, selection);
+  static FactStore<format::kMaxFacts, 64 << 10> changed;
+  if (!read_facts(request, request.changed_facts, &changed)) return 1;
+  bool is_first = true;
+  print("{\"changed\": [");
+  for (uint32_t i = 0; i < bundle.slot_count(selection.profile); ++i) {
+    if (resolve(selection, i) != Status::Ok) continue;
+    const Changes changes = bundle.update(changed, &memory.arguments);
+    uint32_t at_execute = 0;
+    uint32_t count = 0;
+    for (uint32_t at = 0; changes && at < memory.arguments.size(); ++at) {
+      const OptionArgument option = memory.arguments[at];
+      if (!option.is_changed()) continue;
+      ++count;
+      at_execute += option.applies() == Applies::Execute ? 1 : 0;
+      print(is_first ? "{" : ", {");
+      is_first = false;
+      print_label(memory.arguments.method(), memory.arguments.instance());
+      print(", \"option\": ");
+      TextBuffer path(memory.text, sizeof memory.text);
+      path << option.backend() << '.' << option.name();
+      print_string(path.text());
+      print(", \"value\": ");
+      etdevice::print_value(option.value());
+      print("}");
+    }
+    if (count != changes.count || at_execute != changes.at_execute) return fail(request, "the counts are wrong");
+  }
+  print("]}\n");
+  return 0;
 }
 
 int run_explain(const Request& request) {
@@ -339,6 +437,7 @@ int run(const Request& request) {
   if (command == "resolve") return run_resolve(request);
   if (command == "explain") return run_explain(request);
   if (command == "model") return run_model(request);
+  if (command == "update" && request.changed_facts != nullptr) return run_update(request);
   if (command == "open") {
     print("{}\n");
     return 0;
@@ -350,10 +449,10 @@ int run(const Request& request) {
 int run_batch() {
   static char line[1 << 14];
   while (std::fgets(line, sizeof line, stdin) != nullptr) {
-    char* fields[4] = {};
+    char* fields[5] = {};
     uint32_t count = 0;
     char* at = line;
-    for (; count < 4; ++count) {
+    for (; count < 5; ++count) {
       fields[count] = at;
       at += std::strcspn(at, "\t\n");
       if (*at == '\0') break;
@@ -366,6 +465,7 @@ int run_batch() {
     request.facts = fields[2];
     const char* const name = fields[3] == nullptr || std::string_view(fields[3]) == "-" ? nullptr : fields[3];
     (std::string_view(request.command) == "model" ? request.path : request.profile) = name;
+    request.changed_facts = fields[4];
     request.is_json = true;
     run(request);
     std::fflush(stdout);

@@ -63,6 +63,9 @@ class Value {
   internal::Operand operand_;
 };
 
+// The kind of source that decided an option, weakest first as far as a backend does not say otherwise.
+enum class Decider : uint8_t { Default, Program, Recommendation, Setting };
+
 namespace internal {
 
 // One option of one backend, as it was resolved.
@@ -72,7 +75,7 @@ struct Resolved {
   uint32_t origin = format::kNone;      // in `texts`
   uint32_t expression = format::kNone;  // the one that was to give the value, if it failed
   Status status = Status::Ok;
-  bool is_set = false;      // by a profile or the project: it is neither a default nor recommended
+  Decider decider = Decider::Default;
   bool is_changed = false;  // by the last update
   Operand value;
 };
@@ -107,8 +110,9 @@ class OptionArgument {
   Applies applies() const { return option().applies(); }
   // Ok, or why there is no value.
   Status status() const { return resolved_->status; }
+  Decider decider() const { return resolved_->decider; }
   // True if a profile or the project file set it: it is neither a default nor recommended nor fixed by the program.
-  bool is_set() const { return resolved_->is_set; }
+  bool is_set() const { return decider() == Decider::Setting; }
   bool is_changed() const { return resolved_->is_changed; }
   // Its key in ExecuTorch's option map, if that has one for it.
   std::optional<std::string_view> key() const {

@@ -84,7 +84,7 @@ struct Decision {
   Status status = Status::MissingOption;
   uint32_t origin = format::kNone;
   uint32_t expression = format::kNone;
-  bool is_set = false;
+  Decider decider = Decider::Default;
   Operand value;
 };
 
@@ -130,7 +130,7 @@ class Resolver {
       resolved.origin = decision.origin;
       resolved.expression = decision.expression;
       resolved.status = decision.status;
-      resolved.is_set = decision.is_set;
+      resolved.decider = decision.decider;
       resolved.is_changed = false;
       resolved.value = decision.value;
     }
@@ -159,7 +159,7 @@ class Resolver {
   }
   Decision of_candidate(const format::Option& option, const format::Candidate& candidate) {
     Decision decision;
-    decision.is_set = true;
+    decision.decider = Decider::Setting;
     decision.origin = candidate.origin();
     if (candidate.source() == format::Source::Expression) {
       compute(option, candidate.value(), &decision);
@@ -199,6 +199,7 @@ class Resolver {
       compute(t_.options[index], entry.expression(), decision);
       if (decision->status == Status::UnknownFact) continue;
       decision->origin = entry.origin();
+      decision->decider = Decider::Recommendation;
       return true;
     }
     return false;
@@ -206,6 +207,7 @@ class Resolver {
   bool of_program(const format::OptionSettings* settings, Decision* decision) const {
     if (settings == nullptr || settings->program_value() == format::kNone) return false;
     decision->status = Status::Ok;
+    decision->decider = Decider::Program;
     decision->origin = settings->program_origin();
     decision->value = value_operand(t_, settings->program_value());
     return true;
