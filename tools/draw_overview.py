@@ -43,8 +43,8 @@ text { fill: var(--text);
 .program { fill: var(--program); } .facts { fill: var(--facts); }
 .schema { fill: var(--schema); } .file { fill: var(--file); }"""
 
-SOURCE_OF = {"project": "file", "recommendation": "facts", "default": "schema"}
-"""The color of a value, by the kind of its origin. A recommendation follows the facts."""
+SOURCE_OF = {"project": "file", "profile": "facts", "recommendation": "facts", "default": "schema"}
+"""The color of a value, by the kind of its origin. Recommendations and bundled profiles follow the facts."""
 
 CARD_HEIGHT = 84
 ROW = 22

@@ -23,6 +23,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import bundled_options
 import click
 import tomli
 import two_devices
@@ -249,6 +250,11 @@ def two_device_table(_: str) -> str:
     return two_devices.table()
 
 
+def options_of_bundled_profiles(_: str) -> str:
+    """Return the options that bundled profiles set, with their sources."""
+    return bundled_options.table()
+
+
 def operators(_: str) -> str:
     """Return the operators with a built-in kernel, with the evidence that they are right."""
     found = evidence()
@@ -294,6 +300,7 @@ def errors(_: str) -> str:
 
 
 PARTS: Mapping[str, Callable[[str], str]] = {
+    "bundled-options": options_of_bundled_profiles,
     "command": command,
     "diagnostics": diagnostics,
     "errors": errors,

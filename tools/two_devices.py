@@ -120,13 +120,21 @@ def _value(option: Mapping[str, Any], facts: Mapping[str, object]) -> Value:
         deciding = [name for name, value in facts.items() if value == option["value"]]
         why = f"recommended: {', '.join(f'`{name}`' for name in deciding)}"
     else:
-        why = f"`{Path(origin['source']).name}:{origin['line']}`"
+        why = f"`{_place(origin)}`"
         if condition:
             why += f", `{expression}`" if expression else f", if `{condition}`"
         beaten = option["beat"][0]
-        if beaten["origin"]["kind"] == "recommendation":
+        if beaten["origin"]["kind"] == "recommendation" and beaten["value"] != option["value"]:
             why += f"; beats the recommended {beaten['value']}"
     return Value(option["value"], origin["kind"], why, expression)
+
+
+def _place(origin: Mapping[str, Any]) -> str:
+    """Return the name of a bundled profile, or the line of a file."""
+    path = Path(origin["source"])
+    if origin["kind"] == "profile":
+        return "/".join(path.with_suffix("").parts[-2:])
+    return f"{path.name}:{origin['line']}"
 
 
 def table() -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import cast
 
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.provenance import OriginKind
 from etconfig.resolver import Arguments, BackendArguments, Resolution
 from etconfig.schema import jsonable
 from etconfig.transport import (
@@ -18,8 +17,6 @@ from etconfig.transport import (
     PlainValue,
     sent_value,
 )
-
-_UNASKED = frozenset({OriginKind.DEFAULT, OriginKind.PROGRAM, OriginKind.RECOMMENDATION})
 
 
 def pack_resolution(name: str, resolution: Resolution) -> PackedConfiguration:
@@ -65,7 +62,7 @@ def _pack_backend(backend_id: str, resolved: BackendArguments) -> PackedBackend:
                 sent=_frozen(sent_value(info, value)),
                 scope=info.scope,
                 applies=info.applies,
-                is_set=resolved.provenance(name).winner.origin.kind not in _UNASKED,
+                is_set=resolved.is_asked_for(name),
             )
         )
     return PackedBackend(backend_id, tuple(options))

@@ -104,7 +104,8 @@ def find_unused_settings(
     """
     methods, installed = backends_by_method(program), installation.backend_ids
     alone = KnownPrograms(methods={_THIS: methods})
-    if next(verify_against_programs(layers, alone, installed), None) is None:
+    asked = [layer for layer in layers if not layer.is_bundled]
+    if next(verify_against_programs(asked, alone, installed), None) is None:
         return ()
     others = read_project_programs(installation)
     known = KnownPrograms(

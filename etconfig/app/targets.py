@@ -133,11 +133,11 @@ def targets_of_layers(
 ) -> tuple[tuple[Target, ...], Mapping[str, BackendSpec], tuple[Diagnostic, ...]]:
     """Return the targets without a program: the methods and backends that the layers mention.
 
-    Layers that mention no backend configure all installed ones. A broken plugin is then worth a
-    warning only, the third result: nothing asked for its backend.
+    Layers that mention no backend configure all installed ones; bundled profiles do not count. A broken
+    plugin is then worth a warning only, the third result: nothing asked for its backend.
     """
     layers = tuple(layers)
-    paths = [assignment.path for layer in layers for assignment in layer.assignments]
+    paths = [assignment.path for layer in layers if not layer.is_bundled for assignment in layer.assignments]
     methods = {path.method for path in paths if path.method and not set(path.method) & set("*?[")}
     methods |= {declared.method for layer in layers for declared in layer.instances} | set(instances)
     mentioned = {path.backend for path in paths} & set(installation.backend_ids)

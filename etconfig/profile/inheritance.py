@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.profile.bundled_conditions import bundled_parser
 from etconfig.profile.document import load_document
-from etconfig.profile.library import ProfileFile, ProfileLibrary
+from etconfig.profile.library import ProfileFile, ProfileLibrary, Provider
 from etconfig.profile.linearization import OrderConflict, ordered_bases
 from etconfig.profile.order_problems import FoundProfile, conflicting_order, duplicate_bases
 from etconfig.profile.profile import Profile, Reference, parse_profile, salvage_profile
@@ -69,6 +70,8 @@ class ProfileReader:
         if profile is None:
             profile = parse_profile(load_document(file.path), self.expressions)
             _check_name(profile, file)
+            if file.provider is Provider.BUNDLED:
+                profile = replace(profile, is_bundled=True)
             self._profiles[file.real_path] = profile
         return profile
 

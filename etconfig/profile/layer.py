@@ -150,6 +150,8 @@ class Layer:
         assignments: In merge order: a later one wins over an earlier one on the same option.
         instances: The named instances that this source declares.
         facts: Hand-set facts, by name.
+        is_bundled: True for a profile that comes with etconfig. Nobody asked for its settings, so those of
+            backends that are missing or not used do not matter.
     """
 
     kind: OriginKind
@@ -157,3 +159,4 @@ class Layer:
     assignments: tuple[Assignment, ...] = ()
     instances: tuple[InstanceDeclaration, ...] = ()
     facts: Mapping[str, Sourced[object]] = field(default_factory=dict)
+    is_bundled: bool = False

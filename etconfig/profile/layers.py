@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from etconfig.diagnostics import Diagnostic, Respelling, nearest
 from etconfig.errors import ProfileError
@@ -32,7 +33,15 @@ def layers_of(chain: Sequence[Profile], project: ProjectFile | None = None) -> t
     if problems:
         raise ProfileError(diagnostics=tuple(problems))
     methods = {name: declaration.method for name, declaration in declared.items()}
-    return tuple(settings.to_layer(kind, name, methods) for kind, name, settings in sources)
+    layers = tuple(settings.to_layer(kind, name, methods) for kind, name, settings in sources)
+    bundled = [profile.is_bundled and bool(profile.settings.assignments) for profile in chain]
+    if not any(bundled):
+        return layers
+    of_profiles = (
+        replace(layer, is_bundled=True) if each else layer
+        for layer, each in zip(layers, bundled, strict=False)
+    )
+    return (*of_profiles, *layers[len(chain) :])
 
 
 def salvage_layers(chain: Sequence[Profile]) -> tuple[tuple[Layer, ...], tuple[Diagnostic, ...]]:

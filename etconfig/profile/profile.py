@@ -52,6 +52,7 @@ class Profile:
         settings: The settings.
         path: The file it came from, or None.
         values: All values of the document, as the parser has them.
+        is_bundled: True if it comes with etconfig: it serves programs of all kinds.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Profile:
     settings: DocumentSettings = field(default_factory=DocumentSettings)
     path: Path | None = None
     values: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
+    is_bundled: bool = field(default=False, compare=False)
 
     @property
     def name_span(self) -> Span:

@@ -66,6 +66,17 @@ class BackendArguments:
         is_below = found.program is not None or option in self.recommendation.values
         return not is_below and not found.advised(device) and found.deciding_candidate(device) is None
 
+    def is_asked_for(self, option: str) -> bool:
+        """Return True if somebody set the option: it is not a default, the program's own, or recommended.
+
+        Profiles that come with etconfig recommend values, too.
+
+        Raises:
+            KeyError: the backend has no such option.
+        """
+        candidate = self.candidates[option].deciding_candidate(DeviceView(self.facts))
+        return candidate is not None and not candidate.is_bundled
+
     def place_of(self, option: str) -> Span | None:
         """Return the place of the value that decided; None if the recommendation or the default did.
 

@@ -72,16 +72,23 @@ class MatchedAssignment(NamedTuple):
         assignment: The assignment.
         info: The option.
         value: The assigned value, converted to the option's type.
+        is_bundled: True if it is in a profile that comes with etconfig.
     """
 
     assignment: Assignment
     info: OptionInfo
     value: object
+    is_bundled: bool
 
     @property
     def candidate(self) -> Candidate:
         """The assignment as the option sees it."""
-        return Candidate(value=self.value, place=self.assignment.place, condition=self.assignment.condition)
+        return Candidate(
+            value=self.value,
+            place=self.assignment.place,
+            condition=self.assignment.condition,
+            is_bundled=self.is_bundled,
+        )
 
 
 @dataclass(kw_only=True)
@@ -131,7 +138,7 @@ class Matcher:
             return None
         if isinstance(value, Expression) and self.names.expressions is not None:
             self._found += self.names.expressions().problems(spec, info, value, assignment.condition)
-        return MatchedAssignment(assignment, info, value)
+        return MatchedAssignment(assignment, info, value, layer.is_bundled)
 
     def _same_option(
         self, layer: Layer, assignment: Assignment, spec: BackendSpec, info: OptionInfo
@@ -230,7 +237,7 @@ def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Express
 
 def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> Iterator[Diagnostic]:
     backend = assignment.path.backend
-    if backend in names.known_backends:
+    if backend in names.known_backends or layer.is_bundled:
         return  # nothing here delegates to it: `_unmatched_scope` reports that where it matters
     guess = nearest_backend(backend, names.known_backends)
     is_error = guess is not None or layer.kind in _GIVEN_BY_HAND

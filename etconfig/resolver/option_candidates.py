@@ -24,11 +24,13 @@ class Candidate:
         value: A value of the option's type, an expression that gives one, or `UNSET`.
         place: Finds the place where it was written.
         condition: The condition that it depends on, or None.
+        is_bundled: True if a profile that comes with etconfig sets it, so that nobody asked for it.
     """
 
     value: object
     place: PlaceFinder
     condition: Expression | None = None
+    is_bundled: bool = False
 
     @property
     def origin(self) -> Origin:

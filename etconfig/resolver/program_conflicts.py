@@ -33,15 +33,15 @@ class FixedOption:
 def literal_conflicts(fixed: Iterable[FixedOption]) -> Iterator[Diagnostic]:
     """Yield a warning for each setting with another value than the program's, once for each place and value.
 
-    Settings count also where their condition may not hold. Values of expressions are known on a device only,
-    see `computed_conflict`.
+    Settings count also where their condition may not hold; those of bundled profiles do not, since nobody
+    asked for them. Values of expressions are known on a device only, see `computed_conflict`.
     """
     found: set[tuple[int, str]] = set()
     for each in fixed:
         for candidate in each.option.effective:
             key = (id(candidate.place), repr(each.option.program))
-            is_literal = not isinstance(candidate.value, Expression)
-            if is_literal and key not in found and _differs(candidate.value, each.option):
+            is_asked = not isinstance(candidate.value, Expression) and not candidate.is_bundled
+            if is_asked and key not in found and _differs(candidate.value, each.option):
                 found.add(key)
                 yield _conflict(each, candidate, candidate.value)
 
@@ -49,7 +49,7 @@ def literal_conflicts(fixed: Iterable[FixedOption]) -> Iterator[Diagnostic]:
 def computed_conflict(fixed: FixedOption, device: DeviceView) -> Diagnostic | None:
     """Return a warning if an expression gives an option another value than the program on a device."""
     candidate = fixed.option.deciding_candidate(device)
-    if candidate is None or not isinstance(candidate.value, Expression):
+    if candidate is None or candidate.is_bundled or not isinstance(candidate.value, Expression):
         return None
     value = fixed.option.decide(device, None)
     if isinstance(value, Diagnostic) or not _differs(value, fixed.option):

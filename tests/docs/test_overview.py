@@ -52,7 +52,8 @@ class TestValues:
 
     def test_the_devices_differ_and_each_value_has_a_reason(self) -> None:
         phone, pi = (device.options["forward"]["num_threads"] for device in devices())
-        assert (phone.value, phone.why) == (5, "recommended: `cpu.performance_cores`")
+        expression = "min(cpu.available_cores, cpu.performance_cores)"
+        assert (phone.value, phone.why) == (5, f"`generic/android`, `{expression}`")
         assert pi.value == 3
         assert pi.why.endswith("`cpu.available_cores - 1`; beats the recommended 4")
 

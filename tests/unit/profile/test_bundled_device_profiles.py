@@ -9,18 +9,26 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from etconfig_upstream.coreml import SPEC as COREML
+from etconfig_upstream.coreml import ComputeUnit
+from etconfig_upstream.qnn import SPEC as QNN
+from etconfig_upstream.qnn import HtpPerformanceMode
+from etconfig_upstream.xnnpack import SPEC as XNNPACK
 
 from etconfig.app.installation import Installation
 from etconfig.app.validation import Validator
-from etconfig.facts import detect, load_fact_sheet
+from etconfig.facts import FactSheet, detect, load_fact_sheet
 from etconfig.profile import (
     Profile,
     ProfileLibrary,
     bundled_profiles,
+    layers_of,
     load_chain,
     load_document,
     select_profile,
 )
+from etconfig.provenance import OriginKind
+from etconfig.resolver import Resolver, Target
 
 ROOT = Path(__file__).parents[3]
 SHEETS = ROOT / "tests" / "data" / "sheets"
@@ -189,8 +197,18 @@ class TestSources:
     @pytest.mark.parametrize("name", DEVICES)
     def test_hand_set_facts_are_cited_on_their_line(self, name: str) -> None:
         _, _, facts = source_of(name).partition("\n[facts]\n")
-        for line in facts.splitlines():
+        for line in facts.partition("\n\n")[0].splitlines():
             assert re.search(r'^"[\w.]+" = .+  # .+, https://\S+$', line), line
+
+    @pytest.mark.parametrize("name", LIBRARY.names)
+    def test_options_are_cited_above_their_table(self, name: str) -> None:
+        text = source_of(name)
+        tables = re.findall(r"((?:^#.*\n)*)^(?:\[\[when\]\]|\[options\.\w+\])$", text, re.MULTILINE)
+        assert len(tables) == len(re.findall(r"^\[(?:when\.)?options\.", text, re.MULTILINE))
+        for comments in tables:
+            assert comments
+            for line in comments.splitlines():
+                assert re.fullmatch(r"# \S.+, https://\S+", line), line
 
 
 def constants_of(name: str) -> list[str]:
@@ -199,6 +217,72 @@ def constants_of(name: str) -> list[str]:
     foreign = re.sub(r'(os\.name == "(linux|android|macos|windows)"|cpu\.arch == "\w+")', "", condition)
     strings: list[str] = re.findall(r'"[^"]*"', foreign)
     return [*strings, *re.findall(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?", re.sub(r'"[^"]*"', "", foreign))]
+
+
+class TestOptions:
+    """Bundled profiles set the options for which there is a source, on the devices that it is about."""
+
+    @staticmethod
+    def set_on(name: str, backend: str, option: str, **facts: object) -> object:
+        """The value that the bundled profiles set on a device; None if they leave the option alone."""
+        specs = {spec.id: spec for spec in (XNNPACK, QNN, COREML)}
+        layers = layers_of(load_chain(LIBRARY, name))
+        target = Target(method="forward", backends=tuple(specs))
+        sheet = load_fact_sheet(SHEETS / "devices" / f"{name}.json")
+        found = Resolver.compile(specs, layers, [target]).resolve(
+            sheet.with_overrides({fact.replace("__", "."): value for fact, value in facts.items()})  # type: ignore[misc]  # of each fact's type
+        )
+        resolved = found.arguments("forward").backends[backend]
+        if resolved.origin(option).kind is not OriginKind.PROFILE:
+            return None
+        assert not resolved.is_asked_for(option)
+        return getattr(resolved.options, option)
+
+    @pytest.mark.parametrize(
+        ("name", "available", "threads"),
+        [
+            ("google/tensor-g2", 8, 4),
+            ("google/tensor-g3", 9, 5),
+            ("google/tensor-g3", 2, 2),
+            ("qualcomm/sm8650", 8, 6),
+            ("samsung/exynos-2200", 8, 4),
+            ("mediatek/dimensity-9300", 8, None),
+            ("apple/iphone-15-pro", 6, 2),
+            ("apple/m1", 8, 4),
+            ("ci/github-macos", 3, None),
+            ("raspberry-pi/pi-5", 4, None),
+        ],
+    )
+    def test_xnnpack_has_no_thread_on_a_slow_core(
+        self, name: str, available: int, threads: int | None
+    ) -> None:
+        found = self.set_on(name, "XnnpackBackend", "num_threads", cpu__available_cores=available)
+        assert found == threads
+
+    @pytest.mark.parametrize("name", ["qualcomm/sm8550", "qualcomm/sm8650", "qualcomm/sm8750"])
+    @pytest.mark.parametrize(("source", "mode"), [("mains", HtpPerformanceMode.BURST), ("battery", None)])
+    def test_qualcomms_processor_runs_at_full_speed_on_mains(
+        self, name: str, source: str, mode: HtpPerformanceMode | None
+    ) -> None:
+        assert self.set_on(name, "QnnBackend", "htp_performance_mode", power__source=source) is mode
+
+    def test_core_ml_stays_on_the_cpu_of_virtual_macs_only(self) -> None:
+        units = {
+            name: self.set_on(name, "CoreMLBackend", "compute_unit")
+            for name in DEVICES
+            if name.startswith(("apple/", "ci/github-macos"))
+        }
+        assert {name: unit for name, unit in units.items() if unit is not None} == {
+            "ci/github-macos": ComputeUnit.CPU_ONLY
+        }
+
+    @pytest.mark.parametrize("name", DEVICES)
+    def test_every_device_resolves_with_and_without_its_facts(self, name: str) -> None:
+        specs = {spec.id: spec for spec in (XNNPACK, QNN, COREML)}
+        layers = layers_of(load_chain(LIBRARY, name))
+        resolver = Resolver.compile(specs, layers, [Target(method="forward", backends=tuple(specs))])
+        for facts in (load_fact_sheet(SHEETS / "devices" / f"{name}.json"), FactSheet.empty()):
+            assert resolver.resolve(facts).warnings == ()
 
 
 class TestFiles:
@@ -210,7 +294,8 @@ class TestFiles:
             assert validator.problems(LIBRARY.find(name).path) == ()
 
     def test_the_index_lists_every_profile_as_it_describes_itself(self, chooser: Chooser) -> None:
-        index = (ROOT / "docs" / "device-profiles.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs" / "device-profiles.md").read_text(encoding="utf-8")
+        index = page.partition("\n## Index\n")[2]
         rows = re.findall(r"^\| `([^`]+)` \| (.+?) \| (.+) \|$", index, re.MULTILINE)
         assert rows == [(name, chooser.chains[name][-1].description, origins(name)) for name in DEVICES]
 

@@ -1,0 +1,46 @@
+"""The table of the options that bundled profiles set, with their conditions and sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from etconfig.profile import ProfileLibrary, bundled_profiles, load_profile
+
+_CITATION = re.compile(r"# (?P<claim>\S.*), (?P<url>https://\S+)")
+
+
+def table() -> str:
+    """Return a row for each option of each bundled profile."""
+    head = ["profile", "option", "value", "where", "sources"]
+    rows = [head, ["---"] * len(head), *_rows()]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _rows() -> Iterator[list[str]]:
+    library = ProfileLibrary((bundled_profiles(),))
+    for name in library.names:
+        profile = load_profile(library, name)
+        for assignment in profile.settings.assignments:
+            condition = assignment.condition
+            yield [
+                f"`{name}`",
+                f"`{assignment.path}`",
+                f"`{assignment.value}`",
+                "everywhere" if condition is None else f"`{condition}`",
+                "<br>".join(_sources(library.find(name).path, assignment.span.line)),
+            ]
+
+
+def _sources(path: Path, line: int) -> Iterator[str]:
+    """Yield the citations in the comments above the settings that contain a line, as links."""
+    lines = path.read_text(encoding="utf-8").splitlines()[: line - 1]
+    starts = [number for number, text in enumerate(lines) if re.match(r"\[\[when\]\]|\[options\.", text)]
+    above = starts[-1]
+    while above and lines[above - 1].startswith("#"):
+        above -= 1
+    for text in lines[above : starts[-1]]:
+        found = _CITATION.fullmatch(text)
+        if found is not None:
+            yield f"[{found['claim']}]({found['url']})"
