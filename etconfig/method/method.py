@@ -298,7 +298,12 @@ class Method(Displayed):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except DelegateError as problem:
+            if not isinstance(error, DelegateError):
+                raise
+            error.cause += f"; {problem}"  # the first error goes on, since it is more likely the cause
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         load = f"program.load_method({self.name!r})"

@@ -491,6 +491,23 @@ class TestDestroy:
         method.close()
         assert backend.log[3:] == ["destroy c", "destroy b", "destroy a"]
 
+    def test_a_failed_destroy_does_not_hide_the_call_that_failed_before(self) -> None:
+        backend = Scaling(fails={"execute": "a", "destroy": "a"})
+        with pytest.raises(DelegateError) as caught, load("a", backend=backend) as method:
+            method.execute([floats(1, 2)])
+        assert caught.value.phase == "execute"
+        assert str(caught.value) == (
+            "backend 'Scaling' failed in execute of method 'forward': RuntimeError: no execute for a; backend "
+            "'Scaling' failed in destroy of method 'forward': RuntimeError: no destroy for a"
+        )
+
+    @pytest.mark.parametrize("fails", [False, True])
+    def test_a_failed_destroy_is_raised_after_any_other_error(self, fails: bool) -> None:
+        backend = Scaling(fails={"destroy": "a"})
+        with pytest.raises(DelegateError, match=r"failed in destroy"), load("a", backend=backend):
+            if fails:
+                raise ValueError("not of a backend")
+
     def test_a_dropped_method_destroys_its_handles(self) -> None:
         backend = Scaling()
         method = load("a", backend=backend)
