@@ -89,6 +89,8 @@ def _read_field(name: str, field: FieldInfo) -> OptionInfo:
         raise TypeError("must be declared with option(...)")
     if name in BackendOptions.__dict__ or hasattr(BaseModel, name):
         raise TypeError("hides an attribute of BackendOptions; choose another name")
+    if name == "keys":
+        raise TypeError("is what dict(options) would call; choose another name")
     if not declaration.doc.strip():
         raise TypeError("needs a doc: say what the option does")
     option_type = read_option_type(field.annotation, field.metadata, declaration.unit)

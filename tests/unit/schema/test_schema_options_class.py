@@ -289,6 +289,16 @@ class TestRefusedDeclarations:
                     {"__annotations__": {"copy": int}, "copy": option(applies="load", doc="Copies.")},
                 )
 
+    def test_a_name_that_would_break_dict_is_refused(self):
+        with pytest.raises(
+            TypeError, match=r"^Options\.keys is what dict\(options\) would call; choose another"
+        ):
+            type(
+                "Options",
+                (BackendOptions,),
+                {"__annotations__": {"keys": int}, "keys": option(applies="load", doc="Keys.")},
+            )
+
     @pytest.mark.parametrize("former", [["threads"], ["old", "old"]])
     def test_a_former_name_that_is_taken_is_refused(self, former):
         with pytest.raises(
