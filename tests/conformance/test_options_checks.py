@@ -326,10 +326,11 @@ class TestEffects:
         with pytest.raises(NotApplicableError, match=message):
             scope_enforced.run(subject())
 
-    def test_an_option_that_is_not_reported_is_named(self, monkeypatch: pytest.MonkeyPatch):
+    def test_options_that_are_not_reported_are_named(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(ReferenceCpuBackend, "effective_options", lambda self, handle: {"num_threads": 1})
         message = (
-            r"\.scratch_bytes is not reported by effective_options \(only num_threads\); report the value"
+            r"^options\.py:\d+: ReferenceCpuOptions: effective_options does not report scratch_bytes, "
+            r"accumulate, only num_threads; report the values in force$"
         )
         with pytest.raises(CheckFailedError, match=message):
             effect_visible.run(subject())

@@ -28,8 +28,8 @@ def effect_visible(subject: Subject) -> None:
     missing = [name for name in usual if name not in effective]
     if missing and not subject.is_native:  # other runtimes need not report them
         raise CheckFailedError(
-            f"{options_place(spec, missing[0])} is not reported by effective_options "
-            f"(only {', '.join(effective) or 'nothing'}); report the value in force"
+            f"{options_place(spec)}: effective_options does not report {', '.join(missing)}, only "
+            f"{', '.join(effective) or 'nothing'}; report the values in force"
         )
     is_compared = False
     for name, info in spec.options.option_infos().items():
