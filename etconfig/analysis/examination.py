@@ -20,6 +20,7 @@ from etconfig.app.profile_choice import ProfileChoice, profile_choices
 from etconfig.diagnostics import did_you_mean_backend
 from etconfig.errors import ConfigError, EtconfigError, PluginError, PluginLoadError
 from etconfig.facts import FactSheet
+from etconfig.facts.detection import detector_failures
 from etconfig.method import ExecutorReport
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
@@ -79,6 +80,7 @@ def _findings(installation: Installation) -> Iterator[Finding]:
         return  # the plugins cannot be known without the project file, which was reported
     yield from project_findings(installation)
     yield _checked("facts", lambda: _facts(installation))
+    yield from _detectors(installation)
     if project.status == "ok":
         yield from _profiles(installation)
     else:
@@ -146,6 +148,16 @@ def _facts(installation: Installation) -> str:
     by_hand = sum(fact.origin.kind is OriginKind.PROJECT for fact in sheet.facts.values())
     corrected = f", {by_hand} of them set by the project file" if by_hand else ""
     return f"{len(sheet.values)} known{corrected}, {len(sheet) - len(sheet.values)} unknown"
+
+
+def _detectors(installation: Installation) -> Iterator[Finding]:
+    """Yield a finding for each detector with a mistake: the facts that it provides stay unknown."""
+    with suppress(EtconfigError):  # it was reported
+        for failure in detector_failures(_known_facts(installation)):
+            help_text = (
+                "correct it, or report it to the author of its plugin: a detector gives unknown readings"
+            )
+            yield Finding("facts", "warning", failure, help_text)
 
 
 def _profiles(installation: Installation) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ from etconfig.provenance import Origin, OriginKind
 
 DETECTOR_LIMIT_S = 2.0
 """The time limit of one detector, in seconds."""
+
+_FAILURE = "failed:"
+_FAILED = re.compile(rf"detector '.*' {_FAILURE} ")
 
 
 @dataclass
@@ -117,6 +121,12 @@ def _system_at(root: Path, host: Host | None) -> System:
     return System(root, host)
 
 
+def detector_failures(sheet: FactSheet) -> list[str]:
+    """Return a sentence about each detector that raised an error, or gave what is not a reading of it."""
+    reasons = {fact.reason for fact in sheet.facts.values() if fact.reason is not None}
+    return sorted(reason for reason in reasons if _FAILED.match(reason))
+
+
 def _check_provides(detector: Detector, registry: FactRegistry) -> None:
     strange = [name for name in detector.provides if name not in registry.names]
     if strange:
@@ -170,7 +180,7 @@ def _work(
                     return
                 run.facts.append(_fact_or_reason(reading, run.detector, registry))
         except BaseException as error:  # sys.exit() in a plugin must not stop the other detectors
-            run.failure = f"failed: {type(error).__name__}: {error}"
+            run.failure = f"{_FAILURE} {type(error).__name__}: {error}"
         done.put(run)
 
 

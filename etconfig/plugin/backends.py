@@ -24,7 +24,8 @@ def check_spec(entry: EntryPoint, spec: BackendSpec) -> None:
     """
     if spec.id != entry.name:
         cause = f"its entry point is named {entry.name!r}, but its spec has the id {spec.id!r}"
-        raise load_error(entry, cause, "name both after the id that programs use")
+        fix = "name both after the id that programs use; a module of several backends looks at request.name"
+        raise load_error(entry, cause, fix)
     if not isinstance(spec.capabilities, (Capabilities, type(None))):
         cause = f"its spec's capabilities are a {type(spec.capabilities).__name__}"
         raise load_error(entry, cause, "give an etconfig.plugin.v1.Capabilities")

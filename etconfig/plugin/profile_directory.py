@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from etconfig.plugin.entry_points import PROFILES, EntryPoint
 from etconfig.plugin.failure import PluginFailure, load_error, reinstall_help
 from etconfig.plugin.index import PluginIndex
+
+if TYPE_CHECKING:
+    from etconfig.errors import PluginLoadError
 
 _VALUE = re.compile(r"(?P<package>\w+):(?P<directory>\w[\w.-]*(?:/\w[\w.-]*)*)")
 
@@ -48,7 +52,12 @@ def resolve_profile_directory(entry: EntryPoint) -> Path:
         if directory.is_dir():
             return directory
     cause = f"package {match['package']} has no directory {match['directory']}"
-    raise load_error(entry, cause, reinstall_help(entry.distribution))
+    raise _missing(entry, cause)
+
+
+def _missing(entry: EntryPoint, cause: str) -> PluginLoadError:
+    fix = f"correct the entry point {entry.name} in pyproject.toml, and install it again"
+    return load_error(entry, cause, reinstall_help(entry.distribution), author_help=fix)
 
 
 def _package_directories(entry: EntryPoint, package: str) -> list[Path]:
@@ -61,5 +70,5 @@ def _package_directories(entry: EntryPoint, package: str) -> list[Path]:
         spec = None
     if spec is None or spec.submodule_search_locations is None:
         cause = f"there is no package {package}"
-        raise load_error(entry, cause, reinstall_help(entry.distribution))
+        raise _missing(entry, cause)
     return [Path(location) for location in spec.submodule_search_locations]

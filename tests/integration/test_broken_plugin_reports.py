@@ -139,6 +139,15 @@ class TestDoctor:
                 ),
             ),
             (
+                "facts.py",
+                'system.read_int("/sys/acme/cores")',
+                '"many"',
+                (
+                    "warning  facts: detector 'acme' failed: ValueError: acme.cores: expected ",
+                    "         help: correct it, or report it to the author of its plugin",
+                ),
+            ),
+            (
                 "entry_points.txt",
                 "AcmeBackend = acme_npu.kit",
                 "AcmeBakend = acme_npu.kit",

@@ -276,7 +276,8 @@ CASES = [
         'id="AcmeNpu"',
         "signature-bind",
         "acme_npu.plugin:etconfig_backend (plugin.py:11): its entry point is named 'AcmeBackend',"
-        " but its spec has the id 'AcmeNpu'; name both after the id that programs use",
+        " but its spec has the id 'AcmeNpu'; name both after the id that programs use; a module of several "
+        "backends looks at request.name",
     ),
     (
         "plugin.py",

@@ -79,6 +79,9 @@ class TestResolveProfileDirectory:
             f"plugin 'acme' (etconfig.profiles) of acme-npu 2.1 failed: {cause}; "
             "reinstall acme-npu: pip install --force-reinstall --no-deps acme-npu"
         )
+        assert caught.value.author_help == (
+            "correct the entry point acme in pyproject.toml, and install it again"
+        )
 
 
 class TestProfileDirectories:
