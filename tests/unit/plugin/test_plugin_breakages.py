@@ -212,7 +212,8 @@ class TestBrokenAnswers:
             (
                 "OtherId",
                 "its entry point is named 'OtherId', but its spec has the id 'Another'",
-                "name both after the id that programs use; a module of several backends looks at request.name",
+                "name both after the id that programs use; a module of several backends looks at "
+                "request.name",
             ),
             (
                 "NoRange",
