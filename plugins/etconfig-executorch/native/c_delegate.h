@@ -1,6 +1,7 @@
 // Delegates of backends with the C interface, run without Python and without the GIL.
 #pragma once
 
+#include <etconfig/backend.h>
 #include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/span.h>
 
@@ -11,7 +12,6 @@
 #include <vector>
 
 #include "errors.h"
-#include "etconfig/backend.h"
 #include "stop_request.h"
 
 namespace etconfig {

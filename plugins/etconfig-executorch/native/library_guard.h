@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cxxabi.h>
+#include <etconfig/backend.h>
 #include <nanobind/nanobind.h>
 
 #include <new>
-
-#include "etconfig/backend.h"
 
 namespace etconfig {
 

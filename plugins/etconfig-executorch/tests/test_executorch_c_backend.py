@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import shutil
+import subprocess
 import sys
+import tarfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +19,7 @@ from c_libraries import SOURCES, compile_library, compile_with
 from c_service_cases import CASES, outcome, services_program, services_spec
 
 import etconfig
-from etconfig.c_interface import CBackend, CBackendError, include_dir
+from etconfig.c_interface import CBackend, CBackendError
 from etconfig.errors import DelegateError, ExecutionStoppedError
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.program.editing.renaming import rename_backend
@@ -387,7 +390,25 @@ const EtconfigBackend *etconfig_backend(const EtconfigHost *host, const char *id
 """
 
 
-def test_the_plugin_is_built_with_the_header_of_etconfig() -> None:
-    header = Path("etconfig", "backend.h")
-    copy = ROOT / "plugins" / "etconfig-executorch" / "native" / header
-    assert copy.read_bytes() == (include_dir() / header).read_bytes()
+BUILD = """
+import sys
+from scikit_build_core.build import build_sdist
+build_sdist(sys.argv[1])
+"""
+
+
+def test_a_source_distribution_has_the_header_of_etconfig(tmp_path: Path) -> None:
+    """In a checkout, the header is taken from etconfig's package; there is no second one."""
+    plugin = Path("plugins", "etconfig-executorch")
+    headers = Path("etconfig", "c_interface", "include")
+    shutil.copytree(ROOT / plugin, tmp_path / plugin, ignore=shutil.ignore_patterns("tests", "include"))
+    shutil.copytree(ROOT / headers, tmp_path / headers)
+    command = [sys.executable, "-c", BUILD, tmp_path / "dist"]
+    done = subprocess.run(command, cwd=tmp_path / plugin, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (archive,) = (tmp_path / "dist").iterdir()
+    with tarfile.open(archive) as files:
+        (name,) = (each for each in files.getnames() if each.endswith("include/etconfig/backend.h"))
+        member = files.extractfile(name)
+        assert member is not None
+        assert member.read() == (ROOT / headers / "etconfig" / "backend.h").read_bytes()
