@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import copy
 import os
-import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -24,6 +22,7 @@ from etconfig.app.profile_path import (
     directories_in_variable,
     each_once,
 )
+from etconfig.app.project_location import find_project_file, ignored_project_file
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.plugin import (
     BACKENDS,
@@ -34,7 +33,6 @@ from etconfig.plugin import (
     discover_plugins,
     profile_directories,
 )
-from etconfig.profile.names import PROJECT_FILES
 
 if TYPE_CHECKING:
     from etconfig.app.kernel_choice import GivenKernels, KernelChoice, SourcedTable
@@ -51,8 +49,6 @@ if TYPE_CHECKING:
     from etconfig.provenance import Sourced
     from etconfig.resolver import AdviceReader
     from etconfig.schema import BackendSpec
-
-_IS_LINUX = sys.platform == "linux"
 
 PROJECT_VARIABLE = "ETCONFIG_PROJECT"
 """The variable that names the project file, instead of a search."""
@@ -405,12 +401,14 @@ class Installation:
         Raises:
             DocumentError: others could have written a profile of the user.
         """
+        from etconfig.app.user_profiles import broken_package, user_profiles
         from etconfig.profile import ProfileLibrary, ProfileSource, Provider, bundled_profiles
 
         shipped, broken = profile_directories(self.index)
         # unlike `is_dir`, this never raises: what is wrong is among `profile_path_problems`
         named = [each.path for each in self.profile_path if os.path.isdir(each.path)]  # noqa: PTH112
-        own, missing = self._user_profiles({os.path.realpath(directory) for directory in named})
+        real_paths = {os.path.realpath(directory) for directory in named}
+        own, missing = user_profiles(self.environ, real_paths, is_own=self._is_own_environment)
         sources = (
             bundled_profiles(),
             *(
@@ -419,7 +417,7 @@ class Installation:
             ),
             *(ProfileSource(str(directory), directory, Provider.USER) for directory in (*named, *own)),
         )
-        return ProfileLibrary(sources, self.fact_registry, (*map(_broken_package, broken), *missing))
+        return ProfileLibrary(sources, self.fact_registry, (*map(broken_package, broken), *missing))
 
     @property
     def profile_path(self) -> tuple[NamedDirectory, ...]:
@@ -452,40 +450,6 @@ class Installation:
             return tuple(directories_in_project(path, parse_profile_path(document))), ()
         except ProfileError as error:
             return (), error.diagnostics
-
-    def _user_profiles(self, named: set[str]) -> tuple[list[Path], list[Diagnostic]]:
-        """Return the user's own directory of profiles, if it exists and is not among the named ones.
-
-        If there is something that cannot be used, that is a problem.
-        """
-        directory = self._user_directory()
-        if directory is None or not _may_exist(directory) or os.path.realpath(directory) in named:
-            return [], []
-        from etconfig.profile import check_trusted
-        from etconfig.profile.directory import directory_problem, unusable_directory
-
-        message = unusable_directory(directory)
-        if message is not None:
-            way_out = "correct that, or set XDG_CONFIG_HOME to a directory that this user can read"
-            return [], [directory_problem(message, way_out)]
-        check_trusted(
-            (directory, *sorted(directory.rglob("*"))),
-            f"name the directory: {PROFILE_PATH_VARIABLE}={directory}",
-        )
-        return [directory], []
-
-    def _user_directory(self) -> Path | None:
-        base = self.environ.get("XDG_CONFIG_HOME", "").strip()
-        if base and Path(base).is_absolute():
-            return Path(base, "etconfig", "profiles")
-        if not self._is_own_environment:
-            return None  # a custom environment does not say which home directory is meant
-        if _IS_LINUX:
-            # the default of the XDG base directory specification; importing platformdirs takes 8 ms
-            return Path(os.path.expanduser("~/.config/etconfig/profiles"))  # noqa: PTH111  (never raises)
-        from platformdirs import user_config_path
-
-        return user_config_path("etconfig") / "profiles"
 
     @cached_property
     def kernels(self) -> KernelChoice:
@@ -581,69 +545,3 @@ def _paths(argument: str, values: Iterable[AnyPath]) -> tuple[Path, ...]:
         raise TypeError(f"{argument}: expected {expected}, given one {type(values).__name__}")
     check_type(argument, values, Iterable, expected)
     return tuple(as_path(argument, each, expected) for each in values)
-
-
-def _may_exist(path: Path) -> bool:
-    """Return True if something has this path, and also if that cannot be found out.
-
-    A directory in place of a file, or the reverse, counts: reading it will say what is wrong.
-    """
-    try:
-        path.lstat()  # a link to nothing was meant to be something
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _broken_package(failure: PluginFailure) -> Diagnostic:
-    from etconfig.profile.directory import broken_provider
-
-    distribution = f"{failure.distribution} {failure.version}"
-    return broken_provider(f"{distribution} provides no profiles: {failure.cause}", failure.help)
-
-
-def find_project_file(directory: Path) -> Path | None:
-    """Return the project file in `directory` or the nearest directory above it, or None."""
-    for folder in (directory, *directory.resolve().parents):
-        for name in PROJECT_FILES:
-            path = folder / name
-            if _may_exist(path) and (name != "pyproject.toml" or _configures_etconfig(path)):
-                return path
-    return None
-
-
-def ignored_project_file(directory: Path) -> Diagnostic | None:
-    """Return the warning about a pyproject.toml with `[tool.etconfig]` beside an `etconfig.toml`, or None."""
-    first, second = (directory / name for name in PROJECT_FILES)
-    if not (second.is_file() and first.is_file() and _configures_etconfig(second)):
-        return None
-    from etconfig.diagnostics import Diagnostic, Severity
-    from etconfig.errors import DocumentError
-    from etconfig.profile import load_document, section_span
-
-    try:
-        span = section_span(load_document(second))
-    except DocumentError:
-        return None  # it is not read, so what is wrong with it does not matter here
-    if span is None:
-        return None
-    return Diagnostic(
-        code="ignored-project-file",
-        message=f"[tool.etconfig] in {second.name} has no effect: {first.name} beside it counts",
-        spans=(span,),
-        help=f"move the settings to {first.name}, or remove that file",
-        severity=Severity.WARNING,
-    )
-
-
-def _configures_etconfig(path: Path) -> bool:
-    """Return True if a pyproject.toml may have a table `[tool.etconfig]`; most do not, and need no parser.
-
-    One that cannot be read may have it: reading it will say why.
-    """
-    try:
-        return re.search(rb"^\s*\[+\s*tool\s*\.\s*etconfig\b", path.read_bytes(), re.MULTILINE) is not None
-    except OSError:
-        return True
