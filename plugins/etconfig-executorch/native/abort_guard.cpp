@@ -3,6 +3,9 @@
 #include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/runtime/platform/platform.h>
 
+#include <executorch/runtime/platform/log.h>
+
+#include <csignal>
 #include <cstdlib>
 #include <mutex>
 
@@ -25,6 +28,29 @@ pal_abort_method abort_before = nullptr;
   std::abort();
 }
 
+struct sigaction fault_before;
+
+// Kernels divide by numbers of the program without a look at them. The processor's signal comes in the thread that
+// divides, at the division, so an exception can leave the kernel from here as from a failed check.
+void on_fault(int number, siginfo_t* info, void*) {
+  if (AbortGuard::throws() && (info->si_code == FPE_INTDIV || info->si_code == FPE_INTOVF)) {
+    ET_LOG(Error, "a kernel divided an integer by zero, or the lowest one by -1");
+    throw RuntimeAborted();
+  }
+  sigaction(number, &fault_before, nullptr);  // the division is repeated, and the signal goes where it went before
+  if (info->si_code <= 0) {  // sent by a program, as by `raise`: nothing is repeated
+    raise(number);
+  }
+}
+
+void catch_faults() {
+  struct sigaction action {};
+  action.sa_sigaction = &on_fault;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;  // an exception does not return from here, which would unblock it
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGFPE, &action, &fault_before);
+}
+
 // The table is changed in place, as for log lines: register_pal logs an error if it is called twice in a process.
 void stand_in_front() {
   auto* table = const_cast<executorch::runtime::PalImpl*>(executorch::runtime::get_pal_impl());
@@ -34,6 +60,8 @@ void stand_in_front() {
     if (table->abort != &abort_or_throw) {
       abort_before = table->abort;
       table->abort = &abort_or_throw;
+      static std::once_flag once;
+      std::call_once(once, catch_faults);
     }
   }
 }

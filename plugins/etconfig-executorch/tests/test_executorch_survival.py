@@ -283,6 +283,59 @@ class TestDivisions:
             assert method.execute([]) == [expected]
 
 
+IMAGE: dict[str, Any] = {"sizes": [1, 1, 4, 4], "dim_order": [0, 1, 2, 3]}
+LONG = 4
+
+
+def pooling() -> bytes:
+    """A pooling with a stride of 0, which ExecuTorch does not look at."""
+    pair, zeros = (value("IntList", items=[each, each]) for each in (3, 4))
+    values = [tensor(**IMAGE), tensor(**IMAGE), pair, ONE, value("Int", int_val=0), zeros]
+    indices = tensor(**IMAGE, scalar_type=LONG)
+    more = [value("Bool", bool_val=False), indices, value("TensorList", items=[1, 7])]
+    return program(
+        [*values, *more],
+        [call(0, 0, 2, 5, 5, 2, 6, 1, 7, 8)],
+        ["aten::max_pool2d_with_indices.out"],
+        non_const_buffer_sizes=[0, 256],
+    )
+
+
+class TestDivisionsInKernels:
+    """The processor's signal for a division by zero is an error, and not the end of the process."""
+
+    def test_it_is_an_error_of_the_run(self) -> None:
+        with etconfig.load_program(pooling(), executor="executorch").load_method("forward") as method:
+            for _ in range(2):
+                with pytest.raises(RuntimeFailedError, match="Internal") as caught:
+                    method.execute([])
+                assert any("divided an integer by zero" in line for line in caught.value.log)
+
+    def test_other_code_gets_its_signal_as_before(self, in_process: Callable[..., str]) -> None:
+        code = """
+import signal, sys
+import numpy as np
+import etconfig
+method = etconfig.load_program(sys.argv[1], executor="executorch").load_method("forward")
+method.execute([np.ones((1, 1, 8, 8), np.float32)])
+signal.signal(signal.SIGFPE, lambda *_: print("ours"))
+signal.raise_signal(signal.SIGFPE)
+"""
+        path = Path(__file__).parents[3] / "tests" / "data" / "digits" / "digits_portable.pte"
+        assert in_process(code, path).splitlines()[-1] == "ours"
+
+    def test_a_fault_elsewhere_ends_the_process(self) -> None:
+        code = """
+import ctypes, signal
+import etconfig
+etconfig.load_program({!r}, executor="executorch").load_method("forward")
+ctypes.CDLL(None)["raise"](signal.SIGFPE)
+"""
+        path = Path(__file__).parents[3] / "tests" / "data" / "digits" / "digits_portable.pte"
+        done = subprocess.run([sys.executable, "-c", code.format(str(path))], check=False)
+        assert done.returncode == -8
+
+
 class TestFailedChecks:
     """ExecuTorch ends the process where a check inside of it fails; here it is an error."""
 
