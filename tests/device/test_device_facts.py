@@ -13,17 +13,24 @@ from device_facts import NVML, ONLY_IN_PYTHON, detected_in_cpp, expected_in_cpp,
 from device_programs import SANITIZED, compile_device_program, run_device_program
 from fact_mutations import mutate
 
+from etconfig.device import device_include_dir
 from etconfig.facts import BUILTIN_FACTS, Host, System, detect
 from etconfig.facts.sources import DEVICE_ROOT
 
 NAMES = sorted(path.parent.name for path in TREES.glob("*/machine.json"))
 MUTANTS = 200
+ETDEVICE = device_include_dir().parent / "etdevice" / "main.cpp"
 
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program that prints a sheet, with sanitizers."""
     return compile_device_program("facts.cpp", tmp_path_factory.mktemp("facts") / "facts", "-O1", *SANITIZED)
+
+
+@pytest.fixture(scope="module")
+def etdevice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compile_device_program(str(ETDEVICE), tmp_path_factory.mktemp("etdevice") / "etdevice", "-O0")
 
 
 def python_sheet(root: Path) -> str:
@@ -119,6 +126,26 @@ class TestRequests:
         reason = "no detector looks for it; the application sets it"
         assert found["acme.load"] == {"unknown": reason, "origin": "detected nothing"}
         assert found["os.name"]["origin"] == "detected uname"
+
+
+class TestEtdevice:
+    """`etdevice facts` prints the sheet."""
+
+    def test_as_json_as_python_does(self, etdevice: Path, tmp_path: Path) -> None:
+        root = restored_tree("pixel-8", tmp_path)
+        assert run_device_program(etdevice, "facts", "--json", "--root", str(root)) == python_sheet(root)
+
+    def test_as_a_list_for_people(self, etdevice: Path, tmp_path: Path) -> None:
+        root = restored_tree("pixel-8", tmp_path)
+        lines = run_device_program(etdevice, "facts", "--root", str(root)).splitlines()
+        assert "soc.model               Tensor G3" in lines
+        assert "power.battery_level     0.71 fraction" in lines
+        assert lines[-1] == "14 facts are unknown here; --json shows why."
+
+    def test_a_malformed_machine_is_refused(self, etdevice: Path, tmp_path: Path) -> None:
+        (tmp_path / "machine.json").write_text("{")
+        answer = run_device_program(etdevice, "facts", "--json", "--root", str(tmp_path), expected=1)
+        assert json.loads(answer)["error"] == "machine.json does not describe a machine"
 
 
 class TestDamagedFiles:

@@ -1,5 +1,8 @@
 // etdevice: what a bundle chooses on this device, and why. Built from the headers alone; for adb, tests and curiosity.
 
+#include <etconfig/facts.h>
+#include <etconfig/facts_json.h>
+
 #include "json.h"
 
 namespace {
@@ -9,10 +12,12 @@ using etdevice::print;
 using etdevice::print_string;
 
 constexpr const char* kUsage =
+    "etdevice facts   [--root DIR] [--bundle FILE] [--json]\n"
     "etdevice select  --bundle FILE [--facts SHEET.json] [--json]\n"
     "etdevice resolve --bundle FILE [--facts SHEET.json] [--profile NAME] [--json]\n"
     "etdevice explain --bundle FILE PATH [--facts SHEET.json] [--profile NAME]\n"
     "etdevice model   --bundle FILE NAME [--facts SHEET.json] [--json]\n"
+    "Without --facts, the facts of this device are detected, or with --root those of a captured tree.\n"
     "etdevice batch   reads COMMAND<TAB>BUNDLE<TAB>SHEET<TAB>PROFILE, or - to select one; prints a line of JSON for each\n";
 
 constexpr uint32_t kMaxOptions = 2048;
@@ -25,6 +30,7 @@ struct Request {
   const char* profile = nullptr;
   const char* path = nullptr;
   const char* changed_facts = nullptr;
+  const char* root = "/";
   bool is_json = false;
 };
 
@@ -33,7 +39,7 @@ struct Memory {
   char* bundle_bytes = nullptr;
   size_t bundle_size = 0;
   char sheet[256 << 10];
-  FactStore<format::kMaxFacts, 64 << 10> facts;
+  FactStore<1024, 256 << 10> facts;
   Storage arguments;
   char text[1 << 16];
 };
@@ -80,7 +86,14 @@ bool read_facts(const Request& request, const char* path, Facts* facts) {
   return problem == nullptr;
 }
 
-// Opens the bundle and reads the facts. Zero, or the exit status.
+// Zero, or the exit status.
+int fail_detection(const Request& request, FactStatus status) {
+  if (status == FactStatus::Ok) return 0;
+  if (status == FactStatus::BadTree) return fail(request, "machine.json does not describe a machine", request.root);
+  return fail(request, "there are more facts than there is room for");
+}
+
+// Opens the bundle and reads or detects the facts. Zero, or the exit status.
 int open(const Request& request) {
   if (request.bundle == nullptr) return fail(request, "name a bundle with --bundle");
   if (memory.bundle_bytes == nullptr) memory.bundle_bytes = static_cast<char*>(std::malloc(format::kMaxBytes));
@@ -90,7 +103,8 @@ int open(const Request& request) {
   }
   const Status status = bundle.open(memory.bundle_bytes, memory.bundle_size);
   if (status != Status::Ok) return fail(request, name_of(status), request.bundle);
-  if (request.facts == nullptr) return fail(request, "name a fact sheet with --facts");
+  memory.facts.clear();
+  if (request.facts == nullptr) return fail_detection(request, detect(bundle, &memory.facts, request.root));
   return read_facts(request, request.facts, &memory.facts) ? 0 : 1;
 }
 
@@ -429,8 +443,53 @@ int run_model(const Request& request) {
   return choice ? 0 : 1;
 }
 
+void print_fact(const FactView& fact) {
+  detection::FixedText<16 << 10> value;
+  if (fact.type() == FactType::Text) {
+    value << fact.text();
+  } else if (fact.type() == FactType::TextList) {
+    for (const std::string_view text : fact.list()) value << (value.size() == 0 ? "" : ", ") << text;
+  } else {
+    facts_json::write_value(&value, fact);
+  }
+  const detection::FactInfo* info = facts_json::info_of(fact.name());
+  const char* unit = info == nullptr || info->unit == nullptr ? "" : info->unit;
+  std::printf("%-22.*s  ", static_cast<int>(fact.name().size()), fact.name().data());
+  print(value.view());
+  std::printf("%s%s\n", *unit == '\0' ? "" : " ", unit);
+}
+
+// All facts, or those that a bundle reads.
+int run_facts(const Request& request) {
+  if (request.facts != nullptr) return fail(request, "--facts does not apply to facts, which detects them");
+  int status = 0;
+  if (request.bundle != nullptr) {
+    status = open(request);
+  } else {
+    memory.facts.clear();
+    status = fail_detection(request, detect_all(&memory.facts, request.root));
+  }
+  if (status != 0) return status;
+  if (request.is_json) {
+    write_facts_json(memory.facts, [](std::string_view text) { print(text); });
+    return 0;
+  }
+  uint32_t unknown = 0;
+  for (uint32_t i = 0; i < memory.facts.size(); ++i) {
+    const FactView fact = memory.facts.at(i);
+    if (fact.is_known()) {
+      print_fact(fact);
+    } else {
+      ++unknown;
+    }
+  }
+  if (unknown != 0) std::printf("\n%u facts are unknown here; --json shows why.\n", static_cast<unsigned>(unknown));
+  return 0;
+}
+
 int run(const Request& request) {
   const std::string_view command = request.command;
+  if (command == "facts") return run_facts(request);
   const int status = open(request);
   if (status != 0) return status;
   if (command == "select") return run_select(request);
@@ -478,7 +537,7 @@ bool parse(int argc, char** argv, Request* request) {
   for (int i = 2; i < argc; ++i) {
     const std::string_view argument = argv[i];
     const char** target = argument == "--bundle" ? &request->bundle : argument == "--facts" ? &request->facts :
-        argument == "--profile" ? &request->profile : nullptr;
+        argument == "--profile" ? &request->profile : argument == "--root" ? &request->root : nullptr;
     if (argument == "--json") {
       request->is_json = true;
     } else if (target != nullptr && i + 1 < argc) {

@@ -5,7 +5,8 @@
 // properties, Apple systems by `sysctl`. Names, values, units, origins and reasons are those of `etconfig facts`.
 //
 //   FactStore<128> facts;
-//   detect({"cpu.performance_cores", "soc.model"}, &facts);
+//   detect(bundle, &facts);                                  // the facts that a bundle of device.h reads
+//   detect({"cpu.performance_cores", "soc.model"}, &facts);  // or these two
 //   facts.set("power.source", "battery");  // only the application knows
 //
 // A fact that the application has set is left alone. Detection takes about 100 kB of the stack.
@@ -170,6 +171,19 @@ inline FactStatus detect(const std::string_view* names, size_t count, Facts* fac
 
 inline FactStatus detect(std::initializer_list<std::string_view> names, Facts* facts, std::string_view root = "/") {
   return detect(names.begin(), names.size(), facts, root);
+}
+
+// The facts that a bundle reads.
+template <typename AnyBundle>
+FactStatus detect(const AnyBundle& bundle, Facts* facts, std::string_view root = "/") {
+  Detection detection;
+  FactStatus status = FactStatus::Ok;
+  for (uint32_t i = 0; i < bundle.fact_count(); ++i) {
+    const FactStatus wanted = detection.want(bundle.fact(i).name, facts);
+    if (status == FactStatus::Ok) status = wanted;
+  }
+  const FactStatus found = detection.run(facts, root);
+  return status == FactStatus::Ok ? found : status;
 }
 
 // Every fact that etconfig knows; `etdevice facts` prints them.
