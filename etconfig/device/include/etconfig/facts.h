@@ -9,7 +9,7 @@
 //   detect({"cpu.performance_cores", "soc.model"}, &facts);  // or these two
 //   facts.set("power.source", "battery");  // only the application knows
 //
-// A fact that the application has set is left alone. Detection takes about 100 kB of the stack.
+// A fact that the application has set is left alone. Detection takes up to 112 kB of the stack.
 
 #pragma once
 
