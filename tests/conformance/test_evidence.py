@@ -200,6 +200,25 @@ class TestReport:
         assert report.summary.endswith("· 3 unobservable")
         assert report.to_jsonable()["unobservable"]["accumulate"] == reason
 
+    def test_each_option_without_an_effect_has_a_line(self, monkeypatch: pytest.MonkeyPatch):
+        evidence = {
+            "num_thread": Unobservable("it is misspelled"),
+            "accumulate": Observed("trace", values=("fp32", "fp64")),
+        }
+        given = ConformanceContribution(
+            api=ApiRange(min=1, built=1), programs=subject().programs["add"].parent, evidence=evidence
+        )
+        monkeypatch.setattr("etconfig_reference.conformance.ConformanceContribution", lambda **_: given)
+        with pytest.raises(CheckFailedError) as caught:
+            option_evidence.option_evidence.run(subject())
+        unknown, *others = str(caught.value).splitlines()
+        assert unknown.endswith("names 'num_thread', which is not an option; did you mean 'num_threads'?")
+        assert [line.split(": ")[1].rpartition(".")[2] for line in others] == [
+            "num_threads",
+            "scratch_bytes",
+            "accumulate",
+        ]
+
     def test_under_an_older_kit_it_only_advises(self):
         report = run_conformance(
             Settings(backend="ReferenceNpuBackend", kit="1.0", checks=("option-evidence",))

@@ -13,6 +13,7 @@ from etconfig_reference.conformance import GOLDEN
 from kit_checks import failing, inapplicable, made, passing
 
 from etconfig.conformance.checks import catalog
+from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.runner import report, runner, suite, worker
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.subject import Subject
@@ -80,6 +81,17 @@ class TestConformance:
             "L1 runs",
             "  failed          runs: as loads",
         ]
+
+    def test_each_of_several_problems_begins_a_line(
+        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def failing_twice(subject: Subject) -> None:
+            raise CheckFailedError("first " + "and long " * 12 + "\nsecond")
+
+        for module in (catalog, runner, report):
+            monkeypatch.setattr(module, "all_checks", lambda: (made(failing_twice, "loads", level=0),))
+        lines = cli("conformance", "ReferenceCpuBackend").stdout.splitlines()
+        assert [line.split()[0] for line in lines[2:5]] == ["first", "long", "second"]
 
     def test_a_level_that_is_reached_is_a_success(self, cli: Callable[..., Outcome]) -> None:
         done = cli("conformance", "ReferenceCpuBackend", "--level", "1")

@@ -228,8 +228,9 @@ def _print_result(result: Result, seen_in: dict[str, str]) -> None:
     elif text:
         seen_in[text] = result.check_id
     show(f"  {result.outcome.value:<14}  {result.check_id}{note}")
-    for line in textwrap.wrap(text, _LINE - 18, break_long_words=False, break_on_hyphens=False):
-        show(f"  {'':<14}    {line}")
+    for problem in text.splitlines():
+        for line in textwrap.wrap(problem, _LINE - 18, break_long_words=False, break_on_hyphens=False):
+            show(f"  {'':<14}    {line}")
 
 
 def _print_end(report: Report) -> None:

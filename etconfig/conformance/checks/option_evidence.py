@@ -45,7 +45,7 @@ def option_evidence(subject: Subject) -> None:
         if problem is not None:
             problems.append(f"{options_place(subject.spec, name)}: {problem}")
     if problems:
-        raise CheckFailedError("; ".join(problems))
+        raise CheckFailedError("\n".join(problems))
 
 
 def _unknown(subject: Subject, name: str) -> str:
