@@ -155,6 +155,8 @@ class TestCheck:
         sheets = SHEETS / "pixel-8.json", SHEETS / "raspberry-pi-5.json"
         done = self.check(cli, "--facts", sheets[0], "--facts", sheets[1])
         assert done.status == 0
+        assert [line.split()[0] for line in done.stderr.splitlines()] == ["note:", "note:", "1"]
+        assert f"note: {sheets[0]} lacks runtime.backends" in done.stderr
         assert [line.split()[-2:] for line in done.stdout.splitlines()[1:]] == [
             ["2", "digits_portable.pte"]
         ] * 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -24,6 +24,7 @@ from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:
     from etconfig.app.model_check import CheckedModel
+    from etconfig.facts import FactSheet
     from etconfig.models import CatalogModel
 
 _CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
@@ -173,6 +174,7 @@ def check_variants(
     else:
         _print_checked(checked)
         show_findings(problems)
+        _note_unknown_backends(devices, checked)
     errors = sum(problem.is_error for problem in problems)
     counts = f"{format_count(errors, 'error')}, {format_count(len(problems) - errors, 'warning')}"
     show(f"{format_count(len(checked), 'model')} checked: {counts}", err=True)
@@ -188,6 +190,21 @@ def _print_checked(checked: Sequence[CheckedModel]) -> None:
     ]
     if rows:
         print_table(("MODEL", "DEVICE", "VARIANT", "FILE"), rows)
+
+
+def _note_unknown_backends(devices: Mapping[str, FactSheet], checked: Sequence[CheckedModel]) -> None:
+    """Say which devices get no delegated program, since their sheets do not say what they can run."""
+    from etconfig.models.selection import BACKENDS_FACT
+
+    if not any(needs.backends for each in checked for needs in each.needs.values()):
+        return
+    for name, facts in devices.items():
+        if not facts[BACKENDS_FACT].is_known:
+            show(
+                f"note: {name} lacks {BACKENDS_FACT}, so it gets programs without delegates only; "
+                f"set it, as with --fact {BACKENDS_FACT}=XnnpackBackend",
+                err=True,
+            )
 
 
 def _file(model: CatalogModel, number: int | None) -> str:
