@@ -25,7 +25,7 @@ from etconfig.errors import (
 )
 from etconfig.facts import FactOverrides, FactSheet
 from etconfig.models import ModelChoice
-from etconfig.parameters import AnyPath
+from etconfig.parameters import AnyPath, check_type
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ def load_model(
         MethodNotFoundError: a program has none of the methods.
         TypeError: an argument is of a wrong type.
     """
+    if methods is not None:
+        _check_methods(methods)
     installation = find_installation(installation)
     chosen_executor = choose_executor(installation, executor)
     executor_with_options(installation, chosen_executor, executor_options)  # before any variant is blamed
@@ -113,6 +115,13 @@ def load_model(
         share_memory_arenas=share_memory_arenas,
     )
     return loading.load(request.choose())
+
+
+def _check_methods(methods: object) -> None:
+    expected = "a list of names of methods"
+    check_type("methods", methods, Sequence, expected)
+    if isinstance(methods, str):  # its characters would be taken for names
+        raise TypeError(f"methods: expected {expected}, given one str")
 
 
 @record(frozen=True, kw_only=True)

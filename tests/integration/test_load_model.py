@@ -214,6 +214,8 @@ class TestMistakes:
             ({"executor": "none", "facts": etconfig.FactSheet.empty()}, UnknownPluginError),
             ({"executor_options": {"x": 1}}, etconfig.ConfigError),
             ({"overrides": 3}, TypeError),
+            ({"methods": "forward"}, TypeError),
+            ({"methods": 3}, TypeError),
         ],
     )
     def test_it_is_raised_at_once(

@@ -75,6 +75,7 @@ def files(place: Path, cli: Callable[..., Any]) -> Path:
         "[profile]\nname = 'app/camera'\n[options.ReferenceCpuBackend]\nnum_threads = 2\n"
     )
     (place / "named.toml").write_text("profile = 'generic/any'\n")
+    (place / "models.toml").write_text("[[model.m.variants]]\nfile = 'model.pte'\n")
     (place / "folder").mkdir()
     report = etconfig.benchmark("model.pte", runs=1, warmup=0)
     (place / "bench.json").write_text(json.dumps(report.to_jsonable()))
@@ -88,6 +89,15 @@ def _facts(sheet: etconfig.FactSheet) -> object:
 
 def _resolved(profile: Any) -> object:
     return etconfig.resolve(profile=profile, facts=etconfig.FactSheet.empty()).fingerprint()
+
+
+def _selected(models: Any) -> object:
+    return str(etconfig.select_model("m", models=models))
+
+
+def _loaded(**arguments: Any) -> object:
+    with etconfig.load_model("m", **{"models": "models.toml", "methods": ["forward"], **arguments}) as model:
+        return model.resolution.fingerprint()
 
 
 CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
@@ -124,6 +134,9 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
         lambda p: etconfig.LiveArguments(profile=p, facts=etconfig.FactSheet.empty()).resolution.profile,
     ),
     "etconfig.load_fact_sheet path": (str(SHEET), lambda p: _facts(etconfig.load_fact_sheet(p))),
+    "etconfig.load_model models": ("models.toml", lambda p: _loaded(models=p)),
+    "etconfig.load_model profile": ("camera.toml", lambda p: _loaded(profile=p)),
+    "etconfig.select_model models": ("models.toml", _selected),
     "etconfig.load_program source": ("model.pte", lambda p: etconfig.load_program(p).method_names),
     "etconfig.load_program data": (
         str(EXPORTS / "external_constants.ptd"),
