@@ -32,6 +32,7 @@ class CheckedAdvice:
         condition: The condition under which it is recommended, or None.
         reason: Why, in a sentence; empty if the vendor gives no reason.
         origin: The origin of values that it gives, with the condition and the expression.
+        literal: The value, if it is the same on every device and the option accepts it; else None.
     """
 
     info: OptionInfo
@@ -39,6 +40,7 @@ class CheckedAdvice:
     condition: Expression | None
     reason: str
     origin: Origin
+    literal: Sourced[object] | None = None
 
     @property
     def facts(self) -> frozenset[str]:
@@ -123,7 +125,14 @@ class AdviceReader:
         if problems or value is None:
             return problems
         origin = Origin(OriginKind.RECOMMENDATION, spec.id, detail=_detail(entry))
-        return CheckedAdvice(info=info, value=value, condition=condition, reason=entry.reason, origin=origin)
+        return CheckedAdvice(
+            info=info,
+            value=value,
+            condition=condition,
+            reason=entry.reason,
+            origin=origin,
+            literal=None if value.facts else _literal(spec, info, value, origin),
+        )
 
     def _parsed(
         self, spec: BackendSpec, entry: Advice, text: str, expect: ExpressionType | None = None
@@ -163,11 +172,22 @@ def advised(
     for entry in entries:
         if entry.condition is not None and not device.meets(entry.condition):
             continue
+        if entry.literal is not None:
+            return entry.literal
         result = entry.value.evaluate(device.values)
         if isinstance(result, Unknown):
             continue
         return Sourced(_accepted(spec, info, entry, result, device), entry.origin)
     return None
+
+
+def _literal(
+    spec: BackendSpec, info: OptionInfo, expression: Expression, origin: Origin
+) -> Sourced[object] | None:
+    """Return the value of an expression without facts, if the option accepts it."""
+    result = expression.evaluate({})
+    value = None if isinstance(result, (Unknown, Fault)) else check_value(spec, info, result)
+    return None if value is None or isinstance(value, OptionProblem) else Sourced(value, origin)
 
 
 def _accepted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
+from etconfig.schema.advice import Advice
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.plain_data import jsonable
 from etconfig.schema.spec import BackendSpec
@@ -17,6 +18,9 @@ def markdown_reference(spec: BackendSpec) -> str:
     infos = spec.options.option_infos().values()
     parts = [f"## {spec.id}", spec.doc.strip()]
     parts.append(_table(_HEADERS, map(_option_row, infos)) if infos else "It has no options.")
+    if spec.advice:
+        parts.append("Recommended values; of the rows of an option, the first that applies counts:")
+        parts.append(_table(("Option", "Value", "Where", "Reason"), map(_advice_row, spec.advice)))
     if spec.compile_specs:
         rows = [(f"`{key}`", info.encoding.value, info.doc) for key, info in spec.compile_specs.items()]
         parts.append(_table(("Compile spec", "Encoding", "Description"), rows))
@@ -29,6 +33,11 @@ def markdown_reference(spec: BackendSpec) -> str:
 def _option_row(info: OptionInfo) -> tuple[str, ...]:
     words = (f"`{info.name}`", _type(info), _default(info), info.applies.value, info.scope.value)
     return (*words, " ".join(_sentences(info)))
+
+
+def _advice_row(entry: Advice) -> tuple[str, ...]:
+    where = "wherever its facts are known" if entry.when is None else f"`{entry.when}`"
+    return f"`{entry.option}`", f"`{entry.expr}`", where, entry.reason
 
 
 def _type(info: OptionInfo) -> str:

@@ -14,14 +14,21 @@ def schema_signature(spec: BackendSpec) -> dict[str, Any]:
     """Return what counts of a schema, by option, then by field.
 
     Descriptions, versions and notes on deprecation do not count, nor does the order of options, of bounds
-    and of choices. What Python code decides, in validators and recommendations, is not part of it.
+    and of choices. The order of advice does. What Python code decides, in validators and in functions that
+    recommend values, is not part of it.
     """
     options = {name: _option(info) for name, info in sorted(spec.options.option_infos().items())}
     specs = {key: info.encoding.value for key, info in sorted(spec.compile_specs.items())}
     rank = None
     if spec.from_program is not None:
         rank = f"{'above' if spec.program_beats_recommendation else 'below'} recommendation"
-    found = {"options": options, "compile_specs": specs or None, "from_program": rank}
+    advice = [{"option": each.option, "expr": each.expr, "when": each.when} for each in spec.advice]
+    found = {
+        "options": options,
+        "compile_specs": specs or None,
+        "from_program": rank,
+        "advice": advice or None,
+    }
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -14,7 +14,7 @@ import pytest
 from resolving import make_facts
 
 from etconfig.facts import BUILTIN_FACTS
-from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
+from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, option
 from etconfig.profile import ExpressionParser, layers_of, parse_document, parse_profile, parse_project
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.resolver import Resolver, Target, layer_from_environment, layer_from_overrides
@@ -39,9 +39,36 @@ def recommend(facts: Facts) -> dict[str, Any]:
     return {"mode": "fast", "labels": {"b": "advised"}} if facts.get("power.source") == "mains" else {}
 
 
-SPEC = BackendSpec(
-    id="StackBackend", doc="A stack.", options=StackOptions, api=ApiRange(1, 1), recommend=recommend
+ADVICE = (
+    Advice("threads", expr="90", when='power.source == "mains"'),
+    Advice("threads", expr="cpu.available_cores + 80", when="!has(memory.total)"),
+    Advice("scale", expr="0.25", when='power.source == "battery"'),
+    Advice("order", expr="[cpu.available_cores, 9]"),
 )
+
+SPEC = BackendSpec(
+    id="StackBackend",
+    doc="A stack.",
+    options=StackOptions,
+    api=ApiRange(1, 1),
+    recommend=recommend,
+    advice=ADVICE,
+)
+
+
+def advised(facts: Facts) -> dict[str, Any]:
+    """Return what the function and the entries recommend."""
+    found = recommend(facts)
+    if facts.get("power.source") == "mains":
+        found["threads"] = 90
+    elif "memory.total" not in facts and "cpu.available_cores" in facts:
+        found["threads"] = facts["cpu.available_cores"] + 80
+    if facts.get("power.source") == "battery":
+        found["scale"] = 0.25
+    if "cpu.available_cores" in facts:
+        found["order"] = [facts["cpu.available_cores"], 9]
+    return found
+
 
 FIXED: Mapping[str, Mapping[str, Any]] = {
     "forward": {"threads": 5, "mode": "compiled", "labels": {"b": "compiled", "p": "compiled"}},
@@ -104,7 +131,7 @@ def expected(
     default = {"scale": 1.0, "mode": "plain", "order": [0], "labels": {"a": "default"}}.get(
         name, facts.get("cpu.available_cores", 1)
     )
-    advice = [FIXED[method], recommend(facts)]
+    advice = [FIXED[method], advised(facts)]
     weakest = [default, *(said[name] for said in advice[:: -1 if program_wins else 1] if name in said)]
     stack = list(weakest)
     for value in said_in_all(sources, facts, method, instance, name):

@@ -12,6 +12,7 @@ from npu import INFOS, SPEC
 
 from etconfig.errors import OptionError
 from etconfig.schema import (
+    Advice,
     ApiRange,
     BackendOptions,
     BackendSpec,
@@ -166,6 +167,24 @@ class TestMarkdown:
 
         spec = BackendSpec(id="Bare", doc="Bare.", options=Bare, api=ApiRange(1, 1))
         assert markdown_reference(spec) == "## Bare\n\nBare.\n\nIt has no options.\n"
+
+    def test_recommended_values_are_a_table_of_their_own(self):
+        class Options(BackendOptions):
+            threads: int | None = option(None, applies="load", doc="Worker threads.")
+
+        advice = [
+            Advice("threads", expr="1", when='power.source == "battery" || true', reason="It saves power."),
+            Advice("threads", expr="cpu.available_cores"),
+        ]
+        spec = BackendSpec(id="Cpu", doc="CPU.", options=Options, api=ApiRange(1, 1), advice=advice)
+        assert markdown_reference(spec).partition("Worker threads. |\n\n")[2] == (
+            "Recommended values; of the rows of an option, the first that applies counts:\n"
+            "\n"
+            "| Option | Value | Where | Reason |\n"
+            "| --- | --- | --- | --- |\n"
+            '| `threads` | `1` | `power.source == "battery" \\|\\| true` | It saves power. |\n'
+            "| `threads` | `cpu.available_cores` | wherever its facts are known |  |\n"
+        )
 
 
 class TestJsonable:

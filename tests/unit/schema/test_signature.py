@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import enum
 import json
+from dataclasses import replace
 from typing import Annotated, Any
 
 import pytest
 
 from etconfig.schema import (
+    Advice,
     ApiRange,
     BackendOptions,
     BackendSpec,
@@ -104,6 +106,18 @@ def test_choices_count_by_value() -> None:
 
 def test_compile_specs_count_by_key_and_encoding() -> None:
     assert schema_signature(spec_of(BASE))["compile_specs"] == {"key": "int32"}
+
+
+def test_advice_counts_with_its_order_and_without_its_reasons() -> None:
+    first, second = Advice("value", expr="1", when="true", reason="A."), Advice("value", expr="2")
+    spec = spec_of(BASE)
+    signature = schema_signature(replace(spec, advice=[first, second]))
+    assert signature["advice"] == [
+        {"option": "value", "expr": "1", "when": "true"},
+        {"option": "value", "expr": "2", "when": None},
+    ]
+    assert signature != schema_signature(replace(spec, advice=[second, first]))
+    assert signature == schema_signature(replace(spec, advice=[replace(first, reason="B."), second]))
 
 
 def test_it_is_plain_data() -> None:
