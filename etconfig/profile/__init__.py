@@ -41,6 +41,7 @@ _HOME = {
     "RawValue": "layer",
     "Reference": "profile",
     "ExampleFacts": "expression.example_devices",
+    "MAX_COMBINATIONS": "expression.example_devices",
     "SearchLimitError": "expression.example_facts",
     "Selection": "selection",
     "TextRange": "expression.ranges",
@@ -95,7 +96,7 @@ if TYPE_CHECKING:
         parse_expression,
     )
     from etconfig.profile.expression.assumptions import Assumptions
-    from etconfig.profile.expression.example_devices import ExampleFacts, example_devices
+    from etconfig.profile.expression.example_devices import MAX_COMBINATIONS, ExampleFacts, example_devices
     from etconfig.profile.expression.example_facts import SearchLimitError, example_facts, typical_value
     from etconfig.profile.expression.ranges import (
         BoolRange,
@@ -145,6 +146,7 @@ if TYPE_CHECKING:
     from etconfig.profile.trust import check_trusted
 
 __all__ = [
+    "MAX_COMBINATIONS",
     "UNSET",
     "Assignment",
     "AssignmentPlace",

@@ -15,6 +15,7 @@ from etconfig.errors import OptionError, PluginError
 from etconfig.facts import FactSheet
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import (
+    MAX_COMBINATIONS,
     Assignment,
     Assumptions,
     ExampleFacts,
@@ -46,10 +47,15 @@ class CombinationVerifier:
 
     Attributes:
         registry: The facts, with the bounds of their values.
+
+    Args:
+        registry: The facts.
+        most: The most combinations of the conditions of one backend to try; beyond it, pairs are tried.
     """
 
-    def __init__(self, registry: FactRegistry) -> None:
+    def __init__(self, registry: FactRegistry, most: int = MAX_COMBINATIONS) -> None:
         self.registry = registry
+        self._most = most
         self._advice = AdviceReader(registry)
         self._known_good: set[object] = set()
         self._conflicting: dict[str, frozenset[str] | None] = {}
@@ -97,7 +103,7 @@ class CombinationVerifier:
         recommended = tuple(entry.value for entry in self._advice.entries(spec))
         conditions, computed = _conditions(layers), _computed_values(layers)
         nothing = _given_facts(layers, self.registry)
-        found, skipped = example_devices(conditions, nothing)
+        found, skipped = example_devices(conditions, nothing, self._most)
         seen: set[object] = set()
         for facts in found:
             for problem in _problems(resolver, _sheet(facts, computed, nothing)):

@@ -51,7 +51,7 @@ ROOMS: dict[str, set[str]] = {
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},
     "resolver": BOTTOM | {"schema", "facts", "profile"},
-    "device": BOTTOM | {"schema", "facts", "profile"},
+    "device": BOTTOM | {"schema", "facts", "profile", "resolver"},
     "models": BOTTOM | {"facts", "profile"},
     "backend": BOTTOM,
     "c_interface": BOTTOM | {"schema", "backend"},
@@ -66,7 +66,7 @@ ROOMS: dict[str, set[str]] = {
     "app": BOTTOM
     | {"schema", "facts", "profile", "resolver", "models"}
     | {"backend", "tracing", "program", "method", "numpy_executor", "kernel", "kernels"}
-    | {"transport", "plugin"},
+    | {"transport", "plugin", "device"},
     "conformance": BOTTOM
     | {"app", "method", "program", "backend", "plugin"}
     | {"schema", "facts", "resolver"}

@@ -22,13 +22,14 @@ ExampleFacts: TypeAlias = "Mapping[str, object]"
 
 
 def example_devices(
-    conditions: Sequence[Expression], nothing: Assumptions
+    conditions: Sequence[Expression], nothing: Assumptions, most: int = MAX_COMBINATIONS
 ) -> tuple[list[ExampleFacts], str | None]:
     """Find an example device for each combination of conditions that some device may meet.
 
     Args:
         conditions: The conditions.
         nothing: What is known of the facts of any device.
+        most: The most combinations to try; beyond it, pairs are tried.
 
     Returns:
         The facts of the devices, those that meet the fewest conditions first; and what was left out, in
@@ -38,7 +39,7 @@ def example_devices(
     found: list[tuple[int, ExampleFacts]] = []
     unproven = 0
     while waiting:
-        if len(found) + unproven + len(waiting) > MAX_COMBINATIONS:
+        if len(found) + unproven + len(waiting) > most:
             return _pairs(conditions, nothing)
         truths, device = waiting.pop()
         if len(truths) < len(conditions):

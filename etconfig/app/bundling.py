@@ -1,0 +1,232 @@
+"""`pack_bundle`: profiles, schemas and models of an installation as one bundle for devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from etconfig.app.bundle_checks import bundle_problems
+from etconfig.app.configuration import Configuration, configure
+from etconfig.app.installation import Installation
+from etconfig.app.model_needs import read_needs
+from etconfig.app.profile_choice import AUTO
+from etconfig.app.several_programs import SeveralPrograms
+from etconfig.app.targets import Delegating, find_installation
+from etconfig.device.bundle import Bundle
+from etconfig.device.compilation import compile_bundle
+from etconfig.device.content import BundleContent, BundledModel, BundledProfile, BundledVariant
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import OptionError, ProfileError
+from etconfig.facts import FactOverrides, FactSheet, source_facts
+from etconfig.models import CatalogModel
+from etconfig.parameters import AnyPath, check_type
+from etconfig.profile import ProfileReader
+from etconfig.provenance import Sourced
+from etconfig.records import record
+from etconfig.version import __version__
+
+if TYPE_CHECKING:
+    from etconfig.profile import Layer
+    from etconfig.resolver import Overrides
+
+
+@record(frozen=True, kw_only=True)
+class PackedBundle:
+    """A bundle, and what its user should know.
+
+    Attributes:
+        bundle: The bundle.
+        warnings: The problems that do not stop the work.
+    """
+
+    bundle: Bundle
+    warnings: tuple[Diagnostic, ...]
+
+
+def pack_bundle(
+    programs: Delegating | Iterable[Delegating] = (),
+    *,
+    profiles: Sequence[AnyPath] | None = None,
+    require_match: bool = False,
+    fact_overrides: FactOverrides | None = None,
+    overrides: Overrides | Layer | None = None,
+    instances: Mapping[str, Sequence[str]] | None = None,
+    strict: bool = False,
+    installation: Installation | None = None,
+) -> Bundle:
+    """Pack profiles into a bundle, from which a device selects and resolves without Python.
+
+    Whatever could fail on a device is refused here: an option whose value may leave its bounds, conditions
+    that combine to something that a backend refuses, and what the format cannot carry.
+
+    Example:
+        >>> program = etconfig.load_program("model.pte")
+        >>> bundle = etconfig.pack_bundle(program, profiles=["generic/any"])
+        >>> bundle.facts_read
+        ('cpu.available_cores',)
+
+    Args:
+        programs: The program or programs that the options are for. Without one, options are packed for the
+            methods and backends that the profiles mention, and for any other method.
+        profiles: The names or paths of profiles; by default the profile that the project file names, else
+            every profile that can be selected. If it is a single one, devices use it without selecting.
+        require_match: Let devices refuse `generic/any` if no other profile matches.
+        fact_overrides: Facts set by hand, by name; they win over those of the device.
+        overrides: Options that win over all others, as for `resolve`.
+        instances: Names of instances by method, besides those that profiles declare.
+        strict: Refuse backends whose recommendation is a function, which a device cannot call. By default
+            these options keep their default on the device.
+        installation: Plugins, profiles and project file; by default the program's, else those found from
+            the current directory.
+
+    Returns:
+        The bundle; `Bundle.save` writes it.
+
+    Raises:
+        ConfigError: the configuration is wrong or may fail on some device, with every problem.
+        BackendUnavailableError: a program delegates to a backend that is not installed.
+        PluginError: a plugin that is needed is broken.
+        TypeError: an argument is of a wrong type.
+    """
+    packed = make_bundle(
+        programs,
+        profiles=profiles,
+        require_match=require_match,
+        fact_overrides=fact_overrides,
+        overrides=overrides,
+        instances=instances,
+        strict=strict,
+        installation=installation,
+    )
+    return packed.bundle
+
+
+def make_bundle(
+    programs: Delegating | Iterable[Delegating] = (),
+    *,
+    profiles: Sequence[AnyPath] | None = None,
+    require_match: bool = False,
+    fact_overrides: FactOverrides | None = None,
+    overrides: Overrides | Layer | None = None,
+    instances: Mapping[str, Sequence[str]] | None = None,
+    strict: bool = False,
+    installation: Installation | None = None,
+) -> PackedBundle:
+    """Do the same as `pack_bundle`, and return the warnings, too. Raises as `pack_bundle`."""
+    given = (programs,) if isinstance(programs, Delegating) else tuple(programs)
+    check_type("strict", strict, bool, "True or False")
+    installation = find_installation(installation, given[0] if given else None)
+    by_hand = source_facts(fact_overrides, installation.fact_registry)
+    named, targets = _chosen_profiles(installation, profiles)
+    configurations: dict[AnyPath, Configuration] = {
+        target: configure(
+            SeveralPrograms.of(given),
+            profile=target,
+            facts=FactSheet.empty(installation.fact_registry),
+            fact_overrides=by_hand,
+            overrides=overrides,
+            instances=instances,
+            installation=installation,
+        )
+        for target in targets
+    }
+    _check_names(configurations.values())
+    problems = bundle_problems(configurations.values(), installation.fact_registry, strict=strict)
+    errors = tuple(each for each in problems if each.is_error)
+    if errors:
+        raise OptionError(diagnostics=errors)
+    project = installation.project
+    content = BundleContent(
+        producer=f"etconfig {__version__}",
+        registry=installation.fact_registry,
+        profiles=tuple(_profile(installation, *each) for each in configurations.items()),
+        project_facts={**installation.project_facts, **by_hand},
+        named=configurations[targets[0]].chain[-1].name if named else None,
+        require_match=require_match or (project is not None and project.require_match),
+        models=tuple(map(_model, installation.models)),
+    )
+    warnings = [w for each in configurations.values() for w in each.resolver.warnings]
+    return PackedBundle(
+        bundle=Bundle(compile_bundle(content)), warnings=tuple(dict.fromkeys((*warnings, *problems)))
+    )
+
+
+def _chosen_profiles(
+    installation: Installation, profiles: Sequence[AnyPath] | None
+) -> tuple[bool, Sequence[AnyPath]]:
+    """Return whether devices use the only profile without selecting, and the names or paths of all."""
+    project = installation.project
+    if profiles is None and project is not None and project.profile is not None:
+        profiles = [_project_profile(installation)]
+    if profiles is not None and list(profiles) != [AUTO]:
+        return len(profiles) == 1, list(dict.fromkeys(profiles))
+    return False, [*_selectable(installation)]
+
+
+def _project_profile(installation: Installation) -> AnyPath:
+    project = installation.project
+    assert project is not None
+    assert project.profile is not None
+    target = project.profile.target
+    return Path(project.name).parent / target if target.endswith(".toml") else target
+
+
+def _selectable(installation: Installation) -> Iterator[str]:
+    """Yield the names of the profiles that `auto` can select.
+
+    Raises:
+        ProfileError: with the problems of all profiles; one that cannot be read might be the right one.
+    """
+    library, problems = installation.profiles, list(installation.profiles.problems)
+    reader = ProfileReader(library)
+    for name in library.names:
+        try:
+            profile = reader.profile(library.find(name))
+        except ProfileError as error:
+            problems += error.diagnostics
+        else:
+            if profile.match is not None:
+                yield name
+    if problems:
+        raise ProfileError(diagnostics=tuple(problems))
+
+
+def _check_names(configurations: Iterable[Configuration]) -> None:
+    names: set[str] = set()
+    for configuration in configurations:
+        name = configuration.chain[-1].name
+        if name in names:
+            message = f"two profiles of the bundle are called {name!r}"
+            problem = Diagnostic(code="duplicate-profile", message=message, help="rename one of them")
+            raise ProfileError(diagnostics=(problem,))
+        names.add(name)
+
+
+def _profile(installation: Installation, target: AnyPath, configuration: Configuration) -> BundledProfile:
+    chain = configuration.chain
+    facts: dict[str, Sourced[object]] = {}
+    for layer in configuration.resolver.layers:
+        facts |= layer.facts
+    return BundledProfile(
+        name=chain[-1].name,
+        bases=tuple(profile.name for profile in chain[:-1]),
+        match=chain[-1].match,
+        provider=installation.profiles.find(target).provider,
+        facts=facts,
+        instances=configuration.resolver.instances,
+    )
+
+
+def _model(model: CatalogModel) -> BundledModel:
+    """Return a model with what its programs need. Raises ProgramError: one cannot be read."""
+    return BundledModel(
+        name=model.name,
+        fallback=model.fallback,
+        variants=tuple(
+            BundledVariant(
+                file=variant.file.target, when=variant.when, needs=tuple(read_needs(variant).backends)
+            )
+            for variant in model.variants
+        ),
+    )

@@ -1,0 +1,283 @@
+"""`Bundle`: profiles and options in one file, to be decided on any device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from etconfig.device.bundle_format import PROVIDERS
+from etconfig.device.bundle_reader import read_tables
+from etconfig.device.bundle_writer import write_tables
+from etconfig.device.decision import BundleDecision, DecidedOption, SlotDecision, hand_set_facts
+from etconfig.device.evaluation import ExpressionEvaluator
+from etconfig.device.tables import MAX_BYTES, NONE, BundleTables, ProfileRow
+from etconfig.diagnostics import Diagnostic, Span, did_you_mean
+from etconfig.errors import OptionError, ProfileError, SavedResultError
+from etconfig.facts import FactSheet
+from etconfig.parameters import AnyPath, as_path, check_type, home_help
+from etconfig.records import record
+
+
+@record(frozen=True, kw_only=True)
+class BundleSelection:
+    """The profile of a bundle that a device selects.
+
+    Attributes:
+        profile: Its name.
+        is_fallback: True if only a bundled profile is left that matches every device.
+        matching: The names of all profiles that match, sorted.
+    """
+
+    profile: str
+    is_fallback: bool
+    matching: tuple[str, ...]
+
+
+@record(frozen=True, kw_only=True)
+class BundleResolution:
+    """The options of every method instance on one device, decided from a bundle.
+
+    Attributes:
+        profile: The name of the profile.
+        selection: The reasons why it was selected; None if it was named.
+        slots: The method instances with all of their options.
+        facts: The known facts that the bundle reads, with those that the profile sets by hand.
+    """
+
+    profile: str
+    selection: BundleSelection | None
+    slots: tuple[SlotDecision, ...]
+    facts: Mapping[str, object]
+
+    def value(self, method: str, backend: str, option: str, instance: str | None = None) -> object:
+        """Return the value of an option.
+
+        Raises:
+            KeyError: there is no such method instance, backend or option.
+        """
+        for slot in self.slots:
+            if (slot.method, slot.instance) == (method, instance):
+                decided = slot.backends[backend][option]
+                assert isinstance(decided, DecidedOption)
+                return decided.value
+        raise KeyError(method if instance is None else f"{method}@{instance}")
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the resolution as plain data: the output of `etconfig resolve --bundle --json`."""
+        return {
+            "profile": self.profile,
+            "selected_by": None if self.selection is None else "auto",
+            "is_fallback": self.selection is not None and self.selection.is_fallback,
+            "arguments": [
+                {
+                    "method": slot.method,
+                    "instance": slot.instance,
+                    "backend": backend,
+                    "options": {
+                        name: {"value": option.value, "origin": option.origin}
+                        for name, option in options.items()
+                        if isinstance(option, DecidedOption)
+                    },
+                }
+                for slot in self.slots
+                for backend, options in slot.backends.items()
+            ],
+            "facts": {name: _plain(self.facts[name]) for name in sorted(self.facts)},
+        }
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+class Bundle:
+    """A device bundle: `etconfig pack` writes it, and a device decides it, in C++ or here.
+
+    Example:
+        >>> bundle = etconfig.pack_bundle(profiles=["generic/any"])
+        >>> bundle.profile_names
+        ('generic/any',)
+
+    Args:
+        tables: Its content.
+    """
+
+    def __init__(self, tables: BundleTables) -> None:
+        self.tables = tables
+
+    @classmethod
+    def from_bytes(cls, data: bytes, path: Path = Path("bundle.etbundle")) -> Bundle:
+        """Return the bundle in the bytes of a file.
+
+        Args:
+            data: The bytes; work and memory are in proportion to them.
+            path: The name of the file in errors.
+
+        Raises:
+            SavedResultError: they are damaged or something else; the message says what is wrong.
+        """
+        try:
+            return cls(read_tables(data))
+        except ValueError as error:
+            message = f"{path} is not a device bundle: {error}"
+            raise _failure("invalid-bundle", message, path, "write it with `etconfig pack`") from error
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes of the file; equal bundles have equal bytes."""
+        return write_tables(self.tables)
+
+    def save(self, path: AnyPath) -> None:
+        """Write the bundle to a file.
+
+        Raises:
+            OSError: the file cannot be written.
+            TypeError: `path` is not a path.
+        """
+        as_path("path", path).write_bytes(self.to_bytes())
+
+    @property
+    def producer(self) -> str:
+        """The program that wrote it, such as `etconfig 0.1.0`."""
+        return self.tables.producer
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of its content."""
+        return self.tables.fingerprint
+
+    @property
+    def profile_names(self) -> tuple[str, ...]:
+        """The names of its profiles, sorted."""
+        return tuple(self.tables.texts[profile.name] for profile in self.tables.profiles)
+
+    @property
+    def facts_read(self) -> tuple[str, ...]:
+        """The names of the facts that it reads, sorted."""
+        return tuple(self.tables.texts[fact.name] for fact in self.tables.facts)
+
+    def __repr__(self) -> str:
+        return f"<Bundle: {len(self.tables.profiles)} profiles, {len(self.tables.facts)} facts>"
+
+    def select(self, facts: FactSheet) -> BundleSelection:
+        """Return the profile that a device with these facts selects, as `auto` does.
+
+        Raises:
+            ProfileError: no profile matches, several do of which none is preferred, or only the fallback
+                matches and is refused.
+            TypeError: `facts` is not a fact sheet.
+        """
+        check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.load_fact_sheet reads it")
+        tables = self.tables
+        known = {**facts.values, **hand_set_facts(tables, 0, tables.project_fact_count)}
+        evaluator = ExpressionEvaluator(tables, known)
+        matching = [
+            number
+            for number, profile in enumerate(tables.profiles)
+            if profile.condition != NONE and evaluator.is_met(profile.condition)
+        ]
+        extended = {base for number in matching for base in self._bases(number)}
+        candidates = [number for number in matching if number not in extended]
+        if not candidates:
+            raise _unselected("no-matching-profile", "no profile of the bundle matches this device")
+        highest = max(tables.profiles[number].provider for number in candidates)
+        winners = [number for number in candidates if tables.profiles[number].provider == highest]
+        names = [self._name(number) for number in winners]
+        if len(winners) > 1:
+            named = " and ".join(map(repr, names))
+            message = f"profiles {named} match this device, and none extends the others"
+            raise _unselected("ambiguous-profile", message)
+        is_fallback = bool(tables.profiles[winners[0]].is_fallback)
+        if is_fallback and tables.require_match:
+            message = f"only {names[0]!r} is left, which matches every device, and the bundle refuses it"
+            raise _unselected("no-matching-profile", message)
+        return BundleSelection(
+            profile=names[0],
+            is_fallback=is_fallback,
+            matching=tuple(self._name(number) for number in matching),
+        )
+
+    def _bases(self, number: int) -> Sequence[int]:
+        profile = self.tables.profiles[number]
+        return self.tables.items[profile.first_base : profile.first_base + profile.base_count]
+
+    def _name(self, number: int) -> str:
+        return self.tables.texts[self.tables.profiles[number].name]
+
+    def resolve(self, facts: FactSheet, profile: str | None = None) -> BundleResolution:
+        """Return the options of every method instance on a device with these facts.
+
+        Example:
+            >>> bundle = etconfig.pack_bundle(profiles=["generic/any"])
+            >>> facts = etconfig.load_fact_sheet("pi-5.json")
+            >>> bundle.resolve(facts).profile
+            'generic/any'
+
+        Args:
+            facts: The device.
+            profile: The name of a profile; by default the one that the bundle names, else the one that the
+                device selects.
+
+        Raises:
+            ProfileError: there is no such profile, or none can be selected.
+            OptionError: an option has no valid value; with every problem.
+            TypeError: `facts` is not a fact sheet.
+        """
+        check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.load_fact_sheet reads it")
+        selection = None
+        if profile is None and self.tables.named_profile != NONE:
+            profile = self._name(self.tables.named_profile)
+        if profile is None:
+            selection = self.select(facts)
+            profile = selection.profile
+        row = self._profile(profile)
+        known = {name: facts.values[name] for name in self.facts_read if name in facts.values}
+        decision = BundleDecision(self.tables, row, known)
+        if decision.failures:
+            problems = tuple(Diagnostic(code=each.code, message=each.message) for each in decision.failures)
+            raise OptionError(diagnostics=problems)
+        return BundleResolution(
+            profile=profile, selection=selection, slots=decision.complete, facts=decision.facts
+        )
+
+    def _profile(self, name: str) -> ProfileRow:
+        if name not in self.profile_names:
+            help = did_you_mean(name, self.profile_names) or f"it has {', '.join(self.profile_names)}"
+            raise _unselected("unknown-profile", f"the bundle has no profile {name!r}", help)
+        return self.tables.profiles[self.profile_names.index(name)]
+
+    def provider_of(self, profile: str) -> str:
+        """Return the kind of source of a profile: bundled, package or user."""
+        return PROVIDERS[self._profile(profile).provider].name.lower()
+
+
+def load_bundle(path: AnyPath) -> Bundle:
+    """Read a device bundle.
+
+    Example:
+        >>> etconfig.pack_bundle(profiles=["generic/any"]).save("app.etbundle")
+        >>> etconfig.load_bundle("app.etbundle").profile_names
+        ('generic/any',)
+
+    Raises:
+        SavedResultError: the file cannot be read, or is damaged or something else.
+        TypeError: `path` is not a path.
+    """
+    path = as_path("path", path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:  # a path with a null character is a ValueError
+        reason = getattr(error, "strerror", None) or error
+        raise _failure("unreadable-file", f"cannot read {path}: {reason}", path, home_help(path)) from error
+    return Bundle.from_bytes(data, path)
+
+
+def _failure(code: str, message: str, path: Path, help: str | None) -> SavedResultError:
+    problem = Diagnostic(code=code, message=message, spans=(Span(file=str(path)),), help=help)
+    return SavedResultError(diagnostics=(problem,))
+
+
+def _unselected(code: str, message: str, help: str | None = None) -> ProfileError:
+    advice = help or "name one, or pack one whose condition holds here"
+    return ProfileError(diagnostics=(Diagnostic(code=code, message=message, help=advice),))

@@ -1,0 +1,182 @@
+"""`compile_bundle`: the tables of a bundle from what the resolver compiled for each profile."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from etconfig.device.bundle_format import FACT_TYPES, PROVIDERS, VOLATILITIES
+from etconfig.device.bundle_writer import write_tables
+from etconfig.device.content import BundleContent, BundledModel, BundledProfile
+from etconfig.device.schema_tables import SchemaTables
+from etconfig.device.settings_tables import SettingsTables
+from etconfig.device.table_builder import CannotBundleError, TableBuilder
+from etconfig.device.tables import (
+    MAX_FACTS,
+    MAX_PROFILES,
+    NONE,
+    BundleTables,
+    FactRow,
+    HandSetFactRow,
+    ModelRow,
+    ProfileRow,
+    VariantRow,
+)
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import OptionError
+from etconfig.facts.registry import FactInfo, FactRegistry
+from etconfig.provenance import Sourced
+
+
+def compile_bundle(content: BundleContent) -> BundleTables:
+    """Return the tables of a bundle; equal content gives equal tables.
+
+    Raises:
+        OptionError: the format cannot carry a value, an expression, or so many facts or profiles.
+    """
+    read = content.facts_read()
+    if len(read) > MAX_FACTS:
+        raise _refused(f"its profiles read {len(read)} facts, and a device keeps {MAX_FACTS}")
+    if len(content.profiles) > MAX_PROFILES:
+        raise _refused(f"it has {len(content.profiles)} profiles, and a device takes {MAX_PROFILES}")
+    try:
+        tables = _Compilation(content, TableBuilder(read)).tables()
+    except CannotBundleError as error:
+        raise _refused(str(error)) from None
+    content_bytes = write_tables(replace(tables, producer=""))
+    return replace(tables, fingerprint=hashlib.sha256(content_bytes).hexdigest())
+
+
+def _refused(reason: str) -> OptionError:
+    message = f"a bundle cannot carry this configuration: {reason}"
+    help = "pack fewer profiles, each named with --profile"
+    return OptionError(diagnostics=(Diagnostic(code="cannot-carry", message=message, help=help),))
+
+
+class _Compilation:
+    """The tables of one bundle while they are filled, in the order of evaluation."""
+
+    def __init__(self, content: BundleContent, builder: TableBuilder) -> None:
+        self._content, self._builder = content, builder
+        self._hand_set: list[HandSetFactRow] = []
+        self._hand_set_ranges: dict[tuple[HandSetFactRow, ...], int] = {}
+
+    def tables(self) -> BundleTables:
+        """Return everything but the fingerprint.
+
+        Raises:
+            CannotBundleError, OptionError: the format cannot carry something.
+        """
+        content, builder = self._content, self._builder
+        facts = [*self._fact_rows(content.registry)]
+        project = self._hand_set_rows(content.project_facts)
+        self._hand_set_range(project)
+        schema = SchemaTables(builder, content.backends())
+        settings = SettingsTables(builder, schema)
+        ordered = sorted(content.profiles, key=lambda profile: profile.name)
+        numbers = {profile.name: number for number, profile in enumerate(ordered)}
+        profiles = [self._profile(profile, numbers, settings) for profile in ordered]
+        if settings.problems:
+            raise OptionError(diagnostics=tuple(dict.fromkeys(settings.problems)))
+        models, variants = self._models(content.models)
+        return BundleTables(
+            producer=content.producer,
+            fingerprint="",
+            texts=tuple(builder.texts),
+            values=builder.value_rows,
+            items=builder.items,
+            instructions=builder.instructions,
+            expressions=builder.expressions,
+            conditions=builder.conditions,
+            facts=facts,
+            hand_set_facts=self._hand_set,
+            project_fact_count=len(project),
+            backends=schema.backends,
+            options=schema.options,
+            choices=schema.choices,
+            advice=schema.advice,
+            candidates=settings.candidates,
+            option_settings=settings.option_settings,
+            backend_settings=settings.backend_settings,
+            slots=settings.slots,
+            profiles=profiles,
+            named_profile=NONE if content.named is None else numbers[content.named],
+            require_match=content.require_match,
+            models=models,
+            variants=variants,
+        )
+
+    def _fact_rows(self, registry: FactRegistry) -> Iterator[FactRow]:
+        for name in self._builder.facts:
+            info = registry.get(name)
+            assert info is not None
+            yield self._fact(name, info)
+
+    def _fact(self, name: str, info: FactInfo) -> FactRow:
+        text = self._builder.text
+        choices = [text(choice) for choice in info.choices]
+        return FactRow(
+            minimum=-math.inf if info.minimum is None else float(info.minimum),
+            maximum=math.inf if info.maximum is None else float(info.maximum),
+            name=text(name),
+            unit=text(info.unit),
+            first_choice=self._builder.item_range(choices),
+            choice_count=len(choices),
+            type=FACT_TYPES.index(info.type),
+            volatility=VOLATILITIES.index(info.volatility),
+        )
+
+    def _hand_set_rows(self, facts: Mapping[str, Sourced[object]]) -> tuple[HandSetFactRow, ...]:
+        """Return the facts that documents set, as far as anything reads them, sorted by name."""
+        numbers, builder = self._builder.facts, self._builder
+        return tuple(
+            HandSetFactRow(numbers[name], builder.value(fact.value), builder.text(str(fact.origin)))
+            for name, fact in sorted(facts.items())
+            if name in numbers
+        )
+
+    def _hand_set_range(self, rows: tuple[HandSetFactRow, ...]) -> int:
+        if rows and rows not in self._hand_set_ranges:
+            self._hand_set_ranges[rows] = len(self._hand_set)
+            self._hand_set += rows
+        return self._hand_set_ranges.get(rows, 0)
+
+    def _profile(
+        self, profile: BundledProfile, numbers: Mapping[str, int], settings: SettingsTables
+    ) -> ProfileRow:
+        bases = sorted(numbers[base] for base in profile.bases if base in numbers)
+        facts = self._hand_set_rows(profile.facts)
+        first_slot, slot_count = settings.add_slots(profile.instances)
+        return ProfileRow(
+            name=self._builder.text(profile.name),
+            condition=self._builder.condition(profile.match),
+            first_base=self._builder.item_range(bases),
+            base_count=len(bases),
+            first_fact=self._hand_set_range(facts),
+            fact_count=len(facts),
+            first_slot=first_slot,
+            slot_count=slot_count,
+            fingerprint=NONE,
+            provider=PROVIDERS.index(profile.provider),
+            is_fallback=int(profile.is_fallback),
+        )
+
+    def _models(self, models: Sequence[BundledModel]) -> tuple[list[ModelRow], list[VariantRow]]:
+        rows: list[ModelRow] = []
+        variants: list[VariantRow] = []
+        for model in models:
+            text = self._builder.text
+            rows.append(ModelRow(text(model.name), len(variants), len(model.variants), int(model.fallback)))
+            for variant in model.variants:
+                needs = [text(need) for need in variant.needs]
+                variants.append(
+                    VariantRow(
+                        file=text(variant.file),
+                        condition=self._builder.condition(variant.when),
+                        first_need=self._builder.item_range(needs),
+                        need_count=len(needs),
+                    )
+                )
+        return rows, variants
