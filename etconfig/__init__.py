@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 _HOME = {
     "Arguments": "resolver",
     "BenchmarkReport": "analysis",
+    "DeviceBundle": "device.bundle",
     "CancelToken": "method.stop",
     "ConfigError": "errors",
     "Configuration": "app.configuration",
@@ -47,10 +48,12 @@ _HOME = {
     "detect_facts": "app.api",
     "examine_installation": "analysis",
     "inspect_program": "analysis",
+    "load_bundle": "device.bundle",
     "load_fact_sheet": "facts",
     "load_model": "app.model_loading",
     "load_program": "app.api",
     "open_data_file": "program",
+    "pack_bundle": "app.bundling",
     "resolve": "app.configuration",
     "select_model": "app.model_choice",
     "validate_file": "app.validation",
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
         verify_program,
     )
     from etconfig.app.api import detect_facts, load_program
+    from etconfig.app.bundling import pack_bundle
     from etconfig.app.configuration import Configuration, configure, resolve
     from etconfig.app.installation import Installation
     from etconfig.app.live import LiveArguments
@@ -78,6 +82,7 @@ if TYPE_CHECKING:
     from etconfig.app.model_choice import select_model
     from etconfig.app.model_loading import load_model
     from etconfig.app.validation import validate_file
+    from etconfig.device.bundle import DeviceBundle, load_bundle
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import (
         ConfigError,
@@ -106,6 +111,7 @@ __all__ = [
     "ConfigError",
     "Configuration",
     "DataLoader",
+    "DeviceBundle",
     "Diagnostic",
     "EtconfigError",
     "ExecutionError",
@@ -135,10 +141,12 @@ __all__ = [
     "detect_facts",
     "examine_installation",
     "inspect_program",
+    "load_bundle",
     "load_fact_sheet",
     "load_model",
     "load_program",
     "open_data_file",
+    "pack_bundle",
     "resolve",
     "select_model",
     "validate_file",

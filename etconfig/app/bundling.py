@@ -13,7 +13,7 @@ from etconfig.app.model_needs import read_needs
 from etconfig.app.profile_choice import AUTO
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating, find_installation
-from etconfig.device.bundle import Bundle
+from etconfig.device.bundle import DeviceBundle
 from etconfig.device.compilation import compile_bundle
 from etconfig.device.content import BundleContent, BundledModel, BundledProfile, BundledVariant
 from etconfig.diagnostics import Diagnostic
@@ -40,7 +40,7 @@ class PackedBundle:
         warnings: The problems that do not stop the work.
     """
 
-    bundle: Bundle
+    bundle: DeviceBundle
     warnings: tuple[Diagnostic, ...]
 
 
@@ -54,7 +54,7 @@ def pack_bundle(
     instances: Mapping[str, Sequence[str]] | None = None,
     strict: bool = False,
     installation: Installation | None = None,
-) -> Bundle:
+) -> DeviceBundle:
     """Pack profiles into a bundle, from which a device selects and resolves without Python.
 
     Whatever could fail on a device is refused here: an option whose value may leave its bounds, conditions
@@ -81,7 +81,7 @@ def pack_bundle(
             the current directory.
 
     Returns:
-        The bundle; `Bundle.save` writes it.
+        The bundle; `DeviceBundle.save` writes it.
 
     Raises:
         ConfigError: the configuration is wrong or may fail on some device, with every problem.
@@ -148,7 +148,7 @@ def make_bundle(
     )
     warnings = [w for each in configurations.values() for w in each.resolver.warnings]
     return PackedBundle(
-        bundle=Bundle(compile_bundle(content)), warnings=tuple(dict.fromkeys((*warnings, *problems)))
+        bundle=DeviceBundle(compile_bundle(content)), warnings=tuple(dict.fromkeys((*warnings, *problems)))
     )
 
 

@@ -1,4 +1,4 @@
-"""`Bundle`: profiles and options in one file, to be decided on any device."""
+"""`DeviceBundle`: profiles and options in one file, to be decided on any device."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-class Bundle:
+class DeviceBundle:
     """A device bundle: `etconfig pack` writes it, and a device decides it, in C++ or here.
 
     Example:
@@ -107,7 +107,7 @@ class Bundle:
         self.tables = tables
 
     @classmethod
-    def from_bytes(cls, data: bytes, path: Path = Path("bundle.etbundle")) -> Bundle:
+    def from_bytes(cls, data: bytes, path: Path = Path("bundle.etbundle")) -> DeviceBundle:
         """Return the bundle in the bytes of a file.
 
         Args:
@@ -157,7 +157,7 @@ class Bundle:
         return tuple(self.tables.texts[fact.name] for fact in self.tables.facts)
 
     def __repr__(self) -> str:
-        return f"<Bundle: {len(self.tables.profiles)} profiles, {len(self.tables.facts)} facts>"
+        return f"<DeviceBundle: {len(self.tables.profiles)} profiles, {len(self.tables.facts)} facts>"
 
     def select(self, facts: FactSheet) -> BundleSelection:
         """Return the profile that a device with these facts selects, as `auto` does.
@@ -251,7 +251,7 @@ class Bundle:
         return PROVIDERS[self._profile(profile).provider].name.lower()
 
 
-def load_bundle(path: AnyPath) -> Bundle:
+def load_bundle(path: AnyPath) -> DeviceBundle:
     """Read a device bundle.
 
     Example:
@@ -270,7 +270,7 @@ def load_bundle(path: AnyPath) -> Bundle:
     except (OSError, ValueError) as error:  # a path with a null character is a ValueError
         reason = getattr(error, "strerror", None) or error
         raise _failure("unreadable-file", f"cannot read {path}: {reason}", path, home_help(path)) from error
-    return Bundle.from_bytes(data, path)
+    return DeviceBundle.from_bytes(data, path)
 
 
 def _failure(code: str, message: str, path: Path, help: str | None) -> SavedResultError:

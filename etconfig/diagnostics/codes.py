@@ -95,8 +95,9 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("invalid-lock-file", "A file is not a lock file, or has a version that cannot be read."),
     ("lock-mismatch", "The current resolution differs from the lock file."),
     # other runtimes
+    ("invalid-bundle", "A file is not a device bundle, or is damaged."),
     ("invalid-etargs", "A file does not contain packed arguments, or is damaged."),
-    ("cannot-carry", "A runtime's option map cannot carry the value of an option."),
+    ("cannot-carry", "A runtime's option map, or a bundle, cannot carry the value of an option."),
     # plugins
     ("broken-plugin", "An installed plugin is broken; everything that does not need it still works."),
 )

@@ -121,14 +121,14 @@ class TestUsage:
     def test_nothing_to_write_is_refused(self, cli: Cli) -> None:
         done = cli("pack", "model.pte")
         assert done.status == 2
-        assert "give --output FILE.etargs or --emit LANGUAGE" in done.stderr
+        assert "give --output FILE.etbundle or --emit LANGUAGE" in done.stderr
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("-o", "x.h"), "give --emit cpp to write code to x.h, or --output FILE.etargs"),
-            (("-o", "X.KT"), "give --emit kotlin to write code to X.KT, or --output FILE.etargs"),
-            (("-o", "x.swift"), "give --emit swift to write code to x.swift, or --output FILE.etargs"),
+            (("-o", "x.h"), "give --emit cpp to write code to x.h, or --output FILE.etbundle"),
+            (("-o", "X.KT"), "give --emit kotlin to write code to X.KT, or --output FILE.etbundle"),
+            (("-o", "x.swift"), "give --emit swift to write code to x.swift, or --output FILE.etbundle"),
             (
                 ("-o", "x.etargs", "--emit", "cpp"),
                 "leave out --emit to write x.etargs, or give --output another name",

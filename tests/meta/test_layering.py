@@ -78,11 +78,11 @@ ROOMS: dict[str, set[str]] = {
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
     | {"conformance", "analysis", "scaffold", "app"}
-    | {"resolver", "schema", "facts", "profile", "models", "plugin", "transport"}
+    | {"resolver", "schema", "facts", "profile", "models", "plugin", "transport", "device"}
     # `run` and `inspect` show the contents of these
     | {"method", "tracing", "kernel", "program"},
     "__main__": {"cli"},
-    "__init__": BOTTOM | {"facts", "resolver", "models", "program", "method", "app", "analysis"},
+    "__init__": BOTTOM | {"facts", "resolver", "models", "device", "program", "method", "app", "analysis"},
 }
 """Every room and the rooms that it may import, lowest first; a room may always import itself.
 

@@ -54,7 +54,7 @@ def random_condition(random: Random, depth: int = 3) -> str:
 
 def random_value(random: Random, depth: int = 3) -> str:
     """An expression of any type over the facts of `REGISTRY`."""
-    kinds = (random_integer, _float, _text, _texts, random_condition)
+    kinds = (random_integer, _float, random_text, random_texts, random_condition)
     return random.choice(kinds)(random, depth)
 
 
@@ -106,18 +106,20 @@ def _float(random: Random, depth: int) -> str:
     return shape.format(left, right)
 
 
-def _text(random: Random, depth: int) -> str:
+def random_text(random: Random, depth: int) -> str:
+    """An expression of a string over the facts of `REGISTRY`."""
     if depth == 0 or random.random() < 0.5:
         return random.choice(("a.source", "a.model", *map(_quoted, _WORDS)))
-    left, right = _text(random, depth - 1), _text(random, depth - 1)
+    left, right = random_text(random, depth - 1), random_text(random, depth - 1)
     if random.random() < 0.4:
         return f"({left} + {right})"
     return f"({random_condition(random, depth - 1)} ? {left} : {right})"
 
 
-def _texts(random: Random, depth: int) -> str:
+def random_texts(random: Random, depth: int) -> str:
+    """An expression of a list of strings over the facts of `REGISTRY`."""
     return random.choice(
-        ("a.features", "[]", "['pi']", f"['mains', {_text(random, depth)}]", "[a.source, 'pi 5']")
+        ("a.features", "[]", "['pi']", f"['mains', {random_text(random, depth)}]", "[a.source, 'pi 5']")
     )
 
 
@@ -134,12 +136,12 @@ def _comparison(random: Random, depth: int) -> str:
     if shape == 1:
         return random.choice(("a.is_hot", "!a.is_hot", f"a.is_hot == ({random_condition(random, depth)})"))
     if shape == 2:
-        return f"({_text(random, depth)} {sign} {_text(random, depth)})"
+        return f"({random_text(random, depth)} {sign} {random_text(random, depth)})"
     if shape == 3:
-        return f"({_text(random, depth)} in {_texts(random, depth)})"
+        return f"({random_text(random, depth)} in {random_texts(random, depth)})"
     if shape == 4:
         function = random.choice(("startsWith", "endsWith", "contains"))
-        return f"({_text(random, depth)}).{function}({_text(random, depth)})"
+        return f"({random_text(random, depth)}).{function}({random_text(random, depth)})"
     if shape == 5:
         return f"({_float(random, depth)} {sign} {_float(random, depth)})"
     if shape == 6:

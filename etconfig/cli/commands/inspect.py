@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
 from etconfig.cli.rendering.package_text import SUFFIX, show_package
 from etconfig.cli.rendering.program_text import print_program
 from etconfig.cli.shared.options import (
@@ -45,12 +46,14 @@ def command(
 
     Shows methods with their inputs, outputs, operators, delegates and memory; constants and other data; and
     why the executor could not run a method here. For that, the plugins of the executor and of the program's
-    backends are imported. For an .etargs file, shows the arguments in it.
+    backends are imported. For an .etargs file, shows the arguments in it; for an .etbundle file, its
+    profiles, conditions, options and the facts that it reads.
 
     \b
     Examples:
       etconfig inspect model.pte
       etconfig inspect model.etargs
+      etconfig inspect app.etbundle
       etconfig inspect model.pte --data weights.ptd
       etconfig inspect model.pte --memory-plan memory.svg
     """
@@ -58,6 +61,9 @@ def command(
     from etconfig.app.api import load_program
     from etconfig.app.executors import NUMPY
 
+    if program.suffix == BUNDLE_SUFFIX:
+        show_bundle(program, as_json=as_json)
+        return
     if program.suffix == SUFFIX:
         show_package(program, as_json=as_json)
         return

@@ -25,26 +25,43 @@ if TYPE_CHECKING:
 @click.argument("program", required=False, type=click.Path(path_type=Path))
 @configuration_options
 @locked_option
+@click.option(
+    "--bundle",
+    metavar="FILE.etbundle",
+    type=click.Path(path_type=Path),
+    help="Decide a bundle as a device does, without profiles or plugins.",
+)
 @click.option("--toml", "as_toml", is_flag=True, help="Print a profile that sets every option to its value.")
 @click.option(
     "--explain", is_flag=True, help="Show for every value what it overrides and which facts decide."
 )
 @json_option
 def command(
-    program: Path | None, request: ConfigurationRequest, as_toml: bool, explain: bool, as_json: bool
+    program: Path | None,
+    request: ConfigurationRequest,
+    bundle: Path | None,
+    as_toml: bool,
+    explain: bool,
+    as_json: bool,
 ) -> None:
     """Resolve the arguments of every method, instance and backend.
 
-    Without PROGRAM, resolves for the methods and backends that the configuration mentions.
+    Without PROGRAM, resolves for the methods and backends that the configuration mentions. With --bundle,
+    decides what a device would, from the bundle alone: --profile is then the name of a profile in it.
 
     \b
     Examples:
       etconfig resolve model.pte
       etconfig resolve model.pte --profile auto --set forward:ReferenceNpuBackend.core=1 --json
       etconfig resolve model.pte --facts pi5.json --toml
+      etconfig resolve --bundle app.etbundle --facts pi5.json
     """
     if as_toml + explain + as_json > 1:
         raise click.UsageError("give one of --toml, --explain and --json")
+    if bundle is not None:
+        _check_alone(program, request, has_format=as_toml or explain)
+        _resolve_bundle(bundle, request, as_json=as_json)
+        return
     resolution = request.resolve_file(program)
     if as_json:
         print_json(resolution.to_jsonable())
@@ -61,6 +78,31 @@ def command(
             show("No backend of the program has options.")
             return
         print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), option_rows(resolution), count)
+
+
+def _check_alone(program: Path | None, request: ConfigurationRequest, *, has_format: bool) -> None:
+    """Refuse what a bundle has decided already."""
+    given = {
+        "PROGRAM": program is not None,
+        "--set": bool(request.overrides),
+        "--profile-path": bool(request.profile_paths),
+        "--require-match": request.require_match,
+        "--locked": request.locked,
+        "--toml and --explain": has_format,
+    }
+    for name, is_given in given.items():
+        if is_given:
+            raise click.UsageError(f"--bundle has profiles and options in it: leave out {name}")
+
+
+def _resolve_bundle(path: Path, request: ConfigurationRequest, *, as_json: bool) -> None:
+    from etconfig.cli.rendering.bundle_text import show_decided
+    from etconfig.device.bundle import load_bundle
+
+    loaded = load_bundle(path)
+    facts = request.device.facts.with_overrides(request.device.by_hand)
+    profile = None if request.profile == "auto" else request.profile
+    show_decided(loaded.resolve(facts, profile), as_json=as_json)
 
 
 def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, str]]:

@@ -1,0 +1,134 @@
+"""Bundles and what they decide, as `etconfig inspect` and `etconfig resolve --bundle` print them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from etconfig.cli.shared.format import format_bytes, format_count
+from etconfig.cli.shared.output import print_json, print_table, show
+
+if TYPE_CHECKING:
+    from etconfig.device.bundle import BundleResolution
+
+BUNDLE_SUFFIX = ".etbundle"
+
+
+def show_bundle(path: Path, *, as_json: bool) -> None:
+    """Print the content of a bundle.
+
+    Raises:
+        SavedResultError: the file cannot be read, or is damaged.
+    """
+    from etconfig.device.bundle import load_bundle
+    from etconfig.device.description import describe_bundle
+
+    bundle = load_bundle(path)
+    found = describe_bundle(bundle.tables)
+    if as_json:
+        print_json({**found, "size_bytes": len(bundle.to_bytes())})
+        return
+    show(f"written by {found['producer']}: {found['fingerprint']}")
+    counts = (
+        format_count(len(found[name]), name.removesuffix("s")) for name in ("profiles", "backends", "facts")
+    )
+    show(f"{', '.join(counts)}; {format_bytes(len(bundle.to_bytes()))}")
+    if found["named_profile"] is not None:
+        show(f"devices use profile {found['named_profile']} without selecting")
+    if found["require_match"]:
+        show("devices refuse a profile that matches every device")
+    _table(("FACT", "TYPE", "UNIT", "CHANGES"), map(_fact, found["facts"]))
+    _table(("PROFILE", "FROM", "MATCH", "EXTENDS"), map(_profile, found["profiles"]))
+    headers = ("PROFILE", "METHOD", "BACKEND", "OPTION", "VALUE", "WHEN")
+    _table(headers, (row for profile in found["profiles"] for row in _settings(profile)))
+    _table(("BACKEND", "OPTION", "DEFAULT", "APPLIES", "SCOPE", "KEY"), _options(found["backends"]))
+    _table(("BACKEND", "RECOMMENDS", "VALUE", "WHEN"), _recommendations(found["backends"]))
+    _table(("MODEL", "VARIANT", "NEEDS", "WHEN"), _variants(found["models"]))
+    sizes = sorted(found["sizes"].items(), key=lambda part: (-part[1], part[0]))
+    _table(("PART", "BYTES"), ((name, str(size)) for name, size in sizes if size))
+
+
+def show_decided(resolution: BundleResolution, *, as_json: bool) -> None:
+    """Print what a bundle decides on a device."""
+    if as_json:
+        print_json(resolution.to_jsonable())
+        return
+    show(f"profile {resolution.profile}")
+    show()
+    print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), _decided(resolution))
+
+
+def _decided(resolution: BundleResolution) -> Iterator[tuple[str, ...]]:
+    from etconfig.device.decision import DecidedOption
+    from etconfig.resolver import show_setting
+
+    for slot in resolution.slots:
+        label = slot.method if slot.instance is None else f"{slot.method}@{slot.instance}"
+        for backend, options in slot.backends.items():
+            for name, option in options.items():
+                if isinstance(option, DecidedOption):
+                    yield label, backend, name, show_setting(option.value), option.origin
+
+
+def _table(headers: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> None:
+    """Print a table after a blank line, unless it is empty."""
+    found = [*rows]
+    if found:
+        show()
+        print_table(headers, found)
+
+
+def _fact(fact: Mapping[str, Any]) -> tuple[str, ...]:
+    return fact["name"], fact["type"], fact["unit"] or "-", fact["volatility"]
+
+
+def _profile(profile: Mapping[str, Any]) -> tuple[str, ...]:
+    extends = ", ".join(profile["extends"]) or "-"
+    return profile["name"], profile["provider"], _one_line(profile["match"]), extends
+
+
+def _settings(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for each in profile["settings"]:
+        label = each["method"] if each["instance"] is None else f"{each['method']}@{each['instance']}"
+        cells = profile["name"], label, each["backend"], each["option"], _value(each)
+        yield (*cells, _one_line(each["when"]))
+
+
+def _one_line(condition: str | None) -> str:
+    """Return a condition, which may have been written in several lines, or - if there is none."""
+    return "-" if condition is None else " ".join(condition.split())
+
+
+def _value(setting: Mapping[str, Any]) -> str:
+    from etconfig.resolver import show_setting
+
+    if "expr" in setting:
+        return f"expr {setting['expr']}"
+    return "unset" if "unset" in setting else show_setting(setting["value"])
+
+
+def _options(backends: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+    from etconfig.resolver import show_setting
+
+    for backend in backends:
+        for option in backend["options"]:
+            default = show_setting(option["default"]) if "default" in option else "must be set"
+            if "from_fact" in option:
+                other = f", else {default}" if "default" in option else ""
+                default = f"fact {option['from_fact']}{other}"
+            cells = backend["id"], option["name"], default, option["applies"]
+            yield (*cells, option["scope"], option["key"] or "-")
+
+
+def _recommendations(backends: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+    for backend in backends:
+        for entry in backend["recommendations"]:
+            yield backend["id"], entry["option"], f"expr {entry['expr']}", _one_line(entry["when"])
+
+
+def _variants(models: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+    for model in models:
+        for variant in model["variants"]:
+            needs = ", ".join(variant["needs"]) or "-"
+            yield model["name"], variant["file"], needs, _one_line(variant["when"])
