@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from etconfig.app.bundle_checks import bundle_problems
@@ -20,7 +21,7 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError, ProfileError
 from etconfig.facts import FactOverrides, FactSheet, source_facts
 from etconfig.models import CatalogModel
-from etconfig.parameters import AnyPath, check_type
+from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.profile import ProfileReader
 from etconfig.provenance import Sourced
 from etconfig.records import record
@@ -29,6 +30,9 @@ from etconfig.version import __version__
 if TYPE_CHECKING:
     from etconfig.profile import Layer
     from etconfig.resolver import Overrides
+
+
+_EXPECTED = "a list of names of profiles and of paths, each as str or pathlib.Path"
 
 
 @record(frozen=True, kw_only=True)
@@ -64,7 +68,7 @@ def pack_bundle(
         >>> program = etconfig.load_program("model.pte")
         >>> bundle = etconfig.pack_bundle(program, profiles=["generic/any"])
         >>> bundle.facts_read
-        ('cpu.available_cores',)
+        ('cpu.available_cores', 'cpu.cache.l2')
 
     Args:
         programs: The program or programs that the options are for. Without one, options are packed for the
@@ -119,7 +123,7 @@ def make_bundle(
     installation = find_installation(installation, given[0] if given else None)
     by_hand = source_facts(fact_overrides, installation.fact_registry)
     named, targets = _chosen_profiles(installation, profiles)
-    configurations: dict[AnyPath, Configuration] = {
+    configurations: dict[str | Path, Configuration] = {
         target: configure(
             SeveralPrograms.of(given),
             profile=target,
@@ -154,17 +158,25 @@ def make_bundle(
 
 def _chosen_profiles(
     installation: Installation, profiles: Sequence[AnyPath] | None
-) -> tuple[bool, Sequence[AnyPath]]:
-    """Return whether devices use the only profile without selecting, and the names or paths of all."""
+) -> tuple[bool, Sequence[str | Path]]:
+    """Return whether devices use the only profile without selecting, and the names or paths of all.
+
+    Raises:
+        ConfigError: the profiles cannot be listed.
+        TypeError: `profiles` is not a list of names and paths.
+    """
+    if isinstance(profiles, (str, bytes)) or not isinstance(profiles, (Sequence, NoneType)):
+        raise TypeError(f"profiles: expected {_EXPECTED}, given one {type(profiles).__name__}")
     project = installation.project
     if profiles is None and project is not None and project.profile is not None:
         profiles = [_project_profile(installation)]
     if profiles is not None and list(profiles) != [AUTO]:
-        return len(profiles) == 1, list(dict.fromkeys(profiles))
+        named = [each if isinstance(each, str) else as_path("profiles", each, _EXPECTED) for each in profiles]
+        return len(named) == 1, list(dict.fromkeys(named))
     return False, [*_selectable(installation)]
 
 
-def _project_profile(installation: Installation) -> AnyPath:
+def _project_profile(installation: Installation) -> str | Path:
     project = installation.project
     assert project is not None
     assert project.profile is not None
@@ -203,7 +215,7 @@ def _check_names(configurations: Iterable[Configuration]) -> None:
         names.add(name)
 
 
-def _profile(installation: Installation, target: AnyPath, configuration: Configuration) -> BundledProfile:
+def _profile(installation: Installation, target: str | Path, configuration: Configuration) -> BundledProfile:
     chain = configuration.chain
     facts: dict[str, Sourced[object]] = {}
     for layer in configuration.resolver.layers:

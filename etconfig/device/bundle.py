@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from etconfig.device.bundle_format import PROVIDERS
@@ -13,6 +12,7 @@ from etconfig.device.decision import BundleDecision, DecidedOption, SlotDecision
 from etconfig.device.evaluation import ExpressionEvaluator
 from etconfig.device.tables import MAX_BYTES, NONE, BundleTables, ProfileRow
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
+from etconfig.display import count_text
 from etconfig.errors import OptionError, ProfileError, SavedResultError
 from etconfig.facts import FactSheet
 from etconfig.parameters import AnyPath, as_path, check_type, home_help
@@ -107,12 +107,12 @@ class DeviceBundle:
         self.tables = tables
 
     @classmethod
-    def from_bytes(cls, data: bytes, path: Path = Path("bundle.etbundle")) -> DeviceBundle:
+    def from_bytes(cls, data: bytes, name: str = "bundle.etbundle") -> DeviceBundle:
         """Return the bundle in the bytes of a file.
 
         Args:
             data: The bytes; work and memory are in proportion to them.
-            path: The name of the file in errors.
+            name: The name of the file in errors.
 
         Raises:
             SavedResultError: they are damaged or something else; the message says what is wrong.
@@ -120,8 +120,8 @@ class DeviceBundle:
         try:
             return cls(read_tables(data))
         except ValueError as error:
-            message = f"{path} is not a device bundle: {error}"
-            raise _failure("invalid-bundle", message, path, "write it with `etconfig pack`") from error
+            message = f"{name} is not a device bundle: {error}"
+            raise _failure("invalid-bundle", message, name, "write it with `etconfig pack`") from error
 
     def to_bytes(self) -> bytes:
         """Return the bytes of the file; equal bundles have equal bytes."""
@@ -157,7 +157,8 @@ class DeviceBundle:
         return tuple(self.tables.texts[fact.name] for fact in self.tables.facts)
 
     def __repr__(self) -> str:
-        return f"<DeviceBundle: {len(self.tables.profiles)} profiles, {len(self.tables.facts)} facts>"
+        profiles, facts = len(self.tables.profiles), len(self.tables.facts)
+        return f"<DeviceBundle: {count_text(profiles, 'profile')}, {count_text(facts, 'fact')}>"
 
     def select(self, facts: FactSheet) -> BundleSelection:
         """Return the profile that a device with these facts selects, as `auto` does.
@@ -269,12 +270,13 @@ def load_bundle(path: AnyPath) -> DeviceBundle:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # a path with a null character is a ValueError
         reason = getattr(error, "strerror", None) or error
-        raise _failure("unreadable-file", f"cannot read {path}: {reason}", path, home_help(path)) from error
-    return DeviceBundle.from_bytes(data, path)
+        problem = f"cannot read {path}: {reason}"
+        raise _failure("unreadable-file", problem, str(path), home_help(path)) from error
+    return DeviceBundle.from_bytes(data, str(path))
 
 
-def _failure(code: str, message: str, path: Path, help: str | None) -> SavedResultError:
-    problem = Diagnostic(code=code, message=message, spans=(Span(file=str(path)),), help=help)
+def _failure(code: str, message: str, file: str, help: str | None) -> SavedResultError:
+    problem = Diagnostic(code=code, message=message, spans=(Span(file=file),), help=help)
     return SavedResultError(diagnostics=(problem,))
 
 

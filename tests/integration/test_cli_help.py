@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -13,6 +14,8 @@ import pytest
 from command_line import DATA, Outcome
 from packages import EVERYTHING
 
+from etconfig.app.bundling import pack_bundle
+from etconfig.app.installation import Installation
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.cli.startup.group import etconfig
 from etconfig.transport import write_package
@@ -157,6 +160,13 @@ class TestRepeatedOptions:
         assert cli("facts", *facts, "--json", "--json").status == 0
 
 
+@cache
+def small_bundle() -> bytes:
+    """A bundle of one profile, packed once."""
+    installation = Installation()
+    return pack_bundle(profiles=["generic/any"], installation=installation).to_bytes()
+
+
 @pytest.fixture
 def prepared(place: Path) -> Path:
     """The files that the examples use."""
@@ -166,6 +176,9 @@ def prepared(place: Path) -> Path:
     shutil.copy(DATA / "sheets" / "raspberry-pi-5.json", place / "pi5.json")
     shutil.copy(DATA / "sheets" / "laptop-on-battery.json", place / "laptop.json")
     (place / "model.etargs").write_bytes(write_package(EVERYTHING))
+    (place / "app.etbundle").write_bytes(small_bundle())
+    for name in ("encoder.pte", "decoder.pte"):
+        shutil.copy(place / "model.pte", place / name)
     shutil.copy(DATA / "exports" / "external_constants.ptd", place / "weights.ptd")
     shutil.copy(DATA / "exports" / "bundled.bpte", place / "model.bpte")
     for name in ("phone.json", "board.json"):

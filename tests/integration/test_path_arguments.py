@@ -80,6 +80,7 @@ def files(place: Path, cli: Callable[..., Any]) -> Path:
     report = etconfig.benchmark("model.pte", runs=1, warmup=0)
     (place / "bench.json").write_text(json.dumps(report.to_jsonable()))
     assert cli("pack", "model.pte", "--facts", "device.json", "--output", "app.etargs").status == 0
+    etconfig.pack_bundle(profiles=["generic/any"]).save("app.etbundle")
     return place
 
 
@@ -132,6 +133,15 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "etconfig.LiveArguments profile": (
         "camera.toml",
         lambda p: etconfig.LiveArguments(profile=p, facts=etconfig.FactSheet.empty()).resolution.profile,
+    ),
+    "etconfig.DeviceBundle.save path": (
+        "written.etbundle",
+        lambda p: etconfig.load_bundle("app.etbundle").save(p),
+    ),
+    "etconfig.load_bundle path": ("app.etbundle", lambda p: etconfig.load_bundle(p).profile_names),
+    "etconfig.pack_bundle profiles": (
+        "camera.toml",
+        lambda p: etconfig.pack_bundle(profiles=[p]).profile_names,
     ),
     "etconfig.load_fact_sheet path": (str(SHEET), lambda p: _facts(etconfig.load_fact_sheet(p))),
     "etconfig.load_model models": ("models.toml", lambda p: _loaded(models=p)),

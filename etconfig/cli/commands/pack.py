@@ -62,7 +62,7 @@ def command(
     include: Path | None,
     requests: Sequence[ConfigurationRequest],
 ) -> None:
-    """Write a bundle that devices decide, or arguments resolved for known devices.
+    """Write a bundle for devices, or resolved arguments.
 
     An .etbundle file contains profiles with their conditions: every profile that can be selected, or
     those of --profile. A device selects among them and resolves the options by itself, in C++. Whatever

@@ -14,7 +14,7 @@ COMMAND_SUMMARIES = {
     "lock": "Record a resolution and what it depends on, for --locked.",
     "models": "Select the variant of a model for a device; check them all.",
     "new-backend": "Write a complete and tested package for a new backend.",
-    "pack": "Write resolved arguments for a runtime on a device.",
+    "pack": "Write a bundle for devices, or resolved arguments.",
     "profiles": "List and show profiles, and explain which of them match.",
     "resolve": "Resolve the arguments of every method, instance and backend.",
     "run": "Run a method of a program.",

@@ -1,0 +1,185 @@
+"""`etconfig pack`, `inspect` and `resolve` on bundles, and the same in Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import etconfig
+from etconfig.device.bundle_reader import read_tables
+from etconfig.errors import ConfigError
+
+PROFILE = """\
+[profile]
+name = "acme/camera"
+match = 'device.model == "Acme"'
+
+[options.ReferenceCpuBackend]
+num_threads = { expr = "min(cpu.available_cores, 2)" }
+
+[instances.left]
+method = "forward"
+[instances.left.options.ReferenceNpuBackend]
+core = 1
+
+[[when]]
+if = 'power.source == "battery"'
+[when.options.ReferenceCpuBackend]
+num_threads = 1
+"""
+
+
+@pytest.fixture
+def profiles(place: Path) -> Path:
+    """A directory with one profile of a device."""
+    folder = place / "profiles" / "acme"
+    folder.mkdir(parents=True)
+    (folder / "camera.toml").write_text(PROFILE)
+    return place / "profiles"
+
+
+def decided(outcome: Any) -> dict[tuple[str, str | None, str, str], Any]:
+    rows = json.loads(outcome.stdout)["arguments"]
+    return {
+        (row["method"], row["instance"], row["backend"], name): option["value"]
+        for row in rows
+        for name, option in row["options"].items()
+    }
+
+
+class TestPack:
+    """Without facts, the conditions travel."""
+
+    def test_a_bundle_decides_what_the_resolver_does(
+        self, place: Path, profiles: Path, cli: Callable[..., Any]
+    ) -> None:
+        options = ("--profile-path", str(profiles))
+        packed = cli("pack", "model.pte", *options, "--output", "app.etbundle")
+        assert packed.status == 0, packed.stderr
+        assert "profiles written to app.etbundle" in packed.stdout
+        for facts in (
+            ("--fact", "device.model=Acme"),
+            ("--fact", "device.model=Acme", "--fact", "power.source=battery"),
+            (),
+        ):
+            device = ("--facts", "device.json", *facts, "--json")
+            resolver = cli("resolve", "model.pte", *options, *device)
+            bundle = cli("resolve", "--bundle", "app.etbundle", *device)
+            assert decided(bundle) == decided(resolver)
+            expected, found = json.loads(resolver.stdout), json.loads(bundle.stdout)
+            assert found["profile"] == expected["profile"]
+            assert found["is_fallback"] == expected["is_fallback"]
+
+    def test_a_named_profile_is_used_without_selecting(
+        self, place: Path, profiles: Path, cli: Callable[..., Any]
+    ) -> None:
+        named = ("--profile", str(profiles / "acme" / "camera.toml"))
+        assert cli("pack", "model.pte", *named, "-o", "app.etbundle").status == 0
+        found = cli("resolve", "--bundle", "app.etbundle", "--facts", "device.json", "--json")
+        assert json.loads(found.stdout)["profile"] == "acme/camera"
+        assert json.loads(found.stdout)["selected_by"] is None
+        assert "without selecting" in cli("inspect", "app.etbundle").stdout
+
+    def test_nothing_of_this_machine_is_packed_by_accident(
+        self, place: Path, cli: Callable[..., Any]
+    ) -> None:
+        for arguments, problem in (
+            (("-o", "a.etargs"), "give --facts for the device, or --here"),
+            (("--emit", "cpp"), "code contains no conditions: give --facts for the device, or --here"),
+            (("--here", "-o", "a.etbundle"), "in a.etbundle conditions travel"),
+            (("--here", "--facts", "device.json", "-o", "a.etargs"), "give --here or --facts, not both"),
+            (("--here", "--strict", "-o", "a.etargs"), "--strict is for bundles"),
+            (("model.pte", "--here", "-o", "a.etargs"), "give one PROGRAM"),
+            (("--emit", "cpp", "-o", "a.etbundle"), "leave out --emit to write a.etbundle"),
+        ):
+            outcome = cli("pack", "model.pte", *arguments)
+            assert outcome.status == 2
+            assert problem in outcome.stderr
+        assert not [*place.glob("a.*")]
+
+    def test_this_machine_is_packed_on_request(self, place: Path, cli: Callable[..., Any]) -> None:
+        assert cli("pack", "model.pte", "--here", "-o", "a.etargs").status == 0
+
+    def test_several_programs_share_a_bundle(self, place: Path, cli: Callable[..., Any]) -> None:
+        (place / "other.pte").write_bytes((place / "model.pte").read_bytes())
+        assert cli("pack", "model.pte", "other.pte", "-o", "two.etbundle").status == 0
+        assert cli("pack", "model.pte", "-o", "one.etbundle").status == 0
+        assert (place / "two.etbundle").read_bytes() == (place / "one.etbundle").read_bytes()
+
+    def test_equal_input_gives_equal_bytes_in_every_process(self, place: Path, profiles: Path) -> None:
+        found = set()
+        for seed in ("1", "2"):
+            command = [sys.executable, "-m", "etconfig", "pack", "model.pte", "--profile-path", "profiles"]
+            environment = {**os.environ, "PYTHONHASHSEED": seed}
+            subprocess.run([*command, "-o", f"{seed}.etbundle"], check=True, env=environment)
+            found.add((place / f"{seed}.etbundle").read_bytes())
+        assert len(found) == 1
+
+
+class TestRefusals:
+    """Whatever may fail on a device is refused, at its place."""
+
+    @pytest.mark.parametrize(
+        ("setting", "code", "problem"),
+        [
+            ('core = { expr = "cpu.available_cores" }', "unproven-value", "may be more than 3"),
+            ('core = { expr = "0 - cpu.available_cores" }', "invalid-value", "is at most -1"),
+        ],
+    )
+    def test_a_value_that_may_leave_its_bounds(
+        self, place: Path, cli: Callable[..., Any], setting: str, code: str, problem: str
+    ) -> None:
+        text = f'[profile]\nname = "acme/x"\n[options.ReferenceNpuBackend]\n{setting}\n'
+        (place / "x.toml").write_text(text)
+        outcome = cli("pack", "model.pte", "--profile", "x.toml", "-o", "app.etbundle")
+        assert outcome.status == 2
+        assert f"error[{code}]" in outcome.stderr
+        assert problem in outcome.stderr
+        assert "x.toml:4" in outcome.stderr
+        assert not (place / "app.etbundle").exists()
+
+    def test_a_damaged_file(self, place: Path, cli: Callable[..., Any]) -> None:
+        (place / "app.etbundle").write_bytes(b"no bundle")
+        for command in (("inspect", "app.etbundle"), ("resolve", "--bundle", "app.etbundle")):
+            outcome = cli(*command)
+            assert outcome.status == 2
+            assert "error[invalid-bundle]: app.etbundle is not a device bundle" in outcome.stderr
+
+    def test_a_bundle_stands_for_itself(self, place: Path, cli: Callable[..., Any]) -> None:
+        for option in ("model.pte", "--require-match", "--toml", "--locked"):
+            outcome = cli("resolve", "--bundle", "app.etbundle", option)
+            assert outcome.status == 2
+            assert "--bundle has profiles and options in it: leave out" in outcome.stderr
+
+
+class TestPython:
+    """`etconfig.pack_bundle` and `etconfig.load_bundle`."""
+
+    def test_a_bundle_is_saved_and_loaded(self, place: Path) -> None:
+        program = etconfig.load_program("model.pte")
+        bundle = etconfig.pack_bundle(program, profiles=["generic/any"])
+        bundle.save("app.etbundle")
+        loaded = etconfig.load_bundle("app.etbundle")
+        assert loaded.tables == read_tables(bundle.to_bytes())
+        assert loaded.profile_names == ("generic/any",)
+        assert loaded.fingerprint == bundle.fingerprint
+        assert loaded.provider_of("generic/any") == "bundled"
+        assert repr(loaded).startswith("<DeviceBundle: 1 profile, ")
+
+    def test_a_profile_that_is_not_in_it_is_refused(self, place: Path) -> None:
+        bundle = etconfig.pack_bundle(profiles=["generic/any"])
+        with pytest.raises(ConfigError, match="has no profile 'generic/an'"):
+            bundle.resolve(etconfig.load_fact_sheet("device.json"), "generic/an")
+
+    def test_a_fallback_may_be_refused(self, place: Path) -> None:
+        bundle = etconfig.pack_bundle(require_match=True)
+        with pytest.raises(ConfigError, match="the bundle refuses it"):
+            bundle.select(etconfig.FactSheet.empty())
+        assert etconfig.pack_bundle().select(etconfig.FactSheet.empty()).is_fallback
