@@ -161,7 +161,7 @@ class TestChangedConstness:
             ("processed.data[:1] = b'x'", "TypeError: cannot modify read-only memory"),
             (
                 "context.named_data['a'] = b''",
-                "TypeError: 'NamedData' object does not support item assignment",
+                "TypeError: 'KeptData' object does not support item assignment",
             ),
         ],
     )
