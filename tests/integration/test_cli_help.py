@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 from command_line import DATA, Outcome
 from packages import EVERYTHING
@@ -185,6 +186,9 @@ def prepared(place: Path) -> Path:
         shutil.copy(place / "pi5.json", place / name)
     (place / "models.toml").write_text(MODELS)
     shutil.copy(DATA / "digits" / "digits_portable.pte", place / "portable.pte")
+    shutil.copy(DATA / "shared_state" / "shared.pte", place / "llm.pte")
+    np.savez(place / "prompt.npz", in0=np.ones((3, 4), np.float32))
+    np.savez(place / "token.npz", in0=np.ones((1, 4), np.float32), in1=np.array([3]))
     (place / "bench.json").write_text(json.dumps(REPORT))
     for name in ("before.json", "after.json"):
         shutil.copy(place / "device.json", place / name)

@@ -1,10 +1,11 @@
-"""`etconfig run`: run a method of a program."""
+"""`etconfig run`: run a method of a program, or several that share their state."""
 
 from __future__ import annotations
 
 import enum
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,29 +18,27 @@ from etconfig.cli.shared.options import (
     count_from,
     data_option,
     executor_option,
-    input_option,
-    instance_option,
     json_option,
     locked_option,
-    method_option,
     program_argument,
 )
 from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.steps import MethodStep, StepsCommand, read_steps, step_options
 from etconfig.cli.shared.trace_file import TraceFile, trace_options
-from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_can_write, check_is_not_read
 from etconfig.errors import EtconfigError
+from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.method import EffectiveOption
     from etconfig.method.method import Method
 
 
-@click.command("run", cls=StrictCommand)
+@click.command("run", cls=StepsCommand)
 @program_argument
-@method_option
-@instance_option
-@input_option
+@step_options[0]
+@step_options[1]
+@step_options[2]
 @click.option(
     "--output", type=click.Path(path_type=Path), help="Write the outputs to this .npz as out0, out1, ..."
 )
@@ -53,8 +52,8 @@ if TYPE_CHECKING:
 @json_option
 def command(
     program: Path,
-    method: str,
-    instance: str | None,
+    method: Sequence[str],
+    instance: Sequence[str],
     inputs: Sequence[Path],
     output: Path | None,
     data: Sequence[Path],
@@ -67,16 +66,23 @@ def command(
 ) -> None:
     """Run a method of a program.
 
+    Several methods run in order and share their state, such as a key-value cache. --input and --instance
+    belong to the --method before them, and --output gets the outputs of the last one.
+
     \b
     Examples:
       etconfig run model.pte --input x.npy --output y.npz
       etconfig run model.pte --input x.npy --method embed --set ReferenceNpuBackend.core=1 --repeat 100
       etconfig run model.pte --input x.npy --trace trace.json
+      etconfig run llm.pte --method prefill --input prompt.npz --method decode --input token.npz
     """
     from etconfig.app.api import load_program
     from etconfig.app.executors import NUMPY, records_events
     from etconfig.cli.shared.arrays import read_inputs, write_outputs
 
+    steps = read_steps(method, instance, inputs)
+    if repeat > 1 and len(steps) > 1:
+        raise click.UsageError("--repeat is for one method; repeat --method for each execute")
     chosen = request.executor(executor)
     if trace is not None and not records_events(request.installation, chosen):
         advice = "" if executor else f"; the project file names it: give --executor {NUMPY}"
@@ -87,59 +93,100 @@ def command(
             check_can_write(path)
     tracer = None if trace is None else trace.tracer
     loaded = load_program(
-        program, data=data, executor=chosen, installation=request.installation, tracer=tracer
+        program,
+        data=data,
+        executor=chosen,
+        installation=request.installation,
+        tracer=tracer,
+        share_memory_arenas=len(steps) > 1,
     )
-    arrays = read_inputs(inputs, loaded.metadata(method))  # finds mistakes before anything takes long
+    # finds mistakes before anything takes long
+    arrays = [read_inputs(step.inputs, loaded.metadata(step.method)) for step in steps]
     resolution = request.resolve(loaded)
-    arguments = resolution.arguments(method, instance)
-    with loaded.load_method(method, arguments, tracer=tracer, optimize=not no_optimize) as loaded_method:
-        outputs, latencies_s = _execute(loaded_method, arrays, repeat)
-        effective = _describe_effective(loaded_method) if as_json else None
+    with ExitStack() as stack:
+        methods: dict[str, Method] = {}
+        for step in steps:  # all first: loading writes the initial state
+            if step.label not in methods:
+                arguments = resolution.arguments(step.method, step.instance)
+                methods[step.label] = stack.enter_context(
+                    loaded.load_method(step.method, arguments, tracer=tracer, optimize=not no_optimize)
+                )
+        runs = [
+            _execute(step, methods[step.label], values, repeat)
+            for step, values in zip(steps, arrays, strict=True)
+        ]
+        effective = [_describe_effective(methods[step.label]) for step in steps] if as_json else None
     if trace is not None:
         trace.write()
     if output is not None:
-        write_outputs(output, outputs)
-    _report(outputs, latencies_s, output, resolution.profile, effective)
+        write_outputs(output, runs[-1].outputs)
+    if effective is not None:
+        _print_json(runs, output, resolution.profile, effective)
+    else:
+        _report(runs, output, resolution.profile)
 
 
-def _execute(method: Method, inputs: Sequence[Any], repeat: int) -> tuple[list[Any], list[float]]:
+@record(frozen=True, kw_only=True)
+class _Run:
+    """The executes of a step: the outputs of the last one, and the times of all."""
+
+    step: MethodStep
+    outputs: Sequence[Any]
+    latencies_s: Sequence[float]
+
+    @property
+    def median_s(self) -> float:
+        import statistics  # takes 6 ms
+
+        return statistics.median(self.latencies_s)
+
+
+def _execute(step: MethodStep, method: Method, inputs: Sequence[Any], repeat: int) -> _Run:
     latencies_s = []
     for _ in range(repeat):
         start_s = time.perf_counter()
         outputs = method.execute(inputs)
         latencies_s.append(time.perf_counter() - start_s)
-    return outputs, latencies_s
+    return _Run(step=step, outputs=outputs, latencies_s=latencies_s)
 
 
-def _report(
-    outputs: Sequence[Any],
-    latencies_s: Sequence[float],
-    path: Path | None,
-    profile: str | None,
-    effective: Mapping[str, object] | None,
+def _print_json(
+    runs: Sequence[_Run], path: Path | None, profile: str | None, effective: Sequence[Mapping[str, object]]
 ) -> None:
-    import statistics
-
-    from etconfig.cli.shared.arrays import describe_output, format_output
-
-    median_s = statistics.median(latencies_s)
-    if effective is not None:
-        described = [describe_output(value) for value in outputs]
-        print_json(
-            {
-                "outputs": described,
-                "output_file": None if path is None else str(path),
-                "profile": profile,
-                "runs": len(latencies_s),
-                "latency_s": {"min": min(latencies_s), "median": median_s, "max": max(latencies_s)},
-                **effective,
-            }
-        )
+    described = [_describe(run, each) for run, each in zip(runs, effective, strict=True)]
+    whole = {"output_file": None if path is None else str(path), "profile": profile}
+    if len(runs) == 1:
+        print_json({**described[0], **whole})
         return
-    for index, value in enumerate(outputs):
-        show(f"out{index}: {format_output(value)}")
-    runs = format_count(len(latencies_s), "run")
-    show(f"{runs}, median {format_seconds(median_s)}, profile {profile}")
+    labels = ({"method": run.step.method, "instance": run.step.instance} for run in runs)
+    print_json({"steps": [{**label, **each} for label, each in zip(labels, described, strict=True)], **whole})
+
+
+def _describe(run: _Run, effective: Mapping[str, object]) -> dict[str, object]:
+    from etconfig.cli.shared.arrays import describe_output
+
+    times = run.latencies_s
+    return {
+        "outputs": [describe_output(value) for value in run.outputs],
+        "runs": len(times),
+        "latency_s": {"min": min(times), "median": run.median_s, "max": max(times)},
+        **effective,
+    }
+
+
+def _report(runs: Sequence[_Run], path: Path | None, profile: str | None) -> None:
+    from etconfig.cli.shared.arrays import format_output
+
+    for run in runs:
+        label = f"{run.step.label} " if len(runs) > 1 else ""
+        for index, value in enumerate(run.outputs):
+            show(f"{label}out{index}: {format_output(value)}")
+    if len(runs) == 1:
+        count = format_count(len(runs[0].latencies_s), "run")
+        show(f"{count}, median {format_seconds(runs[0].median_s)}, profile {profile}")
+    else:
+        total_s = sum(run.median_s for run in runs)
+        show(f"{len(runs)} methods in order, {format_seconds(total_s)}, profile {profile}")
     if path is not None:
         show(f"written to {path}")
 

@@ -42,7 +42,10 @@ LIMITS = {
         f"{DETECTOR_LIMIT_S:.0f} seconds; a command of the operating system that it runs, "
         f"{COMMAND_LIMIT_S:.0f} second and {MAX_OUTPUT_BYTES >> 20} MiB of output"
     ),
-    "one execute": f"{DEFAULT_INSTRUCTION_LIMIT:,} instructions, so that a loop in a program comes to an end",
+    "one execute": (
+        f"{DEFAULT_INSTRUCTION_LIMIT:,} instructions, so that a loop in a program comes to an end, "
+        "on the built-in executor and on the real runtime"
+    ),
 }
 
 
