@@ -1,7 +1,8 @@
 """The files of a new package: copies of a working package, such as `example-npu`, under other names.
 
-A template is a package like any other, so it is linted, type-checked and tested in its place. All names
-are replaced in one pass, so that a new name may contain an old one.
+A template is a package like any other, so it is linted, type-checked and tested in its place. So templates
+repeat each other's files instead of sharing them; a test keeps these alike. All names are replaced in one
+pass, so that a new name may contain an old one.
 """
 
 from __future__ import annotations

@@ -114,6 +114,14 @@ class TestRename:
                 source = TEMPLATES / old.distribution / path
                 assert text == _MARK.sub("", source.read_text()), path
 
+    def test_python_and_cpp_packages_have_the_same_ahead_of_time_half(self) -> None:
+        """A change of a file that both templates have is made in both."""
+        python, cpp = render("acme-npu"), render("acme-npu", template=CPP)
+        alike = {path for path in python.keys() & cpp.keys() if python[path] == cpp[path]}
+        source = "src/acme_npu/"
+        assert {f"{source}aot.py", f"{source}conformance.py", "tests/test_conformance.py"} <= alike
+        assert {"tests/test_options.py", "tests/xfails.txt", ".github/workflows/ci.yml"} <= alike
+
     def test_golden_programs_delegate_to_the_new_backend(self) -> None:
         programs = {path: data for path, data in render("acme-npu").items() if path.endswith(".pte")}
         assert programs
