@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -33,8 +34,34 @@ def compile_device_program(source: str, target: Path, *flags: str, compiler: str
     return target
 
 
-def run_device_program(program: Path, *arguments: str, expected: int = 0) -> str:
+class Toolchain(NamedTuple):
+    """A compiler other than the system's, and the emulator of the processor that it compiles for."""
+
+    compiler: str
+    package: str
+    """Debian's package of the compiler."""
+    emulator: str | None = None
+
+    def compile(self, source: str, target: Path, *flags: str) -> Path:
+        """Compile as `compile_device_program`; skips the test without the compiler or the emulator."""
+        for program, package in ((self.compiler, self.package), (self.emulator, "qemu-user")):
+            if program is not None and shutil.which(program) is None:
+                pytest.skip(f"no {program}; Debian's package {package} has it")
+        # emulators do not find the libraries of another processor
+        linked = () if self.emulator is None else ("-static",)
+        return compile_device_program(source, target, *linked, *flags, compiler=self.compiler)
+
+
+TOOLCHAINS = (
+    Toolchain("clang++", "clang"),
+    Toolchain("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu", "qemu-aarch64"),
+    Toolchain("arm-linux-gnueabihf-g++", "g++-arm-linux-gnueabihf", "qemu-arm"),
+)
+
+
+def run_device_program(program: Path, *arguments: str, expected: int = 0, emulator: str | None = None) -> str:
     """Run a program, and return its output."""
-    done = subprocess.run([str(program), *arguments], capture_output=True, text=True, check=False)
+    command = [*([emulator] if emulator else []), str(program), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == expected, done.stdout + done.stderr
     return done.stdout

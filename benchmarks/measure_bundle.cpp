@@ -3,7 +3,7 @@
 // measure BUNDLE SHEET.json METHOD REPEATS: one line for each, `NAME ALLOCATIONS NANOSECONDS`; of the floors, too: the
 // least that any implementation must do, which is to read every byte once, and to look every fact up.
 
-#include "../../../etconfig/device/etdevice/json.h"
+#include "../etconfig/device/etdevice/json.h"
 
 #include <chrono>
 #include <cstdlib>

@@ -1,0 +1,139 @@
+"""The time to open, select from and resolve a device bundle in C++, and what that allocates.
+
+    python benchmarks/bench_device.py [--repeats N] [--compiler c++]
+
+The workload: every bundled profile and one with 14 backends of 8 options each (112 in all), 10 conditional
+overlays, expressions and recommendations, on a sheet of all facts of a phone. Each time is shown beside a floor: for
+opening, reading every byte once; for selecting and resolving, looking up every fact once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from etconfig.app.installation import Installation
+from etconfig.device import device_include_dir
+from etconfig.device.bundle_writer import write_tables
+from etconfig.device.compilation import compile_bundle
+from etconfig.device.content import BundleContent, BundledProfile
+from etconfig.facts import BUILTIN_FACTS, load_fact_sheet
+from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, Ge, option
+from etconfig.profile import ExpressionParser, ProfileReader, Provider, layers_of, parse_document, parse_profile
+from etconfig.resolver import Resolver, Target
+
+ROOT = Path(__file__).parents[1]
+SHEET = ROOT / "tests" / "data" / "sheets" / "devices" / "google" / "tensor-g3.json"
+KNOWN = {
+    "cpu.available_cores": 8,
+    "cpu.performance_cores": 4,
+    "cpu.cache.l2": 524288,
+    "memory.total": 8 << 30,
+    "power.source": "battery",
+}
+BACKENDS = 14
+CONDITIONS = (
+    'power.source == "battery"',
+    "cpu.available_cores > 4",
+    'os.name == "android" && cpu.arch == "arm64"',
+    'soc.model.startsWith("Tensor")',
+    "memory.total > 4000000000 || has(thermal.state)",
+)
+
+
+class DeviceOptions(BackendOptions):
+    num_threads: Annotated[int, Ge(1)] = option(1, from_fact="cpu.available_cores", applies="execute", doc=".")
+    cache: bool = option(True, applies="load", doc=".")
+    share: float = option(0.5, applies="execute", doc=".")
+    path: str = option("", applies="load", doc=".")
+    level: int = option(0, applies="load", doc=".")
+    mode: str = option("plain", applies="load", doc=".")
+    order: tuple[int, ...] = option((1, 2), applies="load", doc=".")
+    labels: dict[str, str] = option({"a": "b"}, applies="load", doc=".")
+
+
+ADVICE = (
+    Advice("num_threads", expr="max(1, min(cpu.available_cores, cpu.performance_cores))"),
+    Advice("mode", expr='"fast"', when='power.source == "mains"'),
+)
+NAMES = tuple(f"Device{number}Backend" for number in range(BACKENDS))
+SPECS = {
+    name: BackendSpec(id=name, doc=".", options=DeviceOptions, api=ApiRange(1, 1), advice=ADVICE)
+    for name in NAMES
+}
+
+
+def document() -> str:
+    """Return a profile that sets options of every backend."""
+    lines = ['[profile]\nname = "bench/phone"\nmatch = \'os.name == "android" && cpu.arch == "arm64"\'']
+    for name in NAMES:
+        lines += [f"[options.{name}]", "cache = false", 'labels = { c = "d" }']
+        lines.append('level = { expr = "has(cpu.cache.l2) ? cpu.cache.l2 / 1024 : 0" }')
+    for number in range(10):
+        lines.append(f"[[when]]\nif = '{CONDITIONS[number % len(CONDITIONS)]}'")
+        for name in NAMES[number % 3 :: 3]:
+            lines += [f"[when.options.{name}]", f"share = {number}.5", f'path = "/data/{number}"']
+    return "\n".join(lines)
+
+
+def bundled_profiles() -> Iterator[BundledProfile]:
+    """Yield the profiles that come with etconfig, for selection only."""
+    reader = ProfileReader(Installation(environ={}).profiles)
+    for name in reader.library.names:
+        file = reader.library.find(name)
+        chain = reader.chain(file)
+        yield BundledProfile(
+            name=name,
+            bases=tuple(base.name for base in chain[:-1]),
+            match=chain[-1].match,
+            provider=file.provider,
+            facts={},
+            instances={},
+        )
+
+
+def content() -> BundleContent:
+    """Return the workload."""
+    profile = parse_profile(parse_document(document(), "phone.toml"), ExpressionParser(BUILTIN_FACTS))
+    resolver = Resolver.compile(SPECS, layers_of([profile]), [Target(method="forward", backends=NAMES)])
+    own = BundledProfile(
+        name=profile.name,
+        bases=(),
+        match=profile.match,
+        provider=Provider.USER,
+        facts={},
+        instances=resolver.instances,
+    )
+    return BundleContent(
+        producer="bench", registry=BUILTIN_FACTS, profiles=(own, *bundled_profiles()), project_facts={}
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=2000)
+    parser.add_argument("--compiler", default=shutil.which("c++") or "g++")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        bundle, program, sheet = (Path(directory) / name for name in ("bench.etbundle", "measure", "sheet.json"))
+        sheet.write_text(load_fact_sheet(SHEET).with_overrides(KNOWN).to_json())
+        bundle.write_bytes(write_tables(compile_bundle(content())))
+        flags = ["-std=c++17", "-O2", "-fno-exceptions", "-fno-rtti", f"-I{device_include_dir()}"]
+        source = str(ROOT / "benchmarks" / "measure_bundle.cpp")
+        subprocess.run([arguments.compiler, *flags, source, "-o", str(program)], check=True)
+        command = [str(program), str(bundle), str(sheet), "forward", str(arguments.repeats)]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    print(lines[0])
+    print(f"{'':12} {'us':>8} {'allocations':>12}")
+    for line in lines[1:]:
+        name, allocations, nanoseconds = line.split()
+        print(f"{name:12} {int(nanoseconds) / 1000:8.2f} {allocations:>12}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Damaged bundles, and what the readers in Python and C++ say to them."""
+
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bundle_tables import small_tables
+from mutations import MUTATIONS
+
+from etconfig.device.bundle_reader import read_tables
+from etconfig.device.bundle_writer import write_tables
+from etconfig.device.tables import NONE, BundleTables
+
+_NUMBERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 255, 256, 65535, 2**31, NONE)
+_COUNTS = ("named_profile", "project_fact_count")
+
+
+def accepted_in_python(data: bytes) -> bool:
+    """Return True if `read_tables` accepts a bundle."""
+    try:
+        read_tables(data)
+    except ValueError:
+        return False
+    return True
+
+
+def accepted_in_cpp(command: Sequence[str], bundles: Sequence[bytes]) -> list[bool]:
+    """Return the answers of `verify_bundles.cpp`, which uses what it accepts in every way."""
+    stream = b"".join(struct.pack("<I", len(data)) + data for data in bundles)
+    done = subprocess.run(command, input=stream, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return [character == "1" for character in done.stdout.decode()]
+
+
+def _with_changed_row(tables: BundleTables, rng: random.Random) -> BundleTables:
+    """Change one number of one row: the bytes stay a sound FlatBuffer."""
+    fields = dict(vars(tables))
+    vectors = [name for name, rows in fields.items() if isinstance(rows, (list, tuple)) and rows]
+    name = rng.choice([*vectors, *_COUNTS])
+    if name in _COUNTS:
+        return BundleTables(**{**fields, name: rng.choice(_NUMBERS)})
+    rows = list(fields[name])
+    at = rng.randrange(len(rows))
+    rows[at] = _changed(rows[at], rng)
+    if rng.random() < 0.1:
+        del rows[at]
+    return BundleTables(**{**fields, name: tuple(rows)})
+
+
+def _changed(row: Any, rng: random.Random) -> Any:
+    if isinstance(row, str):
+        return rng.choice((row + "x", "", "ä", row))
+    if isinstance(row, int):
+        return rng.choice(_NUMBERS)
+    field = rng.choice(row._fields)
+    old = getattr(row, field)
+    if isinstance(old, float):
+        return row._replace(
+            **{field: rng.choice((0.0, -1.0, 0.5, float("inf"), float("-inf"), float("nan")))}
+        )
+    return row._replace(**{field: rng.choice((old + 1, max(0, old - 1), rng.choice(_NUMBERS)))})
+
+
+def damaged_bundles(count: int, seed: int = 7) -> Iterator[bytes]:
+    """Yield damaged bundles: half of them with changed bytes, half with changed rows."""
+    rng = random.Random(seed)
+    sound = write_tables(small_tables())
+    while count:
+        if rng.random() < 0.5:
+            data = bytearray(sound)
+            for _ in range(rng.choice((1, 1, 1, 2, 3))):
+                rng.choice(MUTATIONS)(data, rng)
+        else:
+            tables = small_tables()
+            for _ in range(rng.choice((1, 1, 2))):
+                tables = _with_changed_row(tables, rng)
+            try:
+                data = bytearray(write_tables(tables))
+            except struct.error:
+                continue  # the number does not fit its field
+        count -= 1
+        yield bytes(data)
+
+
+def check_same_verdicts(command: Sequence[str], count: int, seed: int = 7) -> None:
+    """Check that both readers accept the same of `count` damaged bundles."""
+    bundles = [write_tables(small_tables()), *damaged_bundles(count, seed)]
+    wanted = list(map(accepted_in_python, bundles))
+    assert wanted[0]
+    assert 0.05 < sum(wanted) / len(wanted) < 0.9
+    found = accepted_in_cpp(command, bundles)
+    assert len(found) == len(bundles)
+    differing = [i for i, pair in enumerate(zip(wanted, found, strict=True)) if pair[0] is not pair[1]]
+    assert not differing, f"Python accepts {differing[0]}: {wanted[differing[0]]}"
