@@ -3,7 +3,7 @@
     python benchmarks/bench_device.py [--repeats N] [--compiler c++]
 
 The workload: every bundled profile and one with 14 backends of 8 options each (112 in all), 10 conditional
-overlays, expressions and recommendations, on a sheet of all facts of a phone. Each time is shown beside a floor: for
+overlays, expressions and recommendations, on the sheet of a phone. Each time is shown beside a floor: for
 opening, reading every byte once; for selecting and resolving, looking up every fact once.
 """
 
@@ -24,7 +24,14 @@ from etconfig.device.compilation import compile_bundle
 from etconfig.device.content import BundleContent, BundledProfile
 from etconfig.facts import BUILTIN_FACTS, load_fact_sheet
 from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, Ge, option
-from etconfig.profile import ExpressionParser, ProfileReader, Provider, layers_of, parse_document, parse_profile
+from etconfig.profile import (
+    ExpressionParser,
+    ProfileReader,
+    Provider,
+    layers_of,
+    parse_document,
+    parse_profile,
+)
 from etconfig.resolver import Resolver, Target
 
 ROOT = Path(__file__).parents[1]
@@ -47,7 +54,9 @@ CONDITIONS = (
 
 
 class DeviceOptions(BackendOptions):
-    num_threads: Annotated[int, Ge(1)] = option(1, from_fact="cpu.available_cores", applies="execute", doc=".")
+    num_threads: Annotated[int, Ge(1)] = option(
+        1, from_fact="cpu.available_cores", applies="execute", doc="."
+    )
     cache: bool = option(True, applies="load", doc=".")
     share: float = option(0.5, applies="execute", doc=".")
     path: str = option("", applies="load", doc=".")
@@ -115,12 +124,16 @@ def content() -> BundleContent:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeats", type=int, default=2000)
     parser.add_argument("--compiler", default=shutil.which("c++") or "g++")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        bundle, program, sheet = (Path(directory) / name for name in ("bench.etbundle", "measure", "sheet.json"))
+        bundle, program, sheet = (
+            Path(directory) / name for name in ("bench.etbundle", "measure", "sheet.json")
+        )
         sheet.write_text(load_fact_sheet(SHEET).with_overrides(KNOWN).to_json())
         bundle.write_bytes(write_tables(compile_bundle(content())))
         flags = ["-std=c++17", "-O2", "-fno-exceptions", "-fno-rtti", f"-I{device_include_dir()}"]

@@ -68,7 +68,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestRuntime:
-    """What a bundle chooses reaches the backends of the real runtime."""
+    """The choices of a bundle reach the backends of the real runtime."""
 
     @pytest.mark.parametrize(("cores", "threads"), [(2, 2), (8, 3), (7, 1)])
     def test_the_backend_gets_its_options_and_threads(

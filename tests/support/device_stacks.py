@@ -11,10 +11,10 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Literal
 
-from etconfig.device.compilation import compile_bundle
-from etconfig.device.content import BundleContent, BundledProfile
 from random_expressions import REGISTRY, random_condition, random_facts, random_integer
 
+from etconfig.device.compilation import compile_bundle
+from etconfig.device.content import BundleContent, BundledProfile
 from etconfig.device.tables import BundleTables
 from etconfig.errors import EtconfigError
 from etconfig.facts import FactSheet
