@@ -335,5 +335,11 @@ def _fits_scalar(tables: BundleTables, option: OptionRow, kind: OptionKind, valu
 def _is_within(option: OptionRow, value: float) -> bool:
     above = value > option.minimum if option.is_minimum_exclusive else value >= option.minimum
     under = value < option.maximum if option.is_maximum_exclusive else value <= option.maximum
-    is_multiple = not option.multiple_of or value % int(option.multiple_of) == 0
-    return above and under and is_multiple
+    return above and under and _is_multiple(option.multiple_of, value)
+
+
+def _is_multiple(step: float, value: float) -> bool:
+    """Return True for a multiple of a step, which is whole in every bundle that was packed."""
+    if step == 0 or not isinstance(value, int):
+        return True
+    return value % int(step) == 0 if 1 <= step < 2**63 else value == 0

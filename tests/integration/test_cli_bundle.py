@@ -123,6 +123,16 @@ class TestPack:
         assert len(found) == 1
 
 
+def test_the_models_of_the_project_are_packed(place: Path, cli: Callable[..., Any]) -> None:
+    model = '[model.digits]\nfallback = true\n[[model.digits.variants]]\nfile = "model.pte"\n'
+    (place / "etconfig.toml").write_text(model + 'when = "cpu.available_cores > 2"\n')
+    assert cli("pack", "model.pte", "-o", "app.etbundle").status == 0
+    (found,) = json.loads(cli("inspect", "app.etbundle", "--json").stdout)["models"]
+    backends = ["ReferenceCpuBackend", "ReferenceNpuBackend"]
+    variant = {"file": "model.pte", "when": "cpu.available_cores > 2", "needs": backends}
+    assert found == {"name": "digits", "fallback": True, "variants": [variant]}
+
+
 class TestRefusals:
     """Whatever may fail on a device is refused, at its place."""
 
