@@ -72,6 +72,7 @@ def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
     assert others == set()
     ours = (name for name in names_in(wheel) if name.startswith("etconfig/"))
     assert {Path(name).suffix for name in ours if not name.startswith("etconfig/templates/")} == {
+        ".cpp",
         ".fbs",
         ".h",
         ".json",
