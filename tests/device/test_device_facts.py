@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from captured_trees import TREES
-from device_facts import NVML, ONLY_IN_PYTHON, detected_in_cpp, expected_in_cpp, restored_tree
+from device_facts import NVML, ONLY_IN_PYTHON, detected_in_cpp, python_sheet, restored_tree
 from device_programs import SANITIZED, compile_device_program, run_device_program
 from fact_mutations import mutate
 
 from etconfig.device import device_include_dir
-from etconfig.facts import BUILTIN_FACTS, Host, System, detect
+from etconfig.facts import BUILTIN_FACTS, Host
 from etconfig.facts.sources import DEVICE_ROOT
 
 NAMES = sorted(path.parent.name for path in TREES.glob("*/machine.json"))
@@ -31,22 +31,6 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def etdevice(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_device_program(str(ETDEVICE), tmp_path_factory.mktemp("etdevice") / "etdevice", "-O0")
-
-
-def python_sheet(root: Path) -> str:
-    host = Host.current() if root == DEVICE_ROOT else Host.captured(root)
-    system = System(root, host)
-    is_nvml_asked = False
-    list_gpus = system.nvml_gpus
-
-    def ask() -> object:
-        nonlocal is_nvml_asked
-        is_nvml_asked = True
-        return list_gpus()
-
-    system.nvml_gpus = ask  # type: ignore[assignment,method-assign]
-    sheet = detect(system, limit_s=60)
-    return expected_in_cpp(sheet, host.system, uses_nvml=is_nvml_asked)
 
 
 class TestTrees:

@@ -11,7 +11,8 @@ from typing import Any
 
 from captured_trees import STORED, TREES
 
-from etconfig.facts import BUILTIN_FACTS, FactSheet
+from etconfig.facts import BUILTIN_FACTS, FactSheet, Host, System, detect
+from etconfig.facts.sources import DEVICE_ROOT
 
 ONLY_IN_PYTHON = {
     "unknown": "etconfig detects it only in Python; the application sets it",
@@ -63,3 +64,20 @@ def expected_in_cpp(sheet: FactSheet, system: str | None, *, uses_nvml: bool = F
             del facts[name]
     lines = (f"    {json.dumps(name)}: {json.dumps(fact)}" for name, fact in facts.items())
     return f'{head}  "facts": {{\n' + ",\n".join(lines) + "\n  }\n}\n"
+
+
+def python_sheet(root: Path) -> str:
+    """Return the text of the sheet that Python detects in a tree, as C++ is expected to print it."""
+    host = Host.current() if root == DEVICE_ROOT else Host.captured(root)
+    system = System(root, host)
+    is_nvml_asked = False
+    list_gpus = system.nvml_gpus
+
+    def ask() -> object:
+        nonlocal is_nvml_asked
+        is_nvml_asked = True
+        return list_gpus()
+
+    system.nvml_gpus = ask  # type: ignore[assignment,method-assign]
+    sheet = detect(system, limit_s=60)
+    return expected_in_cpp(sheet, host.system, uses_nvml=is_nvml_asked)

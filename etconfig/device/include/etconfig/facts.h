@@ -37,8 +37,7 @@ namespace detection {
 
 using Find = void (*)(System*, Readings*);
 
-// The functions of a topic: on Linux, on Android and on Apple systems. Where Android's function gives no reading, that of
-// Linux is called.
+// The functions of a topic.
 struct TopicFinders {
   Find on_linux;
   Find on_android;
@@ -58,14 +57,33 @@ inline constexpr TopicFinders kFinders[] = {
     {detect_npu, detect_android_npu, detect_apple_npu},
 };
 
-inline void find_topic(System* system, Topic topic, Readings* to) {
-  const auto index = static_cast<size_t>(topic);
-  if (index >= sizeof kFinders / sizeof kFinders[0] || system->is_on("Windows")) {
-    for (const FactInfo& info : kFacts) {
-      if (info.topic == topic && !is_family(info)) to->unknown(info.name, "nothing", kOnlyInPython);
-    }
-    return;
+inline void leave_to_application(Topic topic, Readings* to) {
+  for (const FactInfo& info : kFacts) {
+    if (info.topic == topic && !is_family(info)) to->unknown(info.name, "nothing", kOnlyInPython);
   }
+}
+
+// On the system that this is compiled for; the code for other systems is left out of the program.
+inline void find_topic_here(System* system, size_t index, Readings* to) {
+#if defined(ETCONFIG_FACTS_APPLE)
+  constexpr Find kHere[] = {detect_apple_system, detect_apple_cpu,     detect_apple_cores,   detect_apple_available_cores,
+                            detect_apple_memory, detect_apple_power,   detect_apple_thermal, detect_apple_device,
+                            detect_apple_gpu,    detect_apple_npu};
+#elif defined(__ANDROID__)
+  // without its services, Android has the files of Linux for power and temperature
+  constexpr Find kHere[] = {detect_android_system, detect_cpu,   detect_cores,   detect_available_cores,
+                            detect_memory,         detect_power, detect_thermal, detect_android_device,
+                            detect_android_gpu,    detect_android_npu};
+#else
+  constexpr Find kHere[] = {detect_operating_system, detect_cpu,   detect_cores,   detect_available_cores,
+                            detect_memory,           detect_power, detect_thermal, detect_device,
+                            detect_gpu,              detect_npu};
+#endif
+  kHere[index](system, to);
+}
+
+// On the system that a tree was captured on. Where Android's function gives no reading, that of Linux is called.
+inline void find_topic_captured(System* system, size_t index, Readings* to) {
   const TopicFinders& finders = kFinders[index];
   const bool is_android = system->is_on("Android") && finders.on_android != nullptr;
   if (is_android) finders.on_android(system, to);
@@ -74,7 +92,6 @@ inline void find_topic(System* system, Topic topic, Readings* to) {
   } else if (!is_android || to->is_empty()) {
     finders.on_linux(system, to);
   }
-  to->finish(system->host());
 }
 
 // Members of families may be gone since the last detection.
@@ -87,28 +104,43 @@ inline void forget_members(const Request& request, Facts* facts) {
   }
 }
 
-// Finds the facts of a request. With a root, those of a captured tree.
-inline FactStatus find_facts(const Request& request, Facts* facts, const char* root) {
-  System system(root);
-  if (!system.is_captured()) {
-    read_host(&system.host());
-  } else if (!read_captured_host(&system)) {
-    return FactStatus::BadTree;
-  }
+// Finds the facts of a request on `system`, with one of the two functions above.
+inline FactStatus find_topics(System* system, const Request& request, Facts* facts, void (*find)(System*, size_t, Readings*)) {
   forget_members(request, facts);
   FactStatus status = FactStatus::Ok;
   for (size_t topic = 0; topic <= static_cast<size_t>(Topic::None); ++topic) {
     if (!request.has_topic(static_cast<Topic>(topic))) continue;
     Readings readings(facts, request, static_cast<Topic>(topic));
-    find_topic(&system, static_cast<Topic>(topic), &readings);
+    if (topic >= sizeof kFinders / sizeof kFinders[0] || system->is_on("Windows")) {
+      leave_to_application(static_cast<Topic>(topic), &readings);
+    } else {
+      find(system, topic, &readings);
+      readings.finish(system->host());
+    }
     if (status == FactStatus::Ok) status = readings.status();
   }
   return status;
 }
 
+inline FactStatus find_facts(const Request& request, Facts* facts) {
+  System system(nullptr);
+  read_host(&system.host());
+  return find_topics(&system, request, facts, find_topic_here);
+}
+
+inline FactStatus find_facts_in(const Request& request, Facts* facts, std::string_view root) {
+  if (root == "/") return find_facts(request, facts);
+  FixedText<4096> terminated;
+  terminated << root << '\0';
+  if (terminated.is_cut()) return FactStatus::BadTree;
+  System system(terminated.view().data());
+  if (!read_captured_host(&system)) return FactStatus::BadTree;
+  return find_topics(&system, request, facts, find_topic_captured);
+}
+
 #else
 
-inline FactStatus find_facts(const Request& request, Facts* facts, const char*) {
+inline FactStatus find_facts(const Request& request, Facts* facts) {
   FactStatus status = FactStatus::Ok;
   for (size_t fact = 0; fact < kFactCount; ++fact) {
     if (!request.has(fact) || is_family(kFacts[fact]) || facts->find(kFacts[fact].name).is_present()) continue;
@@ -118,14 +150,11 @@ inline FactStatus find_facts(const Request& request, Facts* facts, const char*) 
   return status;
 }
 
-#endif
-
-inline FactStatus find_facts_in(const Request& request, Facts* facts, std::string_view root) {
-  FixedText<4096> terminated;
-  terminated << root << '\0';
-  if (root == "/") return find_facts(request, facts, nullptr);
-  return terminated.is_cut() ? FactStatus::BadTree : find_facts(request, facts, terminated.view().data());
+inline FactStatus find_facts_in(const Request& request, Facts* facts, std::string_view) {
+  return find_facts(request, facts);
 }
+
+#endif
 
 }  // namespace detection
 
@@ -149,48 +178,52 @@ class Detection {
   }
   void want_all() { request_.add_all(); }
 
-  // Replaces what was detected before. `root` is `/` for this device, or the root of a tree that was captured on another.
-  FactStatus run(Facts* facts, std::string_view root = "/") const {
-    return detection::find_facts_in(request_, facts, root);
-  }
+  // Replaces what was detected before.
+  FactStatus run(Facts* facts) const { return detection::find_facts(request_, facts); }
+  // `root` is `/` for this device, or the root of a tree that was captured on another one.
+  FactStatus run(Facts* facts, std::string_view root) const { return detection::find_facts_in(request_, facts, root); }
 
  private:
   detection::Request request_;
 };
 
-inline FactStatus detect(const std::string_view* names, size_t count, Facts* facts, std::string_view root = "/") {
+// Detects the facts with these names, or those that a bundle reads, or every fact that etconfig knows. With a root, those
+// of a captured tree; a program that never gives one contains the code for its own system only.
+
+template <typename... Root>
+FactStatus detect(const std::string_view* names, size_t count, Facts* facts, Root... root) {
   Detection detection;
   FactStatus status = FactStatus::Ok;
   for (size_t i = 0; i < count; ++i) {
     const FactStatus wanted = detection.want(names[i], facts);
     if (status == FactStatus::Ok) status = wanted;
   }
-  const FactStatus found = detection.run(facts, root);
+  const FactStatus found = detection.run(facts, std::string_view(root)...);
   return status == FactStatus::Ok ? found : status;
 }
 
-inline FactStatus detect(std::initializer_list<std::string_view> names, Facts* facts, std::string_view root = "/") {
-  return detect(names.begin(), names.size(), facts, root);
+template <typename... Root>
+FactStatus detect(std::initializer_list<std::string_view> names, Facts* facts, Root... root) {
+  return detect(names.begin(), names.size(), facts, root...);
 }
 
-// The facts that a bundle reads.
-template <typename AnyBundle>
-FactStatus detect(const AnyBundle& bundle, Facts* facts, std::string_view root = "/") {
+template <typename AnyBundle, typename... Root>
+auto detect(const AnyBundle& bundle, Facts* facts, Root... root) -> decltype(bundle.fact_count(), FactStatus()) {
   Detection detection;
   FactStatus status = FactStatus::Ok;
   for (uint32_t i = 0; i < bundle.fact_count(); ++i) {
     const FactStatus wanted = detection.want(bundle.fact(i).name, facts);
     if (status == FactStatus::Ok) status = wanted;
   }
-  const FactStatus found = detection.run(facts, root);
+  const FactStatus found = detection.run(facts, std::string_view(root)...);
   return status == FactStatus::Ok ? found : status;
 }
 
-// Every fact that etconfig knows; `etdevice facts` prints them.
-inline FactStatus detect_all(Facts* facts, std::string_view root = "/") {
+template <typename... Root>
+FactStatus detect_all(Facts* facts, Root... root) {
   Detection detection;
   detection.want_all();
-  return detection.run(facts, root);
+  return detection.run(facts, std::string_view(root)...);
 }
 
 }  // namespace etconfig::device

@@ -71,9 +71,11 @@ struct SysfsListing {
 
 inline constexpr SysfsListing kGpuListings[] = {{"/sys/class/drm", "renderD", "/device"},
                                                 {"/sys/bus/platform/drivers/gk20a", "17000000.", ""},
-                                                {"/sys/bus/pci/devices", "", ""}};
+                                                {"/sys/bus/pci/devices", "", ""},
+                                                {nullptr, nullptr, nullptr}};
 inline constexpr SysfsListing kNpuListings[] = {{"/sys/class/accel", "accel", "/device"},
-                                                {"/sys/bus/pci/devices", "", ""}};
+                                                {"/sys/bus/pci/devices", "", ""},
+                                                {nullptr, nullptr, nullptr}};
 
 inline bool is_gpu(const SysfsDevice& device, bool is_on_bus) {
   if (is_on_bus) {
@@ -92,12 +94,13 @@ inline bool is_npu(const SysfsDevice& device, bool is_on_bus) {
 
 // Visits each wanted device once, first the listed ones, then those on the PCI bus: visit(device, path).
 // Returns false if no directory can be listed.
-template <size_t kCount, typename Wanted, typename Visit>
-bool visit_devices(const System& system, const SysfsListing (&listings)[kCount], Wanted&& is_wanted, Visit&& visit) {
+inline bool visit_devices(const System& system, const SysfsListing* listings, bool (*is_wanted)(const SysfsDevice&, bool),
+                          Callback<const SysfsDevice&, std::string_view> visit) {
   uint64_t seen[kMaxDevices];
   int64_t count = 0;
   bool is_any_listed = false;
-  for (const SysfsListing& listing : listings) {
+  for (; listings->directory != nullptr; ++listings) {
+    const SysfsListing& listing = *listings;
     SortedNames names(system, listing.directory, listing.prefix);
     is_any_listed = is_any_listed || names.is_listed();
     for (std::string_view name; names.is_listed() && names.next(&name);) {
@@ -129,9 +132,8 @@ class MemberName {
 };
 
 // The facts that GPUs and NPUs have in common.
-template <size_t kBytes>
-void put_device(std::string_view kind, int64_t index, const SysfsDevice& device, std::string_view path,
-                const char (&names)[kBytes], Readings* to) {
+inline void put_device(std::string_view kind, int64_t index, const SysfsDevice& device, std::string_view path,
+                       std::string_view names, Readings* to) {
   const bool has_id = device.has_pci_id || (device.has_compatible && device.compatible.size() != 0);
   const std::string_view id = device.has_pci_id ? device.pci_id.view() : device.compatible.view();
   const std::string_view shown = has_id ? id : std::string_view("a device without an id");
@@ -187,7 +189,7 @@ inline void detect_gpu(System* system, Readings* to) {
   to->known("gpu.count", count, "/sys/class/drm and /sys/bus/pci/devices");
   int64_t index = 0;
   visit_devices(*system, kGpuListings, is_gpu, [&](const SysfsDevice& device, std::string_view path) {
-    put_device("gpu", index, device, path, kGpus, to);
+    put_device("gpu", index, device, path, table_of(kGpus), to);
     put_gpu_memory(system, index++, path, to);
   });
 }
@@ -202,7 +204,7 @@ inline void detect_npu(System* system, Readings* to) {
   to->known("npu.count", count, "/sys/class/accel and /sys/bus/pci/devices");
   int64_t index = 0;
   visit_devices(*system, kNpuListings, is_npu, [&](const SysfsDevice& device, std::string_view path) {
-    put_device("npu", index++, device, path, kNpus, to);
+    put_device("npu", index++, device, path, table_of(kNpus), to);
   });
 }
 

@@ -260,7 +260,7 @@ inline bool parse_size(std::string_view text, int64_t* bytes) {
 }
 
 inline void detect_caches(System* system, int64_t main_cpu, Readings* to) {
-  constexpr const char* kFacts[] = {"cpu.cache.l1d", "cpu.cache.l2", "cpu.cache.l3"};
+  constexpr const char* kCacheFacts[] = {"cpu.cache.l1d", "cpu.cache.l2", "cpu.cache.l3"};
   const Path caches(kCpus, "/cpu", main_cpu, "/cache");
   int64_t sizes[] = {-1, -1, -1};
   Path sources[3];
@@ -279,26 +279,30 @@ inline void detect_caches(System* system, int64_t main_cpu, Readings* to) {
   }
   for (int64_t i = 0; i < 3; ++i) {
     if (sizes[i] >= 0) {
-      to->known(kFacts[i], sizes[i], sources[i].view());
+      to->known(kCacheFacts[i], sizes[i], sources[i].view());
     } else {
-      to->unknown(kFacts[i], caches.view(), Path("sysfs lists no level ", i + 1, " cache").view());
+      to->unknown(kCacheFacts[i], caches.view(), Path("sysfs lists no level ", i + 1, " cache").view());
     }
   }
 }
 
-inline void detect_cpu(System* system, Readings* to) {
-  detect_architecture(system->host(), to);
+// The first thread of a performance core.
+inline int64_t find_main_cpu(System* system) {
   Cpus online;
   Cpus fast;
   find_online(system, &online);
   if (online.is_known) find_fast(system, online, &fast);
-  const int64_t main_cpu = fast.is_known ? fast.numbers.next(0) : 0;
-  if (to->wants("cpu.model") || to->wants("cpu.vendor") || to->wants("cpu.features")) {
-    detect_cpu_identity(system, main_cpu, to);
-  }
-  if (to->wants("cpu.cache.l1d") || to->wants("cpu.cache.l2") || to->wants("cpu.cache.l3")) {
-    detect_caches(system, main_cpu, to);
-  }
+  return fast.is_known ? fast.numbers.next(0) : 0;
+}
+
+inline void detect_cpu(System* system, Readings* to) {
+  detect_architecture(system->host(), to);
+  const bool wants_identity = to->wants("cpu.model") || to->wants("cpu.vendor") || to->wants("cpu.features");
+  const bool wants_caches = to->wants("cpu.cache.l1d") || to->wants("cpu.cache.l2") || to->wants("cpu.cache.l3");
+  if (!wants_identity && !wants_caches) return;
+  const int64_t main_cpu = find_main_cpu(system);
+  if (wants_identity) detect_cpu_identity(system, main_cpu, to);
+  if (wants_caches) detect_caches(system, main_cpu, to);
 }
 
 inline void detect_available_cores(System* system, Readings* to) {

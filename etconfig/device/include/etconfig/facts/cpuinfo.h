@@ -41,8 +41,7 @@ inline uint64_t hash_text(std::string_view text, uint64_t hash = 146959810393466
 }
 
 // Calls `visit(block)` for the first block of each hardware thread. Returns false if the file cannot be read whole.
-template <typename Visit>
-bool visit_blocks(const System& system, CpuinfoBlock* block, Visit&& visit) {
+inline bool visit_blocks(const System& system, CpuinfoBlock* block, Callback<const CpuinfoBlock&> visit) {
   LineReader lines(system, kCpuinfo);
   CpuSet seen;
   uint64_t core_hash = 0;

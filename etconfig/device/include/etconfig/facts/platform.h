@@ -31,7 +31,7 @@ inline void detect_operating_system(System* system, Readings* to) {
   if (!to->wants("os.distribution") && !to->wants("os.version")) return;
   FixedText<kMaxLineBytes> values[2];
   constexpr const char* kKeys[] = {"ID", "VERSION_ID"};
-  constexpr const char* kFacts[] = {"os.distribution", "os.version"};
+  constexpr const char* kReleaseFacts[] = {"os.distribution", "os.version"};
   bool is_found[] = {false, false};
   std::string_view source;
   for (const std::string_view file : {"/etc/os-release", "/usr/lib/os-release"}) {
@@ -53,9 +53,9 @@ inline void detect_operating_system(System* system, Readings* to) {
   }
   for (int i = 0; i < 2; ++i) {
     if (is_found[i]) {
-      to->known(kFacts[i], values[i].view(), source);
+      to->known(kReleaseFacts[i], values[i].view(), source);
     } else {
-      to->unknown(kFacts[i], source, Path(source, " has no ", kKeys[i]).view());
+      to->unknown(kReleaseFacts[i], source, Path(source, " has no ", kKeys[i]).view());
     }
   }
 }
@@ -263,7 +263,6 @@ inline bool is_filled_in(std::string_view text) {
   constexpr uint32_t kKelvin = 0x212a;  // the only other character whose lower case is a letter of ASCII
   FixedText<64> lower;
   std::string_view rest = text;
-  std::string_view found;
   while (!rest.empty()) {
     const uint32_t c = take_code_point(&rest);
     lower.code_point(c == kKelvin ? 'k' : c < 0x80 ? static_cast<uint32_t>(lower_ascii(static_cast<char>(c))) : c);

@@ -19,15 +19,24 @@ inline constexpr size_t kNoFact = ~size_t{0};
 inline constexpr size_t kShownCharacters = 60;
 
 // Finds a key in one of the tables of name_tables.h; returns false if it is not there.
-template <size_t kBytes>
-bool look_up(const char (&table)[kBytes], std::string_view key, std::string_view* value) {
-  for (const char* at = table; at < table + kBytes - 1;) {
-    const std::string_view found(at);
-    *value = std::string_view(at + found.size() + 1);
+inline bool look_up(std::string_view table, std::string_view key, std::string_view* value) {
+  while (!table.empty()) {
+    const std::string_view found(table.data());
+    *value = std::string_view(table.data() + found.size() + 1);
     if (found == key) return true;
-    at = value->data() + value->size() + 1;
+    table.remove_prefix(found.size() + value->size() + 2);
   }
   return false;
+}
+
+template <size_t kBytes>
+constexpr std::string_view table_of(const char (&table)[kBytes]) {
+  return {table, kBytes - 1};
+}
+
+template <size_t kBytes>
+bool look_up(const char (&table)[kBytes], std::string_view key, std::string_view* value) {
+  return look_up(table_of(table), key, value);
 }
 
 template <size_t kBytes>

@@ -272,8 +272,7 @@ class LineReader {
 };
 
 // Calls `visit(name)` for every name in a directory, in no order; false if it cannot be listed.
-template <typename Visit>
-bool visit_names(const System& system, std::string_view path, Visit&& visit) {
+inline bool visit_names(const System& system, std::string_view path, Callback<std::string_view> visit) {
   const File directory = system.open(path);
   if (!directory.is_open()) return false;
   const auto visit_unless_dots = [&](std::string_view name) {

@@ -16,6 +16,22 @@ inline constexpr size_t kMaxLineBytes = 8192;   // MAX_LINE_BYTES
 inline constexpr size_t kMaxFileBytes = 4u << 20;  // MAX_FILE_BYTES
 inline constexpr uint32_t kReplacement = 0xfffd;
 
+// A function to call, which must outlive the call; one copy of the code that calls it is enough.
+template <typename... Arguments>
+class Callback {
+ public:
+  template <typename Function>
+  Callback(const Function& function)  // NOLINT: converts
+      : function_(&function), call_([](const void* each, Arguments... arguments) {
+          (*static_cast<const Function*>(each))(arguments...);
+        }) {}
+  void operator()(Arguments... arguments) const { call_(function_, arguments...); }
+
+ private:
+  const void* function_;
+  void (*call_)(const void*, Arguments...);
+};
+
 // A text that is put together in storage of a fixed size; what does not fit is cut off.
 class Text {
  public:
