@@ -74,6 +74,11 @@ PUBLIC_MODULES = (
         "Read `.etargs` files.",
         ("Package", "PackedBackend", "PackedConfiguration", "PackedMethod", "PackedOption", "load_package"),
     ),
+    PublicModule(
+        "etconfig.device",
+        "Find the C++ headers for programs on a device.",
+        ("device_include_dir",),
+    ),
     PublicModule("etconfig.plugin.v1", "The plugin API, version 1."),
     PublicModule(
         "etconfig.plugin.v1_c", "The plugin API for backends in C and C++, version 1; imports numpy."
