@@ -55,7 +55,9 @@ def test_the_wheel_holds_every_module_profile_and_header_and_the_marker_of_types
     assert "etconfig/profiles/generic/any.toml" in profiles
     headers = {p.relative_to(ROOT).as_posix() for p in (ROOT / "etconfig").rglob("*.h")}
     assert "etconfig/transport/include/etconfig/etargs.h" in headers
-    assert modules | profiles | headers | {"etconfig/py.typed"} <= names_in(wheel)
+    sources = {p.relative_to(ROOT).as_posix() for p in (ROOT / "etconfig" / "device").rglob("*.cpp")}
+    assert {"etconfig/device/etconfig_device.cpp", "etconfig/device/etdevice/main.cpp"} <= sources
+    assert modules | profiles | headers | sources | {"etconfig/py.typed"} <= names_in(wheel)
 
 
 def test_the_wheel_holds_every_file_of_the_templates(wheel: Path) -> None:

@@ -32,7 +32,8 @@ struct FactInfo {
   bool is_live = false;  // it may change at any time
 };
 
-// A verified bundle: a view of bytes that belong to the caller.
+// A verified bundle: a view of bytes that belong to the caller. Arguments and choices of models refer to it, so it must
+// stay where it is for as long as they are used.
 class Bundle {
  public:
   // Verifies the bytes. Unless the result is Ok, the bundle has no facts and no profiles.
