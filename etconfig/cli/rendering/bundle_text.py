@@ -39,7 +39,7 @@ def show_bundle(path: Path, *, as_json: bool) -> None:
     if found["require_match"]:
         show("devices refuse a profile that matches every device")
     _table(("FACT", "TYPE", "UNIT", "CHANGES"), map(_fact, found["facts"]))
-    _table(("PROFILE", "FROM", "MATCH", "EXTENDS"), map(_profile, found["profiles"]))
+    _table(("PROFILE", "FROM", "EXTENDS", "MATCH"), map(_profile, found["profiles"]))
     headers = ("PROFILE", "METHOD", "BACKEND", "OPTION", "VALUE", "WHEN")
     _table(headers, (row for profile in found["profiles"] for row in _settings(profile)))
     _table(("BACKEND", "OPTION", "DEFAULT", "APPLIES", "SCOPE", "KEY"), _options(found["backends"]))
@@ -85,7 +85,7 @@ def _fact(fact: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _profile(profile: Mapping[str, Any]) -> tuple[str, ...]:
     extends = ", ".join(profile["extends"]) or "-"
-    return profile["name"], profile["provider"], _one_line(profile["match"]), extends
+    return profile["name"], profile["provider"], extends, _one_line(profile["match"])
 
 
 def _settings(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
