@@ -149,6 +149,7 @@ def make_bundle(
         named=configurations[targets[0]].chain[-1].name if named else None,
         require_match=require_match or (project is not None and project.require_match),
         models=tuple(map(_model, installation.models)),
+        directory=None if project is None else Path(project.name).absolute().parent,
     )
     warnings = [w for each in configurations.values() for w in each.resolver.warnings]
     return PackedBundle(

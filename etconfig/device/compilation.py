@@ -42,7 +42,7 @@ def compile_bundle(content: BundleContent) -> BundleTables:
     if len(content.profiles) > MAX_PROFILES:
         raise _refused(f"it has {len(content.profiles)} profiles, and a device takes {MAX_PROFILES}")
     try:
-        tables = _Compilation(content, TableBuilder(read)).tables()
+        tables = _Compilation(content, TableBuilder(read, content.directory)).tables()
     except CannotBundleError as error:
         raise _refused(str(error)) from None
     content_bytes = write_tables(replace(tables, producer=""))
@@ -132,7 +132,7 @@ class _Compilation:
         """Return the facts that documents set, as far as anything reads them, sorted by name."""
         numbers, builder = self._builder.facts, self._builder
         return tuple(
-            HandSetFactRow(numbers[name], builder.value(fact.value), builder.text(str(fact.origin)))
+            HandSetFactRow(numbers[name], builder.value(fact.value), builder.origin(fact.origin))
             for name, fact in sorted(facts.items())
             if name in numbers
         )

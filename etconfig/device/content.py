@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from etconfig.facts import FactRegistry
 from etconfig.profile import Expression, Provider
@@ -73,6 +74,8 @@ class BundleContent:
         named: The name of the profile to use; None to select one.
         require_match: True if a fallback may not be selected.
         models: The models.
+        directory: The directory that the names of files below it are relative to, so that it does not matter
+            where they lie; None leaves all names as they are.
     """
 
     producer: str
@@ -82,6 +85,7 @@ class BundleContent:
     named: str | None = None
     require_match: bool = False
     models: tuple[BundledModel, ...] = ()
+    directory: Path | None = None
 
     def backends(self) -> Mapping[str, BackendCandidates]:
         """Return each backend that some method instance has, with one of its candidates, sorted by id."""

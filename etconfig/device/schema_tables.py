@@ -44,7 +44,7 @@ class SchemaTables:
                     option=self.option_number[spec.id, name],
                     condition=self._builder.condition(entry.condition),
                     expression=self._builder.expression(entry.value),
-                    origin=self._builder.text(str(entry.origin)),
+                    origin=self._builder.origin(entry.origin),
                 )
                 self.advice.append(row)
         self.backend_number[spec.id] = len(self.backends)

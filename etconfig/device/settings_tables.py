@@ -83,7 +83,7 @@ class SettingsTables:
             program_value = program_origin = NONE
             if option.program is not None:
                 program_value = self._builder.value(jsonable(option.program.value))
-                program_origin = self._builder.text(str(option.program.origin))
+                program_origin = self._builder.origin(option.program.origin)
             yield OptionSettingsRow(
                 option=self._schema.option_number[backend.spec.id, name],
                 first=self._interned(candidates, self.candidates),
@@ -111,7 +111,7 @@ class SettingsTables:
         return CandidateRow(
             value=value,
             condition=self._builder.condition(candidate.condition),
-            origin=self._builder.text(str(origin)),
+            origin=self._builder.origin(origin),
             source=source,
             layer=_LAYERS.index(origin.kind),
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from etconfig.device.expression_code import expression_type_number, postfix_code
@@ -19,6 +21,7 @@ from etconfig.device.tables import (
 )
 from etconfig.profile import Expression
 from etconfig.profile.expression.checked import Checked, Logic
+from etconfig.provenance import Origin
 
 _MAX_OPERAND = 0xFFFF
 
@@ -32,9 +35,14 @@ class TableBuilder:
 
     Attributes:
         facts: The index of each fact that is read.
+
+    Args:
+        facts: The names of these facts.
+        directory: The directory that origins are relative to, or None.
     """
 
-    def __init__(self, facts: Sequence[str]) -> None:
+    def __init__(self, facts: Sequence[str], directory: Path | None = None) -> None:
+        self._directory = directory
         self.facts: Mapping[str, int] = {name: index for index, name in enumerate(facts)}
         self.texts: dict[str, int] = {}
         self.values: dict[Hashable, int] = {}
@@ -47,6 +55,17 @@ class TableBuilder:
         self._code: dict[tuple[InstructionRow, ...], int] = {}
         self._expressions: dict[tuple[str, int], int] = {}
         self._conditions: dict[str, int] = {}
+
+    def origin(self, origin: Origin) -> int:
+        """Return the index of an origin's text, in which a file below the directory is relative to it.
+
+        Raises:
+            CannotBundleError: UTF-8 cannot encode it.
+        """
+        path = Path(origin.source)
+        if self._directory is not None and path.is_absolute() and path.is_relative_to(self._directory):
+            origin = replace(origin, source=path.relative_to(self._directory).as_posix())
+        return self.text(str(origin))
 
     def text(self, text: str | None) -> int:
         """Return the index of a text; `NONE` for None.

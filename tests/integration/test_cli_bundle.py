@@ -57,6 +57,25 @@ def decided(outcome: Any) -> dict[tuple[str, str | None, str, str], Any]:
 class TestPack:
     """Without facts, the conditions travel."""
 
+    def test_where_a_project_lies_changes_nothing(
+        self, cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        packed = []
+        for name in ("here", "there"):
+            project = tmp_path / name
+            project.mkdir()
+            options = PROFILE[PROFILE.index("[options") :]
+            (project / "etconfig.toml").write_text(
+                f'profile = "acme.toml"\n{options}[facts]\n"cpu.cache.l2" = 4096\n'
+            )
+            (project / "acme.toml").write_text(PROFILE)
+            monkeypatch.chdir(project)
+            assert cli("pack", "-o", "app.etbundle").status == 0
+            packed.append((project / "app.etbundle").read_bytes())
+        assert packed[0] == packed[1]
+        assert str(tmp_path).encode() not in packed[0]
+        assert b"project etconfig.toml:" in packed[0]
+
     def test_a_bundle_decides_what_the_resolver_does(
         self, place: Path, profiles: Path, cli: Callable[..., Any]
     ) -> None:
