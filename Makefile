@@ -7,6 +7,7 @@
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch and executorch, and test against them
 #   make test-device  test the C++ headers with clang, and for arm64 and arm32 under emulators
+#   make demo-device  build a C++ program with ExecuTorch's own runtime that chooses model and options where it runs
 #   make device       build etdevice, which evaluates device bundles, as build/etdevice
 PYTHON ?= python3
 VENV ?= .venv
@@ -22,10 +23,13 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types check dist workflows docs test-peers models device test-device clean
+.PHONY: demo demo-device test lint types check dist workflows docs test-peers models device test-device clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
+
+demo-device: $(PEERS)/.native
+	@$(PEERS)/bin/python examples/on_device/demo.py
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest $(ARGS)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from importlib.util import find_spec
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import etconfig
-from etconfig.device import device_include_dir
 
 COMPILER = shutil.which("g++")
 pytestmark = [pytest.mark.peers, pytest.mark.skipif(COMPILER is None, reason="there is no g++")]
 
 HERE = Path(__file__).parent
+DEMO = HERE.parents[1] / "examples" / "on_device" / "demo.py"
 PROGRAM = HERE.parent / "data" / "programs" / "xnnpack.pte"
 PROFILE = """
 [profile]
@@ -34,22 +36,21 @@ options.XnnpackBackend.single_threaded = true
 
 
 @pytest.fixture(scope="module")
-def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, built against the executorch that is installed."""
-    spec = find_spec("executorch")
+def demo() -> ModuleType:
+    """The demo, which knows how to build a program with the executorch that is installed."""
+    spec = spec_from_file_location("on_device_demo", DEMO)
     assert spec is not None
-    assert spec.submodule_search_locations
-    wheel = Path(spec.submodule_search_locations[0])
-    include, target = wheel / "include", tmp_path_factory.mktemp("device") / "run"
-    command = [
-        *(str(COMPILER), "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{device_include_dir()}"),
-        *("-DC10_USING_CUSTOM_GENERATED_MACROS", "-DET_EVENT_TRACER_ENABLED", "-DET_USE_THREADPOOL"),
-        *("-isystem", str(include), "-isystem", str(include / "executorch/runtime/core/portable_type/c10")),
-        *(str(HERE / "device" / "run_on_device.cpp"), "-o", str(target)),
-        *(f"-L{wheel / 'lib'}", f"-Wl,-rpath,{wheel / 'lib'}", "-Wl,--no-as-needed"),
-        *("-lexecutorch", "-lexecutorch_kernels_optimized"),
-        *("-lexecutorch_backend_xnnpack", "-lexecutorch_threadpool"),
-    ]
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def runner(demo: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program of these tests."""
+    target: Path = tmp_path_factory.mktemp("device") / "run"
+    command = demo.compile_command(HERE / "device" / "run_on_device.cpp", target)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return target
@@ -83,3 +84,18 @@ class TestRuntime:
         assert "XnnpackBackend weight_cache_enabled bool 0" in lines
         assert not any("num_threads" in line or "single_threaded" in line for line in lines)
         assert lines[-3:] == [f"threads {threads}", "load 0x0", "execute 0x0"]
+
+
+def test_the_demo_chooses_on_the_device(tmp_path: Path) -> None:
+    script = "import sys; sys.path.insert(0, sys.argv[1]); import demo; demo.main(demo.Path(sys.argv[2]))"
+    command = [sys.executable, "-c", script, str(DEMO.parent), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    variants = [line for line in lines if line.startswith("program")]
+    assert variants == ["program  digits_xnnpack.pte: XnnpackBackend is in runtime.backends"] * 2
+    mains, battery = [line for line in lines if "XnnpackBackend.num_threads" in line]
+    assert "(expr " in mains
+    assert battery.endswith('= 1 from project etconfig.toml:9:1 (when power.source == "battery")')
+    digits = [line.split()[-1] for line in lines if line.startswith("digit ")]
+    assert digits == [lines[-1].split()[-1]] * 2
