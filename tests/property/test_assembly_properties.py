@@ -167,7 +167,6 @@ class TestOtherClasses:
             (tuple[Annotated[int, AfterValidator(abs)], ...], [], {}),
             (Annotated[int, Field(validate_default=True)], 1, {}),
             (Annotated["int | None", Ge(1)], None, {}),
-            (Annotated[bool, Ge(0)], True, {}),
             (int, 1, {"_check": field_validator("value")(lambda value: value)}),
             (int, 1, {"_check": model_validator(mode="before")(lambda values: values)}),
             (int, 1, {"_note": PrivateAttr(default=1), "__annotations__": {"value": int, "_note": int}}),
