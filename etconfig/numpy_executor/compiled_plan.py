@@ -43,19 +43,6 @@ class Block:
     start: int = 0
     indices: Sequence[int] = ()
 
-    def with_steps(self, steps: tuple[Step, ...]) -> Block:
-        """Return the block with other steps that do the same."""
-        return Block(
-            steps,
-            self.names,
-            self.cost,
-            self.following,
-            self.condition,
-            self.otherwise,
-            self.start,
-            self.indices,
-        )
-
     def run(self, stop: StopCheck | None = None) -> int:
         """Run the steps and return the index of the next block.
 
@@ -88,9 +75,6 @@ class Block:
 class CompiledPlan:
     """A compiled method: for each chain, blocks split at the targets of jumps.
 
-    Attributes:
-        chains: The blocks.
-
     Args:
         method: The method's name, for errors.
         chains: The blocks.
@@ -106,16 +90,12 @@ class CompiledPlan:
         reassigned: Sequence[Register] = (),
     ) -> None:
         self._method = method
-        self.chains = chains
+        self._chains = chains
         self._limit = instruction_limit
         self._reassigned = reassigned
 
-    def run(self, stop: StopCheck | None = None, chains: Sequence[Sequence[Block]] | None = None) -> None:
+    def run(self, stop: StopCheck | None = None) -> None:
         """Run all chains from their beginning, or until `stop` ends the run.
-
-        Args:
-            stop: The check before each step, or None.
-            chains: The blocks to run, if their steps differ in this run.
 
         A run that ends in an exception leaves the registers as it found them: a loop resets its counter
         only at its end, so the next run would otherwise begin in the middle.
@@ -127,7 +107,7 @@ class CompiledPlan:
         """
         before = [register.value for register in self._reassigned]
         try:
-            self._run_chains(self.chains if chains is None else chains, stop)
+            self._run_chains(stop)
         except BaseException as error:
             for register, value in zip(self._reassigned, before, strict=True):
                 register.value = value
@@ -135,11 +115,11 @@ class CompiledPlan:
                 raise stop.error(self._method, error.index, error.name) from error.__cause__
             raise
 
-    def _run_chains(self, chains: Sequence[Sequence[Block]], stop: StopCheck | None) -> None:
+    def _run_chains(self, stop: StopCheck | None) -> None:
         left = self._limit
         if stop is not None and stop.should_stop():  # also if no step is left to run
             raise self._stopped_at_first()
-        for blocks in chains:
+        for blocks in self._chains:
             index = 0
             while index < len(blocks):
                 block = blocks[index]
@@ -150,7 +130,7 @@ class CompiledPlan:
 
     def _stopped_at_first(self) -> StoppedAt:
         """Return the signal of a run that ended before its first step."""
-        blocks = (block for blocks in self.chains for block in blocks if block.steps)
+        blocks = (block for blocks in self._chains for block in blocks if block.steps)
         first = next(blocks, None)
         return StoppedAt(None, None) if first is None else StoppedAt(first.indices[0], first.names[0])
 

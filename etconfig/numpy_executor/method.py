@@ -24,8 +24,7 @@ from etconfig.method.request import method_request
 from etconfig.method.stop import StopCheck
 from etconfig.numpy_executor.attributes import Attributes
 from etconfig.numpy_executor.compile import check_operators, compile_plan
-from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT, Block, CompiledPlan
-from etconfig.numpy_executor.direct_inputs import direct_inputs
+from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT, CompiledPlan
 from etconfig.numpy_executor.inputs import Inputs
 from etconfig.numpy_executor.registers import Registers
 from etconfig.program import MethodMeta
@@ -58,15 +57,15 @@ class NumpyMethod(RunnableMethod):
     def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
         """Copy the inputs in, run the compiled plan, copy the outputs out."""
         # not by way of execute_request, which takes longer than a small instruction
-        chains = self._inputs.set(inputs)
+        self._inputs.set(inputs)
         if resource is not None:  # the backends find None otherwise
             self._host.set_resource(resource)
         try:
             with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
                 if self._track is None:  # not by way of _run, for the same reason
-                    self._compiled.run(None, chains)
+                    self._compiled.run()
                 else:
-                    self._run(None, chains)
+                    self._run()
             return [_output(register.value) for register in self._outputs]
         finally:
             if resource is not None:
@@ -74,14 +73,14 @@ class NumpyMethod(RunnableMethod):
 
     def execute_request(self, request: ExecuteRequest) -> list[Any]:
         """Do the same, and copy outputs into the caller's arrays at once."""
-        chains = self._inputs.set(request.inputs)
+        self._inputs.set(request.inputs)
         self._host.set_resource(request.resource)
         if request.stop is not None:
             self._host.set_stop(request.stop)
         outputs = request.outputs or [None] * len(self._outputs)
         try:
             with np.errstate(all="ignore"):
-                self._run(request.stop, chains)
+                self._run(request.stop)
             pairs = zip(self._outputs, outputs, strict=True)
             return [_output(register.value, output) for register, output in pairs]
         finally:
@@ -109,12 +108,12 @@ class NumpyMethod(RunnableMethod):
         """Destroy the delegates and end the threads; the last reference frees the memory."""
         self._host.close()
 
-    def _run(self, stop: StopCheck | None, chains: Sequence[Sequence[Block]] | None) -> None:
+    def _run(self, stop: StopCheck | None = None) -> None:
         if self._track is None:
-            self._compiled.run(stop, chains)
+            self._compiled.run(stop)
         else:
             with self._track.execute():
-                self._compiled.run(stop, chains)
+                self._compiled.run(stop)
 
 
 class NumpyProgram(ExecutorProgram):
@@ -176,10 +175,6 @@ class NumpyProgram(ExecutorProgram):
                     self._instruction_limit,
                     request.optimize,
                 )
-                if request.optimize and track is None and not request.memory:
-                    registers_in = [registers[index] for index in plan.inputs]
-                    direct = direct_inputs(plan, registers_in, outputs, request.written_inputs, compiled)
-                    inputs.read_directly(direct, compiled.chains)
         return NumpyMethod(inputs, outputs, compiled, request.host, track, attributes)
 
     def close(self) -> None:

@@ -447,16 +447,6 @@ def test_without_planned_memory_nothing_of_128_mib_is_copied(
     assert growth["planned", False] >= growth["planned", True] + 100  # the array that is returned
 
 
-def test_the_numpy_executor_reads_128_mib_in_place(programs: Path, in_process: Callable[..., str]) -> None:
-    """The memory for the output, which is copied to the caller's, remains."""
-    planned, unplanned = (
-        float(in_process(PEAK, programs / f"large_{planning}.pte", "numpy", True))
-        for planning in ("planned", "unplanned")
-    )
-    assert 120 <= unplanned < 144
-    assert planned >= unplanned + 100
-
-
 def test_written_inputs_are_found(programs: Path) -> None:
     from etconfig.method.request import method_request
     from etconfig.program import open_program
