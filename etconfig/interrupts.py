@@ -5,6 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from types import FrameType, TracebackType
 
+_TAKES_REST = 0x04
+"""The flag of the code of a function with `*args`: `inspect.CO_VARARGS`, and inspect takes long to import."""
+
 
 def is_of_signal_handler(error: BaseException) -> bool:
     """Return True if a handler of a signal raised an exception, such as that of SIGALRM for a time limit.
@@ -26,10 +29,9 @@ def _frames(traceback: TracebackType | None) -> list[FrameType]:
 
 
 def _received(handler: FrameType, interrupted: FrameType) -> bool:
-    arguments = handler.f_code.co_argcount or handler.f_code.co_flags & 0x04  # it takes *args
-    if not arguments:
-        return False
-    return any(
-        value is interrupted or (type(value) is tuple and any(each is interrupted for each in value))
-        for value in handler.f_locals.values()
-    )
+    """Return True if one of the positional arguments is the frame; other variables may be it by chance."""
+    code, values = handler.f_code, handler.f_locals
+    given = [values.get(name) for name in code.co_varnames[: code.co_argcount]]
+    if code.co_flags & _TAKES_REST:
+        given += values.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
+    return any(each is interrupted for each in given)

@@ -58,13 +58,14 @@ Error load(Module* module) {
   return module->load_method("forward", nullptr, nullptr, &map);
 }
 
-int recognize(Module* module, std::vector<char>* image) {
+Error recognize(Module* module, std::vector<char>* image) {
   const auto input = executorch::extension::from_blob(image->data(), {1, 1, 8, 8});
   const auto outputs = module->execute("forward", executorch::runtime::EValue(*input));
-  if (!outputs.ok()) return -1;
+  if (!outputs.ok()) return outputs.error();
   const executorch::aten::Tensor scores = (*outputs)[0].toTensor();
   const float* first = scores.const_data_ptr<float>();
-  return static_cast<int>(std::max_element(first, first + scores.numel()) - first);
+  std::printf("%-8s %td\n", "digit", std::max_element(first, first + scores.numel()) - first);
+  return Error::Ok;
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ int main(int argc, char** argv) {
   const std::vector<char> bytes = read_file(argv[1]);
   std::vector<char> image = read_file(argv[2]);
   if (bundle.open(bytes.data(), bytes.size()) != device::Status::Ok || image.size() != 64 * sizeof(float)) {
-    return std::fprintf(stderr, "%s is no bundle, or %s is no image of 8 x 8 floats\n", argv[1], argv[2]), 1;
+    return std::fprintf(stderr, "cannot use %s and %s: expected a bundle and an image of 8 x 8 floats\n", argv[1], argv[2]), 1;
   }
 
   device::detect(bundle, &facts);
@@ -108,8 +109,9 @@ int main(int argc, char** argv) {
     const Error error = load(&module);
     if (error == Error::Ok) {
       print_variants(choice);
-      std::printf("%-8s %d\n", "digit", recognize(&module, &image));
-      return 0;
+      const Error failed = recognize(&module, &image);
+      if (failed != Error::Ok) std::fprintf(stderr, "execute: error 0x%x\n", static_cast<unsigned>(failed));
+      return failed == Error::Ok ? 0 : 1;
     }
     std::fprintf(stderr, "load: error 0x%x\n", static_cast<unsigned>(error));
     if (!choice.next("ExecuTorch refused it")) return 1;

@@ -25,6 +25,7 @@ from program_writer import instruction, plan, value, write
 from etconfig import Method
 from etconfig.backend import Backend, BoundBackend, ExecuteContext
 from etconfig.errors import KernelArgumentError, MethodClosedError
+from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.registry import Scalar, Step, kernel
 from etconfig.kernel.tensor import Tensor
 from etconfig.numpy_executor import load_method
@@ -294,3 +295,26 @@ class Signaling(Adding):
 
     def execute(self, context: ExecuteContext[int], handle: list[int], args: Any) -> None:
         self._body(context)
+
+
+def test_a_function_that_looks_at_its_caller_is_not_a_handler() -> None:
+    def require(is_right: object) -> None:
+        frame = sys._getframe(1)
+        raise ValueError(f"line {frame.f_lineno}: {is_right}")
+
+    with pytest.raises(ValueError, match="line") as raised:
+        require(False)
+    assert not is_of_signal_handler(raised.value)
+
+
+@pytest.mark.parametrize("has_rest", [False, True])
+def test_a_function_that_is_called_as_a_handler_is_one(has_rest: bool) -> None:
+    def handle(number: int, frame: object) -> None:
+        raise ValueError
+
+    def handle_rest(*given: object) -> None:
+        raise ValueError
+
+    with pytest.raises(ValueError) as raised:  # noqa: PT011  it has no message
+        (handle_rest if has_rest else handle)(14, sys._getframe())
+    assert is_of_signal_handler(raised.value)
