@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from etconfig.app.executors import choose_executor
 from etconfig.app.installation import Installation
 from etconfig.app.model_catalog import catalog_of_file
 from etconfig.app.model_needs import read_needs
-from etconfig.app.runtime_backends import with_runtime_backends
+from etconfig.app.runtime_backends import runtime_backends
 from etconfig.app.targets import check_facts, find_installation
+from etconfig.errors import PluginError
 from etconfig.facts import FactOverrides, FactSheet, source_facts
 from etconfig.models import CatalogModel, ModelCatalog, ModelChoice, choose_variant
 from etconfig.models.selection import BACKENDS_FACT
@@ -23,15 +26,17 @@ class ModelRequest:
         model: The model.
         device: The facts of the device, without those of the project file and those set by hand.
         facts: The facts of the device, with them.
+        broken: The errors of the backends whose plugins are broken here, by their ids.
     """
 
     model: CatalogModel
     device: FactSheet
     facts: FactSheet
+    broken: Mapping[str, PluginError]
 
     def choose(self) -> ModelChoice:
         """Return the variant for the device. Raises as `select_model`."""
-        return choose_variant(self.model, self.facts.values, read_needs)
+        return choose_variant(self.model, self.facts.values, read_needs, broken=self.broken)
 
 
 def select_model(
@@ -75,6 +80,7 @@ def select_model(
         ProgramError: the program of a variant whose condition holds cannot be read, and the model has no
             fallback.
         UnknownPluginError: no such executor is installed.
+        PluginError: a variant lacks only a backend whose plugin is broken, and the model has no fallback.
         TypeError: an argument is of a wrong type.
     """
     return model_request(
@@ -104,10 +110,12 @@ def model_request(
     by_hand = source_facts(fact_overrides, installation.fact_registry)
     device = installation.detect_facts() if facts is None else facts
     known = installation.known_facts(device, by_hand)
+    broken: Mapping[str, PluginError] = {}
     if facts is None and not known[BACKENDS_FACT].is_known:
-        device = with_runtime_backends(installation, device, choose_executor(installation, executor))
+        found = runtime_backends(installation, choose_executor(installation, executor))
+        device, broken = found.added_to(device), found.broken
         known = installation.known_facts(device, by_hand)
-    return ModelRequest(model=model, device=device, facts=known)
+    return ModelRequest(model=model, device=device, facts=known, broken=broken)
 
 
 def find_catalog(installation: Installation, models: AnyPath | None) -> ModelCatalog:

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from etconfig.app.executors import backend_status, executor_report
 from etconfig.app.installation import Installation
-from etconfig.errors import EtconfigError
+from etconfig.errors import PluginError
 from etconfig.facts import FactSheet
 from etconfig.models.selection import BACKENDS_FACT
 from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.records import record
+
+
+@record(frozen=True, kw_only=True)
+class RuntimeBackends:
+    """The backends that can run here with an executor, and those whose plugins are broken.
+
+    Attributes:
+        executor: The name of the executor.
+        available: The ids of the backends that can run, sorted.
+        broken: The error of each backend whose plugin is broken, by its id.
+    """
+
+    executor: str
+    available: tuple[str, ...]
+    broken: Mapping[str, PluginError]
+
+    def added_to(self, facts: FactSheet) -> FactSheet:
+        """Return a sheet with the fact `runtime.backends`."""
+        origin = Origin(OriginKind.DETECTED, f"executor {self.executor}")
+        return facts.with_overrides({BACKENDS_FACT: Sourced(self.available, origin)})
 
 
 def with_runtime_backends(installation: Installation, facts: FactSheet, executor: str) -> FactSheet:
@@ -30,19 +53,21 @@ def with_runtime_backends(installation: Installation, facts: FactSheet, executor
     known = facts.get(BACKENDS_FACT)
     if known is not None and known.is_known:
         return facts
-    origin = Origin(OriginKind.DETECTED, f"executor {executor}")
-    return facts.with_overrides({BACKENDS_FACT: Sourced(runtime_backends(installation, executor), origin)})
+    return runtime_backends(installation, executor).added_to(facts)
 
 
-def runtime_backends(installation: Installation, executor: str) -> tuple[str, ...]:
-    """Return the ids of the backends that can run here with an executor, sorted. Raises as above."""
+def runtime_backends(installation: Installation, executor: str) -> RuntimeBackends:
+    """Return the backends that can run here with an executor, and those that are broken. Raises as above."""
     runtime = executor_report(installation, executor)
     known = {*installation.backend_ids, *(backend.id for backend in runtime.backends)}
-
-    def is_available(backend: str) -> bool:
+    available: list[str] = []
+    broken: dict[str, PluginError] = {}
+    for backend in sorted(known):
         try:
-            return backend_status(installation, backend, executor, runtime).is_available
-        except EtconfigError:
-            return False  # `etconfig doctor` reports the broken plugin
-
-    return tuple(sorted(filter(is_available, known)))
+            status = backend_status(installation, backend, executor, runtime)
+        except PluginError as error:
+            broken[backend] = error
+        else:
+            if status.is_available:
+                available.append(backend)
+    return RuntimeBackends(executor=executor, available=tuple(available), broken=broken)

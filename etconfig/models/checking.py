@@ -44,7 +44,7 @@ def unreachable_variants(
 
 
 def _needs_no_more(earlier: VariantNeeds | None, later: VariantNeeds | None) -> bool:
-    if earlier is None or later is None or earlier.missing_data:
+    if earlier is None or later is None or earlier.data_problem is not None:
         return False
     return set(earlier.backends) <= set(later.backends)
 

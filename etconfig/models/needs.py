@@ -52,7 +52,8 @@ class VariantNeeds:
         methods: Its methods, in the order of the program.
         data: The data files with the tensors that lie outside the program.
         missing_data: The names of those tensors that no data file has, or several have.
-        data_problem: Why the data are missing, in a few words; None if none are.
+        data_problem: Why the program cannot be loaded with its data, in a few words: tensors are missing, or
+            a data file cannot be read, which may have been for a backend; None if all is there.
     """
 
     backends: tuple[str, ...]

@@ -32,7 +32,8 @@ class RejectedVariant:
     Attributes:
         variant: The variant.
         reasons: Why not, a sentence each.
-        error: The error if its program cannot be read, else None.
+        error: The error if its program cannot be read, or if it lacks only backends whose plugins are
+            broken; else None.
         suits: Its needs and why it suits the device, if it comes after the selected one only; else None.
     """
 
@@ -142,27 +143,31 @@ def choose_variant(
     facts: Mapping[str, object],
     read_needs: NeedsReader,
     device: str = "this device",
+    broken: Mapping[str, EtconfigError] | None = None,
 ) -> ModelChoice:
     """Return the first variant of a model whose condition holds and whose needs are met.
 
     A condition that is unknown, or that has no value, does not hold. The needs of a variant are read only if
     its condition holds. A program that cannot be read counts as a failed load: it is an error, or, with
-    `fallback = true`, a reason against the variant.
+    `fallback = true`, a reason against the variant. So does a variant that suits the device but for backends
+    whose plugins are broken.
 
     Args:
         model: The model.
         facts: The values of the known facts.
         read_needs: Reads the needs of a variant.
         device: The name of the device in messages.
+        broken: The errors of the backends whose plugins are broken on the device, by their ids.
 
     Raises:
         ModelError: no variant suits the device; the error says why for each.
         ProgramError: the program of a variant cannot be read, and the model has no fallback.
+        PluginError: a variant lacks only a backend whose plugin is broken, and the model has no fallback.
     """
     chosen: tuple[ModelVariant, VariantNeeds, tuple[str, ...]] | None = None
     rejected: list[RejectedVariant] = []
     for variant in model.variants:
-        judged = _judge(variant, facts, read_needs)
+        judged = _judge(variant, facts, read_needs, broken or {})
         if isinstance(judged, RejectedVariant):
             if judged.error is not None and chosen is None and not model.fallback:
                 raise judged.error
@@ -208,7 +213,10 @@ def variant_data(variant: ModelVariant) -> dict[str, Any]:
 
 
 def _judge(
-    variant: ModelVariant, facts: Mapping[str, object], read_needs: NeedsReader
+    variant: ModelVariant,
+    facts: Mapping[str, object],
+    read_needs: NeedsReader,
+    broken: Mapping[str, EtconfigError],
 ) -> tuple[VariantNeeds, tuple[str, ...]] | RejectedVariant:
     """Return the needs of a variant and why it suits a device, or why it does not."""
     holding: tuple[str, ...] = ()
@@ -222,9 +230,9 @@ def _judge(
         needs = read_needs(variant)
     except EtconfigError as error:
         return RejectedVariant(variant=variant, reasons=(f"it cannot be read: {error.message}",), error=error)
-    unmet = tuple(_unmet(needs, facts))
+    unmet = tuple(_unmet(needs, facts, broken))
     if unmet:
-        return RejectedVariant(variant=variant, reasons=unmet)
+        return RejectedVariant(variant=variant, reasons=unmet, error=_only_broken(needs, facts, broken))
     return needs, (*holding, *_met(needs))
 
 
@@ -238,14 +246,38 @@ def _met(needs: VariantNeeds) -> Iterator[str]:
         yield f"its data are in {' and '.join(path.name for path in needs.data)}"
 
 
-def _unmet(needs: VariantNeeds, facts: Mapping[str, object]) -> Iterator[str]:
+def _lacking(needs: VariantNeeds, facts: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the backends that a variant needs and the device is not known to have."""
     known = facts.get(BACKENDS_FACT)
-    if isinstance(known, (list, tuple)):
-        lacking = tuple(backend for backend in needs.backends if backend not in known)
-        verdict = ", ".join(known) if known else "empty"
-    else:
-        lacking, verdict = needs.backends, "not known on this device"
-    if lacking:
-        yield f"it needs {' and '.join(lacking)}, and {BACKENDS_FACT} is {verdict}"
-    if needs.missing_data:
-        yield needs.data_problem or f"no data file has {', '.join(needs.missing_data)}"
+    if not isinstance(known, (list, tuple)):
+        return needs.backends
+    return tuple(backend for backend in needs.backends if backend not in known)
+
+
+def _only_broken(
+    needs: VariantNeeds, facts: Mapping[str, object], broken: Mapping[str, EtconfigError]
+) -> EtconfigError | None:
+    """Return the error of a broken plugin if a variant lacks nothing else, else None."""
+    lacking = _lacking(needs, facts)
+    if not lacking or needs.data_problem is not None or any(each not in broken for each in lacking):
+        return None
+    return broken[lacking[0]]
+
+
+def _unmet(
+    needs: VariantNeeds, facts: Mapping[str, object], broken: Mapping[str, EtconfigError]
+) -> Iterator[str]:
+    lacking = _lacking(needs, facts)
+    absent = tuple(backend for backend in lacking if backend not in broken)
+    if absent:
+        known = facts.get(BACKENDS_FACT)
+        if isinstance(known, (list, tuple)):
+            verdict = ", ".join(known) or "empty"
+        else:
+            verdict = "not known on this device"
+        yield f"it needs {' and '.join(absent)}, and {BACKENDS_FACT} is {verdict}"
+    for backend in lacking:
+        if backend in broken:
+            yield f"it needs {backend}, which cannot be used: {broken[backend].message}"
+    if needs.data_problem is not None:
+        yield needs.data_problem

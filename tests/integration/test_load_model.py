@@ -7,12 +7,14 @@ import logging
 import pickle
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from command_line import DIGITS
+from plugin_data import forget_modules_below, write_distribution
 
 import etconfig
 from etconfig.app.loaded_model import error_code
@@ -23,6 +25,7 @@ from etconfig.errors import (
     EtconfigError,
     MethodNotFoundError,
     ModelLoadError,
+    PluginLoadError,
     ProgramError,
     UnknownPluginError,
     UnreadableProgramError,
@@ -50,6 +53,10 @@ def declare(directory: Path, *files: str, fallback: bool) -> None:
 
 def load(**arguments: Any) -> etconfig.LoadedModel:
     return etconfig.load_model("digits", models="models.toml", **arguments)
+
+
+def select(**arguments: Any) -> etconfig.ModelChoice:
+    return etconfig.select_model("digits", models="models.toml", **arguments)
 
 
 class TestLoading:
@@ -199,6 +206,79 @@ class TestFallback:
         with load(overrides={"ReferenceNpuBackend.fault": "init"}) as model:
             assert [str(each.variant) for each in model.report.failures] == ["model.pte"]
             assert "it needs XnnpackBackend" in model.choice.rejected[1].reasons[0]
+
+
+class TestBrokenPlugins:
+    """A backend whose plugin is installed and cannot be imported is a failed load, not an absent backend."""
+
+    @pytest.fixture
+    def broken(self, programs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[etconfig.Installation]:
+        """An installation whose plugin of XnnpackBackend raises an error as soon as it is imported."""
+        installed = programs / "installed"
+        entries = "[etconfig.backends]\nXnnpackBackend = broken_xnnpack\n"
+        headers = "Name: broken-xnnpack\nVersion: 1.0\n"
+        write_distribution(installed, "broken_xnnpack-1.0.dist-info", entries, headers)
+        (installed / "broken_xnnpack.py").write_text("raise RuntimeError('built for another system')\n")
+        monkeypatch.syspath_prepend(str(installed))
+        yield etconfig.Installation()
+        forget_modules_below(installed)
+
+    def test_without_fallback_it_is_the_error(self, programs: Path, broken: etconfig.Installation) -> None:
+        declare(programs, "digits_xnnpack.pte", "digits_portable.pte", fallback=False)
+        for attempt in (load, select):
+            with pytest.raises(PluginLoadError, match="built for another system"):
+                attempt(installation=broken)
+
+    def test_with_fallback_it_is_a_failed_load_with_a_warning(
+        self, programs: Path, broken: etconfig.Installation, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        declare(programs, "digits_xnnpack.pte", "digits_portable.pte", fallback=True)
+        with load(installation=broken) as model:
+            report = model.report
+        (failure,) = report.failures
+        assert report.is_fallback
+        assert (str(report.asked_for), str(report.running)) == ("digits_xnnpack.pte", "digits_portable.pte")
+        assert isinstance(failure.error, PluginLoadError)
+        (record,) = caplog.records
+        assert "built for another system" in record.getMessage()
+        (rejected,) = select(installation=broken).rejected
+        (reason,) = rejected.reasons
+        assert reason.startswith("it needs XnnpackBackend, which cannot be used: plugin 'XnnpackBackend' ")
+
+    def test_an_earlier_variant_that_suits_is_loaded_without_a_word(
+        self, programs: Path, broken: etconfig.Installation, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        declare(programs, "digits_portable.pte", "digits_xnnpack.pte", fallback=False)
+        with load(installation=broken) as model:
+            assert not model.report.is_fallback
+        assert caplog.records == []
+
+    def test_a_condition_that_does_not_hold_leaves_it_out(
+        self, programs: Path, broken: etconfig.Installation
+    ) -> None:
+        declare(programs, "digits_xnnpack.pte", "digits_portable.pte", fallback=False)
+        text = (programs / "models.toml").read_text()
+        condition = "digits_xnnpack.pte\"\nwhen = 'cpu.available_cores < 0'"
+        (programs / "models.toml").write_text(text.replace('digits_xnnpack.pte"', condition))
+        with load(installation=broken) as model:
+            assert not model.report.is_fallback
+
+    def test_facts_set_by_hand_leave_the_plugins_alone(
+        self, programs: Path, broken: etconfig.Installation
+    ) -> None:
+        declare(programs, "digits_xnnpack.pte", "digits_portable.pte", fallback=False)
+        choice = select(installation=broken, fact_overrides={"runtime.backends": []})
+        assert str(choice.variant) == "digits_portable.pte"
+
+    def test_the_command_says_so(self, programs: Path, broken: etconfig.Installation, cli: Any) -> None:
+        declare(programs, "digits_xnnpack.pte", "digits_portable.pte", fallback=False)
+        done = cli("models", "select", "digits", "--models", "models.toml")
+        assert done.status != 0
+        assert "built for another system" in done.stderr
+        declare(programs, "digits_xnnpack.pte", "digits_portable.pte", fallback=True)
+        done = cli("models", "select", "digits", "--models", "models.toml")
+        assert done.status == 0
+        assert "which cannot be used: plugin 'XnnpackBackend'" in done.stdout
 
 
 class TestMistakes:

@@ -187,7 +187,12 @@ def as_model(variants: Sequence[Variant], *, fallback: bool) -> CatalogModel:
 
 def needs_of(variant: Variant) -> VariantNeeds:
     missing = () if variant.has_data else ("weight",)
-    return VariantNeeds(backends=variant.backends, methods=(), missing_data=missing)
+    return VariantNeeds(
+        backends=variant.backends,
+        methods=(),
+        missing_data=missing,
+        data_problem=None if variant.has_data else "no data file has it",
+    )
 
 
 def expected_number(variants: Sequence[Variant], facts: Facts, *, fallback: bool) -> int | str | None:

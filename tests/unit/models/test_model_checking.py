@@ -70,7 +70,7 @@ class TestUnreachable:
         assert unreachable(model_of(None, None), needing(), None) == []
 
     def test_missing_data_keep_the_earlier_one_from_being_selected(self) -> None:
-        lacking = VariantNeeds(backends=(), methods=(), missing_data=("weight",))
+        lacking = VariantNeeds(backends=(), methods=(), missing_data=("weight",), data_problem="gone")
         assert unreachable(model_of(None, None), lacking, needing()) == []
 
     def test_with_fallback_a_later_one_is_there_for_a_failed_load(self) -> None:
