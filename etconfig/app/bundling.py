@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from etconfig.app.bundle_checks import bundle_problems
 from etconfig.app.configuration import Configuration, configure
 from etconfig.app.installation import Installation
-from etconfig.app.model_needs import read_needs
+from etconfig.app.model_needs import missing_data_problem, read_needs
 from etconfig.app.profile_choice import AUTO
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating, find_installation
@@ -18,7 +18,7 @@ from etconfig.device.bundle import DeviceBundle
 from etconfig.device.compilation import compile_bundle
 from etconfig.device.content import BundleContent, BundledModel, BundledProfile, BundledVariant
 from etconfig.diagnostics import Diagnostic
-from etconfig.errors import OptionError, ProfileError
+from etconfig.errors import ModelError, OptionError, ProfileError
 from etconfig.facts import FactOverrides, FactSheet, source_facts
 from etconfig.models import CatalogModel
 from etconfig.parameters import AnyPath, as_path, check_type
@@ -232,14 +232,22 @@ def _profile(installation: Installation, target: str | Path, configuration: Conf
 
 
 def _model(model: CatalogModel) -> BundledModel:
-    """Return a model with what its programs need. Raises ProgramError: one cannot be read."""
+    """Return a model with what its programs need.
+
+    Raises:
+        ProgramError: a program cannot be read.
+        ModelError: the data of a program are not there; the error has every such variant.
+    """
+    needs = [read_needs(variant) for variant in model.variants]
+    problems = map(missing_data_problem, model.variants, needs)
+    missing = tuple(problem for problem in problems if problem is not None)
+    if missing:
+        raise ModelError(diagnostics=missing)
     return BundledModel(
         name=model.name,
         fallback=model.fallback,
         variants=tuple(
-            BundledVariant(
-                file=variant.file.target, when=variant.when, needs=tuple(read_needs(variant).backends)
-            )
-            for variant in model.variants
+            BundledVariant(file=variant.file.target, when=variant.when, needs=each.backends)
+            for variant, each in zip(model.variants, needs, strict=True)
         ),
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from etconfig.app.installation import Installation
-from etconfig.app.model_needs import read_needs
+from etconfig.app.model_needs import missing_data_problem, read_needs
 from etconfig.app.targets import find_spec
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import to_jsonable
@@ -154,14 +154,9 @@ def _needs_problems(
                 spans=(variant.span,),
                 help=error.help,
             )
-    if needs.missing_data:
-        spans = tuple(each.span for each in variant.data or ()) or (variant.span,)
-        yield Diagnostic(
-            code="missing-data-file",
-            message=f"{variant} lacks data: {needs.data_problem}",
-            spans=spans,
-            help="name the .ptd files that were exported with it: data = [...]",
-        )
+    problem = missing_data_problem(variant, needs)
+    if problem is not None:
+        yield problem
 
 
 def _in_order(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
+from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ProgramError
 from etconfig.models import MethodSignature, ModelVariant, ValueSignature, VariantNeeds
 from etconfig.program import MethodMeta, Program, Verification, open_data_file, open_program
@@ -46,6 +46,18 @@ def read_needs(variant: ModelVariant) -> VariantNeeds:
     )
 
 
+def missing_data_problem(variant: ModelVariant, needs: VariantNeeds) -> Diagnostic | None:
+    """Return the problem of a variant whose data are not there or cannot be read; None if there is none."""
+    if needs.data_problem is None:
+        return None
+    return Diagnostic(
+        code="missing-data-file",
+        message=f"{variant} lacks data: {needs.data_problem}",
+        spans=tuple(each.span for each in variant.data or ()) or (variant.span,),
+        help="name the .ptd files that were exported with it: data = [...]",
+    )
+
+
 def _external_tensors(program: Program) -> tuple[str, ...]:
     values = (value for name in program.method_names for value in program.plan(name).values)
     names = (v.fully_qualified_name for v in values if isinstance(v, SerializedTensor) and v.external)
@@ -71,14 +83,19 @@ def _find_data(variant: ModelVariant, tensors: Sequence[str]) -> _FoundData:
 
 def _find_beside(directory: Path, own: tuple[Path, ...], tensors: Sequence[str]) -> _FoundData:
     homes: dict[str, list[Path]] = {name: [] for name in tensors}
+    unreadable: list[ProgramError] = []
     for path in sorted(directory.glob(f"*{_SUFFIX}")):
-        with suppress(ProgramError):  # it is not for this program
-            for key in _keys(path) & homes.keys():
+        try:
+            keys = _keys(path)
+        except ProgramError as error:  # it may be for another program
+            unreadable.append(error)
+        else:
+            for key in keys & homes.keys():
                 homes[key].append(path)
     missing = tuple(name for name, paths in homes.items() if not paths)
     if missing:
         reason = f"its program needs the data of {_named(missing)}, and no .ptd file beside it has them"
-        return own, missing, reason
+        return own, missing, "; ".join((reason, *(f"cannot read {error.message}" for error in unreadable)))
     several = tuple(name for name, paths in homes.items() if len(paths) > 1)
     if several:
         files = " and ".join(path.name for path in homes[several[0]])

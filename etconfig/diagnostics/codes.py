@@ -73,7 +73,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("no-model-variant", "No variant of a model suits the device."),
     ("unreachable-variant", "An earlier variant suits wherever this one does, so no device selects it."),
     ("model-mismatch", "Two variants of a model differ in methods, inputs or outputs."),
-    ("missing-data-file", "No data file has the tensors that lie outside a variant's program."),
+    ("missing-data-file", "A variant's data file cannot be read, or none has a tensor outside its program."),
     # expressions
     ("invalid-expression", "A text is not an expression of the condition language."),
     ("expression-too-large", "An expression exceeds a bound on length or depth."),

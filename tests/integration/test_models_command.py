@@ -114,6 +114,37 @@ class TestSelect:
         assert done.stdout.splitlines()[0].endswith("digits_xnnpack.pte")
 
 
+class TestDataFiles:
+    """A data file that is named and not there is found, also if no tensor of the program lies outside."""
+
+    @pytest.fixture
+    def lacking(self, catalog: Path) -> Path:
+        """`models.toml` with a portable program whose data file is for nothing that the program mentions."""
+        text = '[[model.digits.variants]]\nfile = "digits_portable.pte"\ndata = ["none.ptd"]\n'
+        (catalog / "models.toml").write_text(text)
+        (catalog / "etconfig.toml").write_text('models = ["models.toml"]\n')
+        return catalog
+
+    def test_check_reports_it(self, cli: Cli, lacking: Path) -> None:
+        done = cli("models", "check")
+        assert done.status == 1
+        assert "error[missing-data-file]: digits_portable.pte lacks data: its data cannot be" in done.stdout
+        assert "none.ptd" in done.stdout
+
+    def test_the_variant_is_not_selected(self, cli: Cli, lacking: Path) -> None:
+        done = cli("models", "select", "digits", "--facts", "device.json")
+        assert done.status == 2
+        assert "digits_portable.pte: its data cannot be read: " in done.stderr
+
+    def test_pack_refuses_it(self, cli: Cli, lacking: Path) -> None:
+        done = cli("pack", "model.pte", "-o", "app.etbundle")
+        assert done.status == 2
+        assert "error[missing-data-file]: digits_portable.pte lacks data" in done.stderr
+        assert not (lacking / "app.etbundle").exists()
+        (lacking / "models.toml").write_text((lacking / "models.toml").read_text().rpartition("data")[0])
+        assert cli("pack", "model.pte", "-o", "app.etbundle").status == 0
+
+
 class TestList:
     """`etconfig models` and `models list` show the variants in their order."""
 

@@ -97,6 +97,21 @@ class TestData:
         assert "no .ptd file beside it has them" in needs.data_problem
         assert repr(needs.missing_data[0]) in needs.data_problem
 
+    def test_a_file_that_cannot_be_read_is_named_if_data_are_missing(self, tmp_path: Path) -> None:
+        copied(tmp_path, "external_constants.pte")
+        (tmp_path / "broken.ptd").write_text("no data file")
+        problem = read_needs(variant(tmp_path / "external_constants.pte")).data_problem
+        assert problem is not None
+        assert "no .ptd file beside it has them; cannot read " in problem
+        assert "broken.ptd: " in problem
+
+    def test_named_files_of_a_program_without_such_tensors_must_be_there_too(self, tmp_path: Path) -> None:
+        shutil.copy(DATA / "digits/digits_portable.pte", tmp_path / "model.pte")
+        needs = read_needs(variant(tmp_path / "model.pte", 'data = ["none.ptd"]'))
+        assert needs.missing_data == ()
+        assert str(needs.data_problem).startswith("its data cannot be read")
+        assert "none.ptd" in str(needs.data_problem)
+
     def test_two_files_with_one_tensor_are_refused(self, tmp_path: Path) -> None:
         copied(tmp_path, "external_constants.pte", "external_constants.ptd:a.ptd")
         copied(tmp_path, "external_constants.ptd:b.ptd")
