@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from etconfig.app.configuration import override_layer, resolve
 from etconfig.app.executors import choose_executor, executor_with_options
 from etconfig.app.loaded_model import FailedLoad, LoadedModel, ModelReport
 from etconfig.app.model_choice import model_request
+from etconfig.app.model_needs import read_needs
 from etconfig.app.targets import find_installation
 from etconfig.diagnostics.escape import escape_line
 from etconfig.errors import (
@@ -24,7 +25,7 @@ from etconfig.errors import (
     ProgramError,
 )
 from etconfig.facts import FactOverrides, FactSheet
-from etconfig.models import ModelChoice
+from etconfig.models import CatalogModel, ModelChoice
 from etconfig.parameters import AnyPath, check_type
 from etconfig.records import record
 
@@ -87,7 +88,7 @@ def load_model(
         ConfigError: the configuration is wrong; no other variant is tried.
         ProgramError, ExecutionError, PluginError: the load failed, and the model has no fallback.
         ModelLoadError: the model has a fallback, and the load of each variant that suits the device failed.
-        MethodNotFoundError: a program has none of the methods.
+        MethodNotFoundError: the program lacks one of the methods; no other variant is tried.
         TypeError: an argument is of a wrong type.
     """
     if methods is not None:
@@ -104,6 +105,7 @@ def load_model(
         installation=installation,
     )
     loading = _Loading(
+        model=request.model,
         methods=None if methods is None else tuple(methods),
         profile=profile,
         device=request.device,
@@ -117,17 +119,20 @@ def load_model(
     return loading.load(request.choose())
 
 
-def _check_methods(methods: object) -> None:
+def _check_methods(methods: Sequence[object]) -> None:
     expected = "a list of names of methods"
     check_type("methods", methods, Sequence, expected)
     if isinstance(methods, str):  # its characters would be taken for names
         raise TypeError(f"methods: expected {expected}, given one str")
+    for index, each in enumerate(methods):
+        check_type(f"methods[{index}]", each, str, "the name of a method")
 
 
 @record(frozen=True, kw_only=True)
 class _Loading:
     """The arguments of `load_model` that hold for every variant."""
 
+    model: CatalogModel
     methods: tuple[str, ...] | None
     profile: AnyPath | None
     device: FactSheet
@@ -141,7 +146,6 @@ class _Loading:
     def load(self, choice: ModelChoice) -> LoadedModel:
         """Load the chosen variant, or one after it. Raises as `load_model`."""
         failed: list[FailedLoad] = []
-        backends = _all_backends(choice)
         current = choice
         while True:
             failures = _with_unreadable(current, failed, before=current.variant.number)
@@ -150,8 +154,8 @@ class _Loading:
                 model=choice.name, asked_for=asked_for, failures=failures, running=current.variant
             )
             try:
-                loaded = self._load_variant(current, report, backends)
-            except MethodNotFoundError:
+                loaded = self._load_variant(current, report)
+            except MethodNotFoundError:  # a mistake of the caller, and no failed load
                 raise
             except _LOAD_FAILURES as error:
                 if not choice.fallback:
@@ -166,9 +170,7 @@ class _Loading:
                     _LOG.warning("%s", escape_line(str(report)))
                 return loaded
 
-    def _load_variant(
-        self, choice: ModelChoice, report: ModelReport, backends: frozenset[str]
-    ) -> LoadedModel:
+    def _load_variant(self, choice: ModelChoice, report: ModelReport) -> LoadedModel:
         with ExitStack() as resources:
             program = load_program(
                 choice.variant.path,
@@ -179,19 +181,31 @@ class _Loading:
                 share_memory_arenas=self.share_memory_arenas,
             )
             resources.enter_context(program)
+            names = program.method_names if self.methods is None else self.methods
+            for name in names:
+                program.metadata(name)  # unknown names are refused before anything is resolved
             resolution = resolve(
                 program,
                 profile=self.profile,
                 facts=self.device,
                 fact_overrides=self.fact_overrides,
-                overrides=_overrides_for(self.overrides, choice.needs.backends, backends),
+                overrides=self._overrides_for(choice.needs.backends),
             )
-            names = program.method_names if self.methods is None else self.methods
             loaded = {
                 name: resources.enter_context(program.load_method(name, resolution.arguments(name)))
                 for name in names
             }
             return LoadedModel(choice, report, program, resolution, loaded, resources.pop_all())
+
+    def _overrides_for(self, own: Sequence[str]) -> Layer:
+        """Leave out the options of backends that only other variants delegate to."""
+        assignments = self.overrides.assignments
+        if all(each.path.backend in own for each in assignments):
+            return self.overrides  # no other program needs to be read
+        others = _all_backends(self.model) - set(own)
+        return replace(
+            self.overrides, assignments=tuple(e for e in assignments if e.path.backend not in others)
+        )
 
 
 def _with_unreadable(
@@ -212,17 +226,13 @@ def _with_unreadable(
     return tuple(sorted((*failed, *unreadable), key=lambda each: each.variant.number))
 
 
-def _all_backends(choice: ModelChoice) -> frozenset[str]:
-    """Return the backends of the variants that may be loaded."""
-    others = (each.suits[0].backends for each in choice.rejected if each.suits is not None)
-    return frozenset(choice.needs.backends).union(*others)
-
-
-def _overrides_for(overrides: Layer, own: Sequence[str], all_backends: frozenset[str]) -> Layer:
-    """Leave out the options of backends that only other variants delegate to."""
-    others = all_backends - set(own)
-    kept = tuple(each for each in overrides.assignments if each.path.backend not in others)
-    return replace(overrides, assignments=kept)
+def _all_backends(model: CatalogModel) -> frozenset[str]:
+    """Return the backends of all variants whose programs can be read, whether they suit the device or not."""
+    backends: set[str] = set()
+    for variant in model.variants:
+        with suppress(ProgramError):
+            backends.update(read_needs(variant).backends)
+    return frozenset(backends)
 
 
 def _all_failed(model: str, failures: Sequence[FailedLoad]) -> EtconfigError:

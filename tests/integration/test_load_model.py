@@ -83,6 +83,14 @@ class TestLoading:
             with pytest.raises(MethodNotFoundError, match="it has 'forward'"):
                 model.method("embed")
 
+    def test_options_of_a_variant_that_does_not_suit_do_not_count(self, programs: Path) -> None:
+        declare(programs, "model.pte", "none.pte", "digits_portable.pte", fallback=True)
+        options = {"ReferenceCpuBackend.num_threads": 2}
+        with load(overrides=options, fact_overrides={"runtime.backends": []}) as model:
+            assert str(model.report.running) == "digits_portable.pte"
+        with pytest.raises(etconfig.ConfigError, match="XnnpackBackend"):
+            load(overrides={"XnnpackBackend.num_threads": 2}, fact_overrides={"runtime.backends": []})
+
     def test_conditions_of_profiles_see_the_backends(self, programs: Path) -> None:
         declare(programs, "model.pte", fallback=False)
         (programs / "board.toml").write_text(
@@ -289,7 +297,9 @@ class TestMistakes:
         [
             ({"overrides": {"ReferenceCpuBackend.num_thread": 2}}, etconfig.ConfigError),
             ({"profile": "acme/none"}, etconfig.ConfigError),
-            ({"methods": ["encode"]}, EtconfigError),
+            ({"methods": ["encode"]}, MethodNotFoundError),
+            ({"methods": ["forward", 3]}, TypeError),
+            ({"methods": [None]}, TypeError),
             ({"executor": "none"}, UnknownPluginError),
             ({"executor": "none", "facts": etconfig.FactSheet.empty()}, UnknownPluginError),
             ({"executor_options": {"x": 1}}, etconfig.ConfigError),
@@ -310,6 +320,12 @@ class TestMistakes:
             load(**arguments)
         assert not isinstance(caught.value, ModelLoadError)
         assert caplog.records == []
+
+
+def test_a_name_of_a_method_that_is_no_text_is_named_by_its_place(programs: Path) -> None:
+    declare(programs, "digits_portable.pte", fallback=False)
+    with pytest.raises(TypeError, match=r"^methods\[1\]: expected the name of a method, given int$"):
+        load(methods=["forward", 3])
 
 
 class TestCodes:
