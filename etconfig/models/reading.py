@@ -17,7 +17,7 @@ _MODEL = "model"
 _MODEL_KEYS = ("fallback", "variants")
 _VARIANT_KEYS = ("file", "when", "data")
 _TABLE_HELP = "write [{table}.NAME], with the name of the model"
-_VARIANTS_HELP = "write [[{table}.variants]] with a file for each program of the model"
+_VARIANTS_HELP = "write {header} with a file for each program of the model"
 _FALLBACK_HELP = "write fallback = true, or leave it out"
 _FILE_HELP = 'write file = "model.pte", relative to this file'
 _WHEN_HELP = "write when = '...' with a condition on facts, or leave it out"
@@ -97,9 +97,7 @@ def _read_model(
     if not is_name_of("instance", name):
         table.report("invalid-name", f"{name!r} cannot be a model's name", tables.key_span(name), _NAME_RULE)
     if "variants" not in table.check_keys(_MODEL_KEYS, "model") and table.data.get("variants", []) == []:
-        message = f"{table.header} has no 'variants'"
-        help = _VARIANTS_HELP.replace("{table}", table.name)
-        table.report("missing-key", message, tables.key_span(name), help)
+        _report_no_variants(name, tables, table)
     variants = enumerate(table.array_of_tables("variants"), 1) if table.data.get("variants") else ()
     return CatalogModel(
         name=name,
@@ -107,6 +105,15 @@ def _read_model(
         variants=tuple(_read_variant(number, each, expressions) for number, each in variants),
         find_span=partial(tables.key_span, name),
     )
+
+
+def _report_no_variants(name: str, tables: TomlTable, table: TomlTable) -> None:
+    from etconfig.profile.headers import header_text
+
+    names = tuple(part for part in table.path if isinstance(part, str))
+    message = f"{header_text(names)} has no 'variants'"
+    help = _VARIANTS_HELP.format(header=header_text((*names, "variants"), is_array=True))
+    table.report("missing-key", message, tables.key_span(name), help)
 
 
 def _read_variant(number: int, table: TomlTable, expressions: ExpressionParser) -> ModelVariant:

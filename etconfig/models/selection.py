@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.display import Display, Displayed, DisplayTable, shown_text
-from etconfig.errors import EtconfigError, ModelError
+from etconfig.errors import EtconfigError, ModelError, ProgramError
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.needs import VariantNeeds
 from etconfig.records import record
@@ -20,6 +20,7 @@ _BACKENDS_HELP = (
     "set runtime.backends, as with --fact runtime.backends=XnnpackBackend, or add a variant without delegates"
 )
 _HELP = "add a variant that suits this device, such as one without a condition and without delegates"
+_PROGRAM_HELP = "build the programs, or correct their paths, which are relative to the file that names them"
 
 NeedsReader: TypeAlias = "Callable[[ModelVariant], VariantNeeds]"
 """Reads the needs of a variant from its program. Raises a `ProgramError` if that cannot be read."""
@@ -192,14 +193,23 @@ def choose_variant(
 
 def _no_variant(model: CatalogModel, rejected: Sequence[RejectedVariant], device: str) -> Diagnostic:
     """Return the problem of a model without a variant for a device, whose name messages use."""
-    lacks = any(BACKENDS_FACT in reason and "not known" in reason for r in rejected for reason in r.reasons)
     return Diagnostic(
         code="no-model-variant",
         message=f"no variant of model {model.name!r} suits {device}",
         spans=(model.span,),
         notes=tuple(f"{each.variant}: {reason}" for each in rejected for reason in each.reasons),
-        help=_BACKENDS_HELP if lacks else _HELP,
+        help=_no_variant_help(rejected),
     )
+
+
+def _no_variant_help(rejected: Sequence[RejectedVariant]) -> str:
+    error = next((each.error for each in rejected if each.error is not None), None)
+    if isinstance(error, ProgramError):
+        return _PROGRAM_HELP
+    if error is not None:
+        return error.help or _HELP
+    lacks = any(BACKENDS_FACT in reason and "not known" in reason for r in rejected for reason in r.reasons)
+    return _BACKENDS_HELP if lacks else _HELP
 
 
 def variant_data(variant: ModelVariant) -> dict[str, Any]:

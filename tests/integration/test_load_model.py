@@ -253,6 +253,15 @@ class TestBrokenPlugins:
         (reason,) = rejected.reasons
         assert reason.startswith("it needs XnnpackBackend, which cannot be used: plugin 'XnnpackBackend' ")
 
+    def test_if_no_other_variant_suits_the_help_is_that_of_the_plugin(
+        self, programs: Path, broken: etconfig.Installation
+    ) -> None:
+        declare(programs, "digits_xnnpack.pte", fallback=True)
+        with pytest.raises(etconfig.ConfigError, match="no variant of model 'digits' suits") as caught:
+            load(installation=broken)
+        (problem,) = caught.value.diagnostics
+        assert "broken-xnnpack" in str(problem.help)
+
     def test_an_earlier_variant_that_suits_is_loaded_without_a_word(
         self, programs: Path, broken: etconfig.Installation, caplog: pytest.LogCaptureFixture
     ) -> None:

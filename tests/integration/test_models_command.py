@@ -95,6 +95,17 @@ class TestSelect:
         assert done.status == 0
         assert "it cannot be read: digits_xnnpack.pte: No such file or directory" in done.stdout
 
+    def test_programs_that_are_all_gone_are_to_be_built(self, cli: Cli, catalog: Path) -> None:
+        for name in ("digits_xnnpack.pte", "digits_portable.pte"):
+            (catalog / name).unlink()
+        text = MODELS.replace("[model.digits]", "[model.digits]\nfallback = true")
+        (catalog / "models.toml").write_text(text)
+        facts = ("--facts", "device.json", "--fact", "cpu.available_cores=4")
+        done = cli("models", "select", "digits", "--models", "models.toml", *facts)
+        assert done.status == 2
+        assert "error[no-model-variant]" in done.stderr
+        assert "= help: build the programs, or correct their paths" in done.stderr
+
     def test_an_unknown_model_is_an_error(self, cli: Cli, catalog: Path) -> None:
         done = cli("models", "select", "digit", "--models", "models.toml")
         assert done.status == 2

@@ -164,6 +164,15 @@ class TestProblems:
         assert problem.help == "write [[model.a.variants]]"
         assert problem.fix is not None
 
+    def test_a_name_that_must_be_quoted_is_quoted_in_the_help(self) -> None:
+        found = [each for each in problems_of('[model."a b"]\n') if each.code == "missing-key"]
+        assert [(each.message, each.help) for each in found] == [
+            (
+                "[model.\"a b\"] has no 'variants'",
+                'write [[model."a b".variants]] with a file for each program of the model',
+            )
+        ]
+
     def test_models_in_place_of_model_is_a_fix(self) -> None:
         with pytest.raises(ProfileError) as caught:
             parse_models_files(parse_document('[[models.a.variants]]\nfile = "a.pte"\n', "etconfig.toml"))
