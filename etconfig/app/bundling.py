@@ -8,19 +8,18 @@ from types import NoneType
 from typing import TYPE_CHECKING
 
 from etconfig.app.bundle_checks import bundle_problems
+from etconfig.app.bundled_models import bundled_models
 from etconfig.app.configuration import Configuration, configure
 from etconfig.app.installation import Installation
-from etconfig.app.model_needs import missing_data_problem, read_needs
-from etconfig.app.profile_choice import AUTO
+from etconfig.app.profile_choice import AUTO, named_profile
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating, find_installation
 from etconfig.device.bundle import DeviceBundle
 from etconfig.device.compilation import compile_bundle
-from etconfig.device.content import BundleContent, BundledModel, BundledProfile, BundledVariant
+from etconfig.device.content import BundleContent, BundledProfile
 from etconfig.diagnostics import Diagnostic
-from etconfig.errors import ModelError, OptionError, ProfileError
+from etconfig.errors import OptionError, ProfileError
 from etconfig.facts import FactOverrides, FactSheet, source_facts
-from etconfig.models import CatalogModel
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.profile import ProfileReader
 from etconfig.provenance import Sourced
@@ -141,6 +140,7 @@ def make_bundle(
     if errors:
         raise OptionError(diagnostics=errors)
     project = installation.project
+    directory = None if project is None else Path(project.name).absolute().parent
     content = BundleContent(
         producer=f"etconfig {__version__}",
         registry=installation.fact_registry,
@@ -148,8 +148,8 @@ def make_bundle(
         project_facts={**installation.project_facts, **by_hand},
         named=configurations[targets[0]].chain[-1].name if named else None,
         require_match=require_match or (project is not None and project.require_match),
-        models=tuple(map(_model, installation.models)),
-        directory=None if project is None else Path(project.name).absolute().parent,
+        models=bundled_models(installation.models, directory),
+        directory=directory,
     )
     warnings = [w for each in configurations.values() for w in each.resolver.warnings]
     return PackedBundle(
@@ -170,19 +170,11 @@ def _chosen_profiles(
         raise TypeError(f"profiles: expected {_EXPECTED}, given one {type(profiles).__name__}")
     project = installation.project
     if profiles is None and project is not None and project.profile is not None:
-        profiles = [_project_profile(installation)]
+        profiles = [named_profile(project, project.profile)]
     if profiles is not None and list(profiles) != [AUTO]:
         named = [each if isinstance(each, str) else as_path("profiles", each, _EXPECTED) for each in profiles]
         return len(named) == 1, list(dict.fromkeys(named))
     return False, [*_selectable(installation)]
-
-
-def _project_profile(installation: Installation) -> str | Path:
-    project = installation.project
-    assert project is not None
-    assert project.profile is not None
-    target = project.profile.target
-    return Path(project.name).parent / target if target.endswith(".toml") else target
 
 
 def _selectable(installation: Installation) -> Iterator[str]:
@@ -228,26 +220,4 @@ def _profile(installation: Installation, target: str | Path, configuration: Conf
         provider=installation.profiles.find(target).provider,
         facts=facts,
         instances=configuration.resolver.instances,
-    )
-
-
-def _model(model: CatalogModel) -> BundledModel:
-    """Return a model with what its programs need.
-
-    Raises:
-        ProgramError: a program cannot be read.
-        ModelError: the data of a program are not there; the error has every such variant.
-    """
-    needs = [read_needs(variant) for variant in model.variants]
-    problems = map(missing_data_problem, model.variants, needs)
-    missing = tuple(problem for problem in problems if problem is not None)
-    if missing:
-        raise ModelError(diagnostics=missing)
-    return BundledModel(
-        name=model.name,
-        fallback=model.fallback,
-        variants=tuple(
-            BundledVariant(file=variant.file.target, when=variant.when, needs=each.backends)
-            for variant, each in zip(model.variants, needs, strict=True)
-        ),
     )

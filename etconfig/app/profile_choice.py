@@ -102,8 +102,7 @@ def choose_project_profile(
     """
     if project is None or project.profile is None:
         return _select(installation, project, facts, require_match)
-    target, span = project.profile.target, project.profile.span
-    path = Path(project.name).parent / target if target.endswith(".toml") else target
+    path, span = named_profile(project, project.profile), project.profile.span
     try:
         if path == AUTO:
             return _select(installation, project, facts, require_match)
@@ -112,6 +111,12 @@ def choose_project_profile(
     except ProfileError as error:
         found = (_at_its_name(problem, path, span) for problem in error.diagnostics)
         raise ProfileError(diagnostics=tuple(found)) from error
+
+
+def named_profile(project: ProjectFile, reference: Reference) -> str | Path:
+    """Return the profile that a project file names: its name, or its path beside the file."""
+    target = reference.target
+    return Path(project.name).parent / target if target.endswith(".toml") else target
 
 
 def _at_its_name(problem: Diagnostic, path: str | Path, span: Span) -> Diagnostic:

@@ -43,7 +43,7 @@ class BundledVariant:
     """One program of a model.
 
     Attributes:
-        file: The name of its file.
+        file: The name of its file; names of different files differ.
         when: The condition under which it may be chosen; None if it always may.
         needs: The ids of the backends that it delegates to.
     """

@@ -142,14 +142,50 @@ class TestPack:
         assert len(found) == 1
 
 
-def test_the_models_of_the_project_are_packed(place: Path, cli: Callable[..., Any]) -> None:
-    model = '[model.digits]\nfallback = true\n[[model.digits.variants]]\nfile = "model.pte"\n'
-    (place / "etconfig.toml").write_text(model + 'when = "cpu.available_cores > 2"\n')
-    assert cli("pack", "model.pte", "-o", "app.etbundle").status == 0
-    (found,) = json.loads(cli("inspect", "app.etbundle", "--json").stdout)["models"]
-    backends = ["ReferenceCpuBackend", "ReferenceNpuBackend"]
-    variant = {"file": "model.pte", "when": "cpu.available_cores > 2", "needs": backends}
-    assert found == {"name": "digits", "fallback": True, "variants": [variant]}
+class TestModels:
+    """The models of the project are packed."""
+
+    @staticmethod
+    def declared(folder: Path, name: str, file: str = "model.pte") -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / "models.toml").write_text(f'[model.{name}]\n[[model.{name}.variants]]\nfile = "{file}"\n')
+
+    def test_with_their_needs(self, place: Path, cli: Callable[..., Any]) -> None:
+        model = '[model.digits]\nfallback = true\n[[model.digits.variants]]\nfile = "model.pte"\n'
+        (place / "etconfig.toml").write_text(model + 'when = "cpu.available_cores > 2"\n')
+        assert cli("pack", "model.pte", "-o", "app.etbundle").status == 0
+        (found,) = json.loads(cli("inspect", "app.etbundle", "--json").stdout)["models"]
+        backends = ["ReferenceCpuBackend", "ReferenceNpuBackend"]
+        variant = {"file": "model.pte", "when": "cpu.available_cores > 2", "needs": backends}
+        assert found == {"name": "digits", "fallback": True, "variants": [variant]}
+
+    def test_files_are_named_relative_to_the_project(self, place: Path, cli: Callable[..., Any]) -> None:
+        (place / "etconfig.toml").write_text('models = ["a/models.toml", "b/models.toml", "c/models.toml"]\n')
+        for name in "ab":
+            self.declared(place / name, name)
+            (place / name / "model.pte").write_bytes((place / "model.pte").read_bytes())
+        self.declared(place / "c", "c", "../model.pte")
+        assert cli("pack", "model.pte", "-o", "app.etbundle").status == 0
+        found = json.loads(cli("inspect", "app.etbundle", "--json").stdout)["models"]
+        files = {model["name"]: model["variants"][0]["file"] for model in found}
+        assert files == {"a": "a/model.pte", "b": "b/model.pte", "c": "model.pte"}
+
+    def test_different_files_elsewhere_need_different_names(
+        self, place: Path, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project = place / "project"
+        project.mkdir()
+        (project / "etconfig.toml").write_text('models = ["../a/models.toml", "../b/models.toml"]\n')
+        for name in "ab":
+            self.declared(place / name, name)
+            (place / name / "model.pte").write_bytes((place / "model.pte").read_bytes())
+        monkeypatch.chdir(project)
+        outcome = cli("pack", "../model.pte", "-o", "app.etbundle")
+        assert outcome.status == 2
+        assert "error[cannot-carry]: a bundle cannot carry two files called 'model.pte'" in outcome.stderr
+        assert not (project / "app.etbundle").exists()
+        self.declared(place / "b", "b", "../b/model.pte")
+        assert cli("pack", "../model.pte", "-o", "app.etbundle").status == 0
 
 
 class TestRefusals:
