@@ -121,13 +121,15 @@ class _Checks:
             return
         infos = spec.options.option_infos()
         names = recommended_names(spec, self._registry)
+        others = ", and maybe for others on other devices" if names else ""
         for name in names or ("its options",):
             default = infos[name].default if name in infos else MISSING
             becomes = "the default" if default is MISSING else f"the default, {show_value(default)},"
             yield Diagnostic(
                 code="cannot-carry",
                 severity=Severity.ERROR if self._strict else Severity.WARNING,
-                message=f"a bundle cannot carry what {spec.id} recommends for {name}: a function computes it",
+                message=f"a bundle cannot carry what {spec.id} recommends for {name}{others}: "
+                "a function computes it",
                 notes=(f"{becomes} counts on the device",),
                 help=f"set {spec.id}.{name} in a profile, or ask the vendor for recommendations as data",
             )

@@ -128,9 +128,16 @@ class TestFunctions:
     def test_each_option_is_named_with_what_becomes_of_it(self, tmp_path: Path) -> None:
         problems = packed(tmp_path, "", recommend=recommend)
         assert [each.partition(": a function")[0] for each in problems] == [
-            "a bundle cannot carry what B recommends for log",
-            "a bundle cannot carry what B recommends for threads",
+            "a bundle cannot carry what B recommends for log, and maybe for others on other devices",
+            "a bundle cannot carry what B recommends for threads, and maybe for others on other devices",
         ]
+
+    def test_options_of_other_devices_are_not_denied(self, tmp_path: Path) -> None:
+        def of_few(facts: Mapping[str, object]) -> Mapping[str, object]:
+            return {"threads": 2} if facts.get("cpu.vendor") == "Rare" else {"log": 1}
+
+        (problem,) = packed(tmp_path, "", recommend=of_few)
+        assert "recommends for log, and maybe for others on other devices: a function" in problem
 
     def test_strict_refuses_them(self, tmp_path: Path) -> None:
         spec = BackendSpec(id="B", doc="D.", options=Options, api=ApiRange(1, 1), recommend=recommend)
