@@ -91,6 +91,7 @@ def pack_bundle(
         BackendUnavailableError: a program delegates to a backend that is not installed.
         PluginError: a plugin that is needed is broken.
         TypeError: an argument is of a wrong type.
+        ValueError: `profiles` is empty, or has `auto` and others.
     """
     packed = make_bundle(
         programs,
@@ -118,6 +119,7 @@ def make_bundle(
 ) -> PackedBundle:
     """Do the same as `pack_bundle`, and return the warnings, too. Raises as `pack_bundle`."""
     given = (programs,) if isinstance(programs, Delegating) else tuple(programs)
+    check_type("require_match", require_match, bool, "True or False")
     check_type("strict", strict, bool, "True or False")
     installation = find_installation(installation, given[0] if given else None)
     by_hand = source_facts(fact_overrides, installation.fact_registry)
@@ -165,15 +167,24 @@ def _chosen_profiles(
     Raises:
         ConfigError: the profiles cannot be listed.
         TypeError: `profiles` is not a list of names and paths.
+        ValueError: it is empty, or has `auto` and others.
     """
     if isinstance(profiles, (str, bytes)) or not isinstance(profiles, (Sequence, NoneType)):
         raise TypeError(f"profiles: expected {_EXPECTED}, given one {type(profiles).__name__}")
     project = installation.project
     if profiles is None and project is not None and project.profile is not None:
         profiles = [named_profile(project, project.profile)]
-    if profiles is not None and list(profiles) != [AUTO]:
-        named = [each if isinstance(each, str) else as_path("profiles", each, _EXPECTED) for each in profiles]
-        return len(named) == 1, list(dict.fromkeys(named))
+    if profiles is None:
+        return False, [*_selectable(installation)]
+    named = dict.fromkeys(
+        each if isinstance(each, str) else as_path("profiles", each, _EXPECTED) for each in profiles
+    )
+    if not named:
+        raise ValueError("profiles: expected at least one, given none; leave it out to pack all")
+    if AUTO not in named:
+        return len(named) == 1, [*named]
+    if len(named) > 1:
+        raise ValueError("profiles: 'auto' stands for every profile that can be selected; give it alone")
     return False, [*_selectable(installation)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 from etconfig.device.bundle_format import PROVIDERS
@@ -222,9 +223,10 @@ class DeviceBundle:
         Raises:
             ProfileError: there is no such profile, or none can be selected.
             OptionError: an option has no valid value; with every problem.
-            TypeError: `facts` is not a fact sheet.
+            TypeError: `facts` is not a fact sheet, or `profile` not a name.
         """
         check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.load_fact_sheet reads it")
+        check_type("profile", profile, (str, NoneType), "the name of a profile in the bundle, as str")
         selection = None
         if profile is None and self.tables.named_profile != NONE:
             profile = self._name(self.tables.named_profile)

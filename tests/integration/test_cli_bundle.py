@@ -123,6 +123,21 @@ class TestPack:
             assert problem in outcome.stderr
         assert not [*place.glob("a.*")]
 
+    def test_the_name_of_a_bundle_says_what_it_is(self, place: Path, cli: Callable[..., Any]) -> None:
+        for name in ("app2.txt", "app", "app.pte2"):
+            outcome = cli("pack", "model.pte", "-o", name)
+            assert outcome.status == 2
+            assert f"{name}: the name of a bundle ends in .etbundle" in outcome.stderr
+            assert not (place / name).exists()
+        assert cli("pack", "model.pte", "-o", "APP.ETBUNDLE").status == 0
+        assert cli("inspect", "APP.ETBUNDLE").status == 0
+
+    def test_auto_is_given_alone(self, place: Path, cli: Callable[..., Any]) -> None:
+        outcome = cli("pack", "--profile", "auto", "--profile", "generic/any", "-o", "app.etbundle")
+        assert outcome.status == 2
+        assert "give --profile auto alone" in outcome.stderr
+        assert cli("pack", "--profile", "auto", "--profile", "auto", "-o", "app.etbundle").status == 0
+
     def test_this_machine_is_packed_on_request(self, place: Path, cli: Callable[..., Any]) -> None:
         assert cli("pack", "model.pte", "--here", "-o", "a.etargs").status == 0
 
@@ -223,6 +238,48 @@ class TestRefusals:
             assert outcome.status == 2
             assert "--bundle has profiles and options in it: leave out" in outcome.stderr
 
+    def test_a_fact_that_the_bundle_sets_cannot_be_set(
+        self, place: Path, profiles: Path, cli: Callable[..., Any]
+    ) -> None:
+        (place / "etconfig.toml").write_text('[facts]\n"device.model" = "Acme"\n')
+        camera = profiles / "acme" / "camera.toml"
+        camera.write_text(PROFILE + '[facts]\n"cpu.available_cores" = 2\n')
+        options = ("--profile-path", str(profiles))
+        assert cli("pack", "model.pte", *options, "-o", "app.etbundle").status == 0
+        for fact, place_of in (
+            ("device.model=Other", "project etconfig.toml:2"),
+            ("cpu.available_cores=7", "camera.toml:1"),
+        ):
+            outcome = cli("resolve", "--bundle", "app.etbundle", "--facts", "device.json", "--fact", fact)
+            name = fact.partition("=")[0]
+            assert outcome.status == 2
+            assert f"the bundle sets {name} by hand (" in outcome.stderr
+            assert place_of in outcome.stderr
+            assert f"leave out --fact {name}" in outcome.stderr
+        facts = ("--facts", "device.json", "--fact", "power.source=battery")
+        assert cli("resolve", "--bundle", "app.etbundle", *facts).status == 0
+
+    def test_a_bundle_is_decided_without_the_project_file(self, place: Path, cli: Callable[..., Any]) -> None:
+        assert cli("pack", "model.pte", "-o", "app.etbundle").status == 0
+        for malformed in ("not TOML", "[plugins]\nallow = 3\n"):
+            (place / "etconfig.toml").write_text(malformed)
+            outcome = cli("resolve", "--bundle", "app.etbundle", "--facts", "device.json")
+            assert outcome.status == 0, outcome.stderr
+
+    @pytest.mark.parametrize(
+        "option", [("--memory-plan", "plan.svg"), ("--data", "x.ptd"), ("--executor", "numpy")]
+    )
+    def test_a_bundle_is_not_a_program(
+        self, place: Path, cli: Callable[..., Any], option: tuple[str, str]
+    ) -> None:
+        assert cli("pack", "model.pte", "-o", "app.etbundle").status == 0
+        assert cli("pack", "model.pte", "--here", "-o", "app.etargs").status == 0
+        (place / "x.ptd").write_bytes(b"")
+        for name in ("app.etbundle", "app.etargs"):
+            outcome = cli("inspect", name, *option)
+            assert outcome.status == 2
+            assert f"{name} is not a program: leave out {option[0]}" in outcome.stderr
+
 
 class TestPython:
     """`etconfig.pack_bundle` and `etconfig.load_bundle`."""
@@ -242,6 +299,25 @@ class TestPython:
         bundle = etconfig.pack_bundle(profiles=["generic/any"])
         with pytest.raises(ConfigError, match="has no profile 'generic/an'"):
             bundle.resolve(etconfig.load_fact_sheet("device.json"), "generic/an")
+
+    def test_a_profile_is_named_by_text(self) -> None:
+        bundle = etconfig.pack_bundle(profiles=["generic/any"])
+        with pytest.raises(TypeError, match="profile: expected the name of a profile"):
+            bundle.resolve(etconfig.FactSheet.empty(), profile=3)  # type: ignore[arg-type]
+
+    def test_profiles_are_one_or_more(self) -> None:
+        with pytest.raises(ValueError, match="expected at least one, given none; leave it out to pack all"):
+            etconfig.pack_bundle(profiles=[])
+        with pytest.raises(ValueError, match="'auto' stands for every profile that can be selected"):
+            etconfig.pack_bundle(profiles=["auto", "generic/any"])
+
+    def test_a_profile_given_twice_is_one(self) -> None:
+        twice = etconfig.pack_bundle(profiles=["generic/any", "generic/any"])
+        assert twice.to_bytes() == etconfig.pack_bundle(profiles=["generic/any"]).to_bytes()
+
+    def test_require_match_is_true_or_false(self) -> None:
+        with pytest.raises(TypeError, match="require_match: expected True or False, given str"):
+            etconfig.pack_bundle(require_match="no")  # type: ignore[arg-type]
 
     def test_a_fallback_may_be_refused(self, place: Path) -> None:
         bundle = etconfig.pack_bundle(require_match=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,11 +61,10 @@ def command(
     from etconfig.app.api import load_program
     from etconfig.app.executors import NUMPY
 
-    if program.suffix == BUNDLE_SUFFIX:
-        show_bundle(program, as_json=as_json)
-        return
-    if program.suffix == SUFFIX:
-        show_package(program, as_json=as_json)
+    show_other = {BUNDLE_SUFFIX: show_bundle, SUFFIX: show_package}.get(program.suffix.lower())
+    if show_other is not None:
+        _check_alone(program, {"--data": data, "--memory-plan": picture, "--executor": executor})
+        show_other(program, as_json=as_json)
         return
     is_text = picture is not None and str(picture) == "-"
     if as_json and is_text:
@@ -84,6 +83,13 @@ def command(
         print_program(report)
     if picture is not None:
         _show_memory(picture, report)
+
+
+def _check_alone(path: Path, given: Mapping[str, object]) -> None:
+    """Refuse options that are for programs only."""
+    for name, value in given.items():
+        if value:
+            raise click.UsageError(f"{path} is not a program: leave out {name}")
 
 
 def _show_memory(path: Path, report: ProgramReport) -> None:

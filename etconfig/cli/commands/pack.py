@@ -130,6 +130,10 @@ def _write_bundle(
     first = requests[0]
     known_options = partial(options_by_backend, first.installation)
     named = [request.profile for request in requests if request.profile is not None]
+    if "auto" in named and set(named) != {"auto"}:
+        raise click.UsageError(
+            "auto stands for every profile that can be selected: give --profile auto alone"
+        )
     profiles = [standard_input() if name == "-" else name for name in named]
     packed = make_bundle(
         [loaded for loaded in map(first.open_program, programs) if loaded is not None],
@@ -160,10 +164,16 @@ def _check_suffix(output: Path, language: str | None, *, is_resolved: bool) -> N
             f"{output} contains resolved arguments: give --facts for the device, or --here for this machine; "
             "conditions travel in --output FILE.etbundle"
         )
+    if language is None and suffix != ".etbundle" and not is_resolved and not _is_stream(output):
+        raise click.UsageError(f"{output}: the name of a bundle ends in .etbundle, by which commands know it")
     if suffix == ".etbundle" and is_resolved:
         raise click.UsageError(
             f"in {output} conditions travel: leave out --facts and --here, or give --output FILE.etargs"
         )
+
+
+def _is_stream(output: Path) -> bool:
+    return output.exists() and not output.is_file() and not output.is_dir()
 
 
 def _sources(programs: Sequence[Path], requests: Sequence[ConfigurationRequest]) -> Iterator[Path | None]:

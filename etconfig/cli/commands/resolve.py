@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,13 @@ from etconfig.cli.shared.options import (
     configuration_options,
     json_option,
     locked_option,
+    read_device,
 )
 from etconfig.cli.shared.output import print_json, print_table, show, show_blocks, show_document
 from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
+    from etconfig.device.tables import BundleTables
     from etconfig.resolver import Resolution
 
 
@@ -96,13 +98,31 @@ def _check_alone(program: Path | None, request: ConfigurationRequest, *, has_for
 
 
 def _resolve_bundle(path: Path, request: ConfigurationRequest, *, as_json: bool) -> None:
+    from etconfig.app.installation import Installation
     from etconfig.cli.rendering.bundle_text import show_decided
     from etconfig.device.bundle import load_bundle
 
     loaded = load_bundle(path)
-    facts = request.device.facts.with_overrides(request.device.by_hand)
+    device = read_device(Installation(), request.sheet, request.fact_texts)  # of no project
+    tables = loaded.tables
+    _check_facts(tables, 0, tables.project_fact_count, device.by_hand)
     profile = None if request.profile == "auto" else request.profile
-    show_decided(loaded.resolve(facts, profile), as_json=as_json)
+    resolution = loaded.resolve(device.facts.with_overrides(device.by_hand), profile)
+    row = tables.profiles[loaded.profile_names.index(resolution.profile)]
+    _check_facts(tables, row.first_fact, row.fact_count, device.by_hand)
+    show_decided(resolution, as_json=as_json)
+
+
+def _check_facts(tables: BundleTables, first: int, count: int, by_hand: Collection[str]) -> None:
+    """Refuse facts that the bundle sets itself, where another value would count for nothing."""
+    for row in tables.hand_set_facts[first : first + count]:
+        name = tables.texts[tables.facts[row.fact].name]
+        if name in by_hand:
+            place = tables.texts[row.origin]
+            raise click.UsageError(
+                f"the bundle sets {name} by hand ({place}), whatever the device has: leave out "
+                f"--fact {name}, or pack again without it"
+            )
 
 
 def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, str]]:
