@@ -55,6 +55,7 @@ class _Checks:
                         self._seen[id(backend)] = backend
                         yield from self._computed_problems(backend)
             yield from self._combined_problems(configuration)
+            yield from _missing_problems(configuration)
         for spec in specs.values():
             yield from self._functions(spec)
 
@@ -133,6 +134,40 @@ class _Checks:
                 notes=(f"{becomes} counts on the device",),
                 help=f"set {spec.id}.{name} in a profile, or ask the vendor for recommendations as data",
             )
+
+
+def _missing_problems(configuration: Configuration) -> Iterator[Diagnostic]:
+    """Warn of required options that some device may lack."""
+    instances = configuration.resolver.instances
+    named = {method for method, instance in instances if instance is not None}
+    for (method, instance), backends in instances.items():
+        if instance is None and method in named:
+            continue  # applications may use the others alone, which are complete
+        for backend in backends:
+            for option in filter(_may_be_missing, backend.options.values()):
+                path = f"{backend.spec.id}.{option.info.name}"
+                conditions = (each.condition for each in option.effective if each.condition is not None)
+                yield Diagnostic(
+                    code="missing-option",
+                    severity=Severity.WARNING,
+                    message=f"{path} is required, and no value of it counts on every device",
+                    spans=tuple(condition.span for condition in conditions)[:1],
+                    notes=("the options of a device without one cannot be resolved",),
+                    help=f"set {path} without a condition, too",
+                )
+
+
+def _may_be_missing(option: OptionCandidates) -> bool:
+    info = option.info
+    if (
+        info.default is not MISSING
+        or info.from_fact is not None
+        or option.advice
+        or option.program is not None
+    ):
+        return False
+    effective = option.effective
+    return not effective or effective[0].condition is not None or any(e.value is UNSET for e in effective)
 
 
 def recommended_names(spec: BackendSpec, registry: FactRegistry) -> tuple[str, ...]:

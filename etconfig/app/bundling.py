@@ -60,8 +60,8 @@ def pack_bundle(
 ) -> DeviceBundle:
     """Pack profiles into a bundle, from which a device selects and resolves without Python.
 
-    Whatever could fail on a device is refused here: an option whose value may leave its bounds, conditions
-    that combine to something that a backend refuses, and what the format cannot carry.
+    Refused are an option whose value may leave its bounds, conditions that combine to something that a
+    backend refuses, and what the format cannot carry; docs/on-device.md lists what may still fail.
 
     Example:
         >>> program = etconfig.load_program("model.pte")

@@ -65,8 +65,8 @@ def command(
     """Write a bundle for devices, or resolved arguments.
 
     An .etbundle file contains profiles with their conditions: every profile that can be selected, or
-    those of --profile. A device selects among them and resolves the options by itself, in C++. Whatever
-    could fail on some device is refused now.
+    those of --profile. A device selects among them and resolves the options by itself, in C++. Values that
+    may leave their bounds there, and conditions that conflict, are refused now.
 
     With --facts or --here, the conditions are resolved now. An .etargs file contains every option of one or
     more such configurations; a program on the device picks one by its name. That is the name of its profile,

@@ -43,6 +43,10 @@ class FollowingOptions(BackendOptions):
     )
 
 
+class RequiredOptions(BackendOptions):
+    mode: str = option(applies="load", doc="D.")
+
+
 def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
     return {"threads": 2} if facts.get("cpu.available_cores") else {"log": 1}
 
@@ -120,6 +124,34 @@ class TestCombinations:
     def test_methods_agree_on_options_of_the_process(self, tmp_path: Path) -> None:
         text = "[methods.f.options.B]\nlog = 1\n[methods.g.options.B]\nlog = 0\n"
         assert any("applies to the whole process" in each for each in packed(tmp_path, text))
+
+
+class TestRequired:
+    """A required option without a value on some device is a warning."""
+
+    WHEN = "[[when]]\nif = 'cpu.arch == \"arm64\"'\n[when.options.B]\nmode = {value}\n"
+    INSTANCE = "[instances.a]\nmethod = 'f'\n[instances.a.options.B]\nmode = 'x'\n"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            WHEN.replace("{value}", "'x'"),
+            "[options.B]\nmode = 'x'\n" + WHEN.replace("{value}", "{ unset = true }"),
+        ],
+    )
+    def test_it_may_be_missing(self, tmp_path: Path, text: str) -> None:
+        (problem,) = packed(tmp_path, text, options=RequiredOptions)
+        assert "B.mode is required, and no value of it counts on every device" in problem
+        assert ("x.toml" in problem) == bool(text)
+
+    @pytest.mark.parametrize("text", ["[options.B]\nmode = 'x'\n" + WHEN.replace("{value}", "'y'")])
+    def test_it_has_a_value_everywhere(self, tmp_path: Path, text: str) -> None:
+        assert packed(tmp_path, text, options=RequiredOptions) == ()
+
+    def test_a_recommendation_is_a_value(self, tmp_path: Path) -> None:
+        advice = (Advice("mode", expr="'x'"),)
+        assert packed(tmp_path, "", options=RequiredOptions, advice=advice) == ()
 
 
 class TestFunctions:
