@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from etconfig.errors import ModelError, UnreadableProgramError
+from etconfig.errors import ModelError, PluginLoadError, UnreadableProgramError
 from etconfig.facts import BUILTIN_FACTS
 from etconfig.models import (
     CatalogModel,
@@ -195,8 +195,10 @@ def needs_of(variant: Variant) -> VariantNeeds:
     )
 
 
-def expected_number(variants: Sequence[Variant], facts: Facts, *, fallback: bool) -> int | str | None:
-    """The number of the selected variant, `unreadable`, or None if none suits."""
+def expected_number(
+    variants: Sequence[Variant], facts: Facts, *, fallback: bool, broken: Sequence[str] = ()
+) -> int | str | None:
+    """The number of the selected variant, `unreadable`, `broken`, or None if none suits."""
     for number, variant in enumerate(variants, 1):
         if variant.when is not None and variant.when.truth(facts) is not True:
             continue
@@ -206,12 +208,36 @@ def expected_number(variants: Sequence[Variant], facts: Facts, *, fallback: bool
             return "unreadable"
         available = facts.get("runtime.backends", ())
         assert isinstance(available, tuple)
-        if variant.has_data and all(backend in available for backend in variant.backends):
+        lacking = {backend for backend in variant.backends if backend not in available}
+        if variant.has_data and not lacking:
             return number
+        if variant.has_data and lacking <= set(broken) and not fallback:
+            return "broken"
     return None
 
 
-def actual_number(variants: Sequence[Variant], facts: Facts, *, fallback: bool) -> int | str | None:
+def random_broken(random: Random, facts: Facts) -> tuple[str, ...]:
+    """Backends with broken plugins, none of which can run; they are known only where the others are."""
+    available = facts.get("runtime.backends")
+    if available is None or random.random() < 0.5:
+        return ()
+    assert isinstance(available, tuple)
+    return tuple(each for each in BACKENDS if each not in available and random.random() < 0.5)
+
+
+def broken_plugin(backend: str) -> PluginLoadError:
+    return PluginLoadError(
+        group="etconfig.backends",
+        name=backend,
+        distribution="broken",
+        version="1.0",
+        cause="its import failed",
+    )
+
+
+def actual_number(
+    variants: Sequence[Variant], facts: Facts, *, fallback: bool, broken: Sequence[str] = ()
+) -> int | str | None:
     model = as_model(variants, fallback=fallback)
 
     def read_needs(variant: ModelVariant) -> VariantNeeds:
@@ -221,13 +247,16 @@ def actual_number(variants: Sequence[Variant], facts: Facts, *, fallback: bool) 
         return needs_of(read)
 
     try:
-        choice = choose_variant(model, facts, read_needs)
+        errors = {backend: broken_plugin(backend) for backend in broken}
+        choice = choose_variant(model, facts, read_needs, broken=errors)
     except ModelError as error:
         (problem,) = error.diagnostics
         assert len(problem.notes) >= len(variants)
         return None
     except UnreadableProgramError:
         return "unreadable"
+    except PluginLoadError:
+        return "broken"
     others = [each.variant.number for each in choice.rejected]
     assert sorted([choice.variant.number, *others]) == list(range(1, len(variants) + 1))
     assert others == sorted(others)
@@ -242,10 +271,12 @@ def test_the_selected_variant_is_that_of_the_second_implementation(seed: int) ->
     outcomes = set()
     for _ in range(400):
         variants, facts, fallback = random_variants(random), random_facts(random), random.random() < 0.5
-        expected = expected_number(variants, facts, fallback=fallback)
-        assert actual_number(variants, facts, fallback=fallback) == expected, (variants, facts)
+        broken = random_broken(random, facts)
+        expected = expected_number(variants, facts, fallback=fallback, broken=broken)
+        actual = actual_number(variants, facts, fallback=fallback, broken=broken)
+        assert actual == expected, (variants, facts, broken)
         outcomes.add(expected)
-    assert outcomes >= {None, "unreadable", 1, 2, 3}
+    assert outcomes >= {None, "unreadable", "broken", 1, 2, 3}
 
 
 @pytest.mark.parametrize("seed", range(3))
