@@ -52,6 +52,26 @@ void check_again() {
   CHECK(facts.find("memory.total").integer() == 8192 && facts.find("acme.load").is_present());
 }
 
+// It is the application's, whatever its origin says; also when it is copied to another store.
+void check_origins() {
+  FactStore<128> facts;
+  CHECK(facts.set_list("runtime.backends", {"XnnpackBackend"}, "detected the runtime's registry") == FactStatus::Ok);
+  CHECK(facts.set("power.source", "battery", "detected BatteryManager") == FactStatus::Ok);
+  CHECK(facts.set("gpu.7.name", "mine", "detected Vulkan") == FactStatus::Ok);
+  FactStore<128> copies;
+  for (int round = 0; round < 2; ++round) {
+    CHECK(detect_all(&facts, root) == FactStatus::Ok && detect({"acme.load"}, &facts, root) == FactStatus::Ok);
+    CHECK(facts.find("runtime.backends").list().contains("XnnpackBackend"));
+    CHECK(facts.find("power.source").text() == "battery" && facts.find("gpu.7.name").text() == "mine");
+    CHECK(!facts.find("power.source").is_detected() && facts.find("memory.total").is_detected());
+    CHECK(facts.find("acme.load").is_detected() && !facts.find("acme.nothing").is_detected());
+  }
+  for (uint32_t i = 0; i < facts.size(); ++i) CHECK(copies.set(facts.at(i)) == FactStatus::Ok);
+  write("/proc/meminfo", "MemTotal: 16 kB\n");
+  CHECK(detect_all(&copies, root) == FactStatus::Ok);
+  CHECK(copies.find("memory.total").integer() == 16384 && copies.find("power.source").text() == "battery");
+}
+
 void check_limits() {
   FactStore<3> few;
   CHECK(detect_all(&few, root) == FactStatus::TooManyFacts && few.size() == 3);
@@ -98,6 +118,7 @@ void measure_stack() {
 int main(int, char** arguments) {
   root = arguments[1];
   check_again();
+  check_origins();
   check_limits();
   measure_stack();
 }

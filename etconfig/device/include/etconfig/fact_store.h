@@ -88,6 +88,7 @@ struct Entry {
   uint32_t hash = 0;
   FactType type = FactType::Boolean;
   bool is_known = false;
+  bool is_detected = false;
 
   uint32_t size() const { return name_size + value_size + origin_size; }
 };
@@ -129,6 +130,8 @@ class FactView {
   explicit operator bool() const { return is_known(); }
   bool is_present() const { return entry_ != nullptr; }  // known, or unknown with a reason
   bool is_known() const { return entry_ != nullptr && entry_->is_known; }
+  // True if `detect` wrote it, whatever the origin: the next detection replaces it.
+  bool is_detected() const { return entry_ != nullptr && entry_->is_detected; }
 
   // Empty unless `is_present()`.
   std::string_view name() const { return piece(0, entry_ == nullptr ? 0 : entry_->name_size); }
@@ -237,16 +240,15 @@ class Facts {
   }
   // Copies one fact of another store, with its origin.
   FactStatus set(const FactView& fact) {
-    if (!fact.is_present()) return FactStatus::BadName;
-    if (!fact.is_known()) return set_unknown(fact.name(), fact.reason(), fact.origin());
-    switch (fact.type()) {
-      case FactType::Boolean: return set(fact.name(), fact.boolean(), fact.origin());
-      case FactType::Integer: return set(fact.name(), fact.integer(), fact.origin());
-      case FactType::Number: return set(fact.name(), fact.number(), fact.origin());
-      case FactType::Text: return set(fact.name(), fact.text(), fact.origin());
-      case FactType::TextList: break;
-    }
-    return copy_list(fact);
+    const bool is_detected = fact.is_detected();
+    const FactStatus status = copy_fact(fact);
+    if (is_detected && status == FactStatus::Ok) mark_detected(fact.name());
+    return status;
+  }
+  // For detection: from now on, the fact is its own, not the application's.
+  void mark_detected(std::string_view name) {
+    const uint32_t index = index_of(name);
+    if (index != kNotFound) entries_[index].is_detected = true;
   }
 
   void remove(std::string_view name) {
@@ -335,6 +337,18 @@ class Facts {
     return FactStatus::Ok;
   }
 
+  FactStatus copy_fact(const FactView& fact) {
+    if (!fact.is_present()) return FactStatus::BadName;
+    if (!fact.is_known()) return set_unknown(fact.name(), fact.reason(), fact.origin());
+    switch (fact.type()) {
+      case FactType::Boolean: return set(fact.name(), fact.boolean(), fact.origin());
+      case FactType::Integer: return set(fact.name(), fact.integer(), fact.origin());
+      case FactType::Number: return set(fact.name(), fact.number(), fact.origin());
+      case FactType::Text: return set(fact.name(), fact.text(), fact.origin());
+      case FactType::TextList: break;
+    }
+    return copy_list(fact);
+  }
   FactStatus copy_list(const FactView& fact) {
     // the bytes of the list are copied as they are: a piece without a size of its own
     const TextList list = fact.list();

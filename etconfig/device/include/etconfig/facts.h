@@ -9,7 +9,7 @@
 //   detect({"cpu.performance_cores", "soc.model"}, &facts);  // or these two
 //   facts.set("power.source", "battery");  // only the application knows
 //
-// A fact that the application has set is left alone. Detection takes up to 112 kB of the stack.
+// A fact that the application has set, with any origin, is left alone. Detection takes up to 112 kB of the stack.
 
 #pragma once
 
@@ -99,7 +99,7 @@ inline void forget_members(const Request& request, Facts* facts) {
   for (uint32_t i = facts->size(); i-- > 0;) {
     const FactView fact = facts->at(i);
     const size_t index = index_of_fact(fact.name());
-    if (index == kNoFact || !is_family(kFacts[index]) || !request.has(index) || !is_detected(fact)) continue;
+    if (index == kNoFact || !is_family(kFacts[index]) || !request.has(index) || !fact.is_detected()) continue;
     facts->remove(fact.name());
   }
 }
@@ -145,6 +145,7 @@ inline FactStatus find_facts(const Request& request, Facts* facts) {
   for (size_t fact = 0; fact < kFactCount; ++fact) {
     if (!request.has(fact) || is_family(kFacts[fact]) || facts->find(kFacts[fact].name).is_present()) continue;
     const FactStatus set = facts->set_unknown(kFacts[fact].name, kOnlyInPython, "detected nothing");
+    facts->mark_detected(kFacts[fact].name);
     if (status == FactStatus::Ok) status = set;
   }
   return status;
@@ -174,7 +175,10 @@ class Detection {
       return FactStatus::Ok;
     }
     if (facts->find(name).is_present()) return FactStatus::Ok;
-    return facts->set_unknown(name, "no detector looks for it; the application sets it", "detected nothing");
+    const FactStatus set =
+        facts->set_unknown(name, "no detector looks for it; the application sets it", "detected nothing");
+    facts->mark_detected(name);
+    return set;
   }
   void want_all() { request_.add_all(); }
 

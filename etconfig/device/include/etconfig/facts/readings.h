@@ -31,8 +31,6 @@ class Request {
   uint64_t bits_ = 0;
 };
 
-inline bool is_detected(const FactView& fact) { return starts_with(fact.origin(), "detected "); }
-
 // The facts of one topic.
 class Readings {
  public:
@@ -67,10 +65,10 @@ class Readings {
       append_shown_list(&why, values, count);
       return refuse(name, why.view());
     }
-    note(facts_->set_list(name, values, count, origin(source, {})));
+    note(name, facts_->set_list(name, values, count, origin(source, {})));
   }
   void unknown(std::string_view name, std::string_view source, std::string_view reason) {
-    if (is_expected(name)) note(facts_->set_unknown(name, reason, origin(source, {})));
+    if (is_expected(name)) note(name, facts_->set_unknown(name, reason, origin(source, {})));
   }
 
   // Makes the facts that were not found unknown.
@@ -95,7 +93,7 @@ class Readings {
     given_ |= uint64_t{1} << fact;
     if (!request_.has(fact)) return false;
     const FactView found = facts_->find(name);
-    return !found.is_present() || is_detected(found);
+    return !found.is_present() || found.is_detected();
   }
 
   void put(std::string_view name, const Value& value, std::string_view source, std::string_view detail) {
@@ -104,11 +102,11 @@ class Readings {
     if (!check_value(kFacts[index_of_fact(name)], value, &why)) return refuse(name, why.view());
     const std::string_view from = origin(source, detail);
     if (value.type == FactType::Text) {
-      note(facts_->set(name, value.text, from));
+      note(name, facts_->set(name, value.text, from));
     } else if (value.type == FactType::Integer) {
-      note(facts_->set(name, value.integer, from));
+      note(name, facts_->set(name, value.integer, from));
     } else {
-      note(facts_->set(name, value.number, from));
+      note(name, facts_->set(name, value.number, from));
     }
   }
 
@@ -118,7 +116,7 @@ class Readings {
     reason << "detector '" << detector << "' failed: ValueError: " << name << ": " << why;
     FixedText<160> source;
     source << "detector " << detector;
-    note(facts_->set_unknown(name, reason.view(), origin(source.view(), {})));
+    note(name, facts_->set_unknown(name, reason.view(), origin(source.view(), {})));
   }
 
   static void append_shown_list(Text* to, const std::string_view* values, uint32_t count) {
@@ -140,7 +138,8 @@ class Readings {
     if (!detail.empty()) origin_ << " (" << detail << ')';
     return origin_.view();
   }
-  void note(FactStatus status) {
+  void note(std::string_view name, FactStatus status) {
+    if (status == FactStatus::Ok) facts_->mark_detected(name);
     if (status_ == FactStatus::Ok) status_ = status;
   }
 
