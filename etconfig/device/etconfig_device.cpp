@@ -57,10 +57,13 @@ etconfig_device* etconfig_device_create(void* memory, size_t size) {
 }
 
 int etconfig_device_open(etconfig_device* device, const void* data, size_t size) {
-  device->selection = Selection();
-  device->model = ModelChoice();
-  device->bundle.resolve(device->selection, device->facts, {}, {}, &device->arguments);  // forgets the arguments
-  return static_cast<int>(device->bundle.open(data, size));
+  const Status status = device->bundle.open(data, size);
+  if (status == Status::Ok) {
+    device->selection = Selection();
+    device->model = ModelChoice();
+    device->bundle.resolve(device->selection, device->facts, {}, {}, &device->arguments);  // forgets the arguments
+  }
+  return static_cast<int>(status);
 }
 
 const char* etconfig_device_fact_name(const etconfig_device* device, uint32_t index) {

@@ -126,6 +126,18 @@ class TestCInterface:
         assert device.written("text", b"B", b"threads") == "6"
         assert device.integer(b"B", b"fast") == device.integer(b"B", b"nothing") == "NO_SUCH_OPTION"
 
+    def test_only_an_accepted_bundle_replaces_the_one_before(self, device: Device) -> None:
+        device.call("set_integer", b"cpu.cores", ctypes.c_int64(6))
+        device.call("select")
+        assert device.status("resolve", b"forward", None) == "OK"
+        assert device.status("open", b"x", ctypes.c_size_t(1)) == "NOT_A_BUNDLE"
+        assert device.call("profile") == b"phone"
+        assert device.integer(b"B", b"threads") == 6
+        again = write_tables(TABLES)
+        assert device.status("open", again, ctypes.c_size_t(len(again))) == "OK"
+        assert device.call("profile") is None
+        assert device.integer(b"B", b"threads") == "NO_SUCH_OPTION"
+
     def test_an_update_counts_the_options_that_changed(self, device: Device) -> None:
         device.call("set_integer", b"cpu.cores", ctypes.c_int64(6))
         device.call("select")

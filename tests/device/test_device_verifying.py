@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import struct
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bundle_tables import small_tables
+from bundle_tables import TEXTS, list_tables, small_tables
 from device_mutants import accepted_in_cpp, accepted_in_python, check_same_verdicts
 from device_programs import SANITIZED, compile_device_program
 
@@ -35,3 +38,14 @@ class TestDamagedBundles:
         sound = write_tables(small_tables())
         shortened = [sound[:size] for size in range(len(sound))]
         assert list(map(accepted_in_python, shortened)) == accepted_in_cpp([str(verifier)], shortened)
+
+
+class TestMisuse:
+    """Wrong requests of an application have a status, and read nothing outside of the bundle."""
+
+    def test_problems_other_bundles_and_opening_again(self, verifier: Path) -> None:
+        second = replace(small_tables(), texts=("cpu.cores", "cpu.model", *TEXTS[2:]))
+        files = [write_tables(list_tables()), write_tables(second)]
+        stream = b"".join(struct.pack("<I", len(data)) + data for data in files)
+        done = subprocess.run([verifier, "check"], input=stream, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()

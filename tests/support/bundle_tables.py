@@ -110,6 +110,27 @@ def small_tables() -> BundleTables:
     )
 
 
+def list_tables() -> BundleTables:
+    """A bundle whose one option takes at most two of the texts of `cpu.features`, or else has no value."""
+    tables = small_tables()
+    empty = {name: () for name, rows in vars(tables).items() if isinstance(rows, tuple)}
+    option = OptionRow(
+        *(-INF, INF, 0.0, 3, NONE, NONE, NONE, 0, 4, 4, NONE, NONE),
+        *(0, 0, 0, 2, 5, 3, 0, 0, 0, 0, 0),
+    )
+    return replace(
+        BundleTables(**{**vars(tables), **empty}),
+        texts=("cpu.features", "p", "B", "list", "fact", "*"),
+        items=(0,),
+        facts=(FactRow(-INF, INF, 0, NONE, 0, 0, 4, 0),),
+        backends=(BackendRow(2, 0, 1, 0, 0, 0),),
+        options=(option,),
+        backend_settings=(BackendSettingsRow(0, 0, 0),),
+        slots=(SlotRow(5, NONE, 0, 1),),
+        profiles=(ProfileRow(1, NONE, 0, 0, 0, 0, 0, 1, NONE, 0, 0),),
+    )
+
+
 def changed(vector: str, index: int, **fields: float) -> BundleTables:
     """The small bundle with some fields of one row changed."""
     tables = small_tables()

@@ -1,11 +1,16 @@
 // Opens one bundle after another from standard input, each with its size in front; prints 1 if it was accepted, else 0.
 //
 // What was accepted is evaluated and printed in every way, so that a sanitizer sees every read.
+//
+// With an argument, it opens two bundles, and checks what they do with problems and with what belongs to the other one.
 
 #include <etconfig/device.h>
 
 #include <cstdio>
 #include <cstdlib>
+
+#define CHECK(condition) \
+  if (!(condition)) { std::fprintf(stderr, "line %d: %s\n", __LINE__, #condition); std::exit(1); }
 
 using namespace etconfig::device;
 
@@ -70,15 +75,109 @@ void use(const Bundle& bundle) {
           bundle.explain(arguments, path.text(), &line);
         }
         fill(bundle, &facts, round + 1);
+        for (uint32_t i = 0; i < arguments.problem_count(); ++i) see(arguments.problem(i).value());
         seen += bundle.update(facts, &arguments).count + arguments.problem_count();
       }
     }
   }
 }
 
+struct File {
+  char* data = nullptr;
+  uint32_t size = 0;
+
+  File() {
+    CHECK(std::fread(&size, sizeof size, 1, stdin) == 1);
+    data = static_cast<char*>(std::malloc(size));
+    CHECK(data != nullptr && std::fread(data, 1, size, stdin) == size);
+  }
+  ~File() { std::free(data); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+};
+
+// A value that an option does not accept is that of the time of the resolve, or none if it is too long.
+void check_problems(const Bundle& bundle) {
+  FactStore<8, 4096> facts;
+  Arguments<8> arguments;
+  const Selection selection = bundle.select("p");
+  CHECK(bundle.set_list(&facts, "cpu.features", {"avx", "fma", "sse"}) == Status::Ok);
+  CHECK(bundle.resolve(selection, facts, "forward", "", &arguments) == Status::InvalidValue);
+  facts.clear();
+  CHECK(arguments.size() == 0 && arguments.backend_count() == 0 && !arguments.find("B"));
+  CHECK(arguments.method() == "forward" && arguments.problem_count() == 1);
+  const Value value = arguments.problem(0).value();
+  CHECK(value.size() == 3 && value[1].text() == "fma" && value[3].is_none() && value[0][0].is_none());
+
+  std::string_view many[500];
+  for (std::string_view& text : many) text = "ab";
+  CHECK(bundle.set_list(&facts, "cpu.features", many, 500) == Status::Ok);
+  CHECK(bundle.resolve(selection, facts, "forward", "", &arguments) == Status::InvalidValue);
+  CHECK(arguments.problem_count() == 1 && arguments.problem(0).value().is_none());
+  CHECK(arguments.problem(0).value()[400].is_none());
+  CHECK(bundle.set_list(&facts, "cpu.features", {"avx"}) == Status::Ok);
+  CHECK(bundle.resolve(selection, facts, "forward", "", &arguments) == Status::Ok && arguments.size() == 1);
+  CHECK(arguments[0].value()[0].text() == "avx");
+  CHECK(bundle.resolve(Selection(), facts, "forward", "", &arguments) == Status::NoMatch);
+  CHECK(arguments.method().empty() && arguments.size() == 0 && arguments.problem_count() == 0);
+}
+
+void check_strangers(const Bundle& one, const Bundle& two) {
+  FactStore<8> facts;
+  Arguments<8> arguments;
+  char memory[256];
+  TextBuffer text(memory, sizeof memory);
+  CHECK(two.explain(arguments, "B.threads", &text) == Status::NoMatch);
+  Selection selection = one.select("p");
+  CHECK(one.resolve(selection, facts, "forward", "", &arguments) == Status::MissingOption);
+  CHECK(two.update(facts, &arguments).status == Status::MissingOption);
+  CHECK(one.set_list(&facts, "cpu.features", {"avx"}) == Status::Ok);
+  CHECK(one.resolve(selection, facts, "forward", "", &arguments) == Status::Ok);
+  CHECK(two.update(facts, &arguments).status == Status::NoMatch && arguments.size() == 1);
+  CHECK(two.explain(arguments, "B.threads", &text) == Status::NoMatch);
+  selection.profile = two.profile_count();
+  CHECK(two.resolve(selection, facts, "forward", "", &arguments) == Status::NoSuchProfile && arguments.size() == 0);
+  CHECK(!two.explain_match(two.profile_count(), facts, &text));
+  const ModelChoice none = two.select_model("nothing", facts);
+  two.explain_variant(none, 0, facts, &text);
+  const ModelChoice choice = two.select_model(two.model_name(0), facts);
+  CHECK(choice.status() == Status::NoVariant);
+  one.explain_variant(choice, 0, facts, &text);
+  two.explain_variant(choice, two.variant_count(0), facts, &text);
+  CHECK(text.needed() == 0);
+  two.explain_variant(choice, 0, facts, &text);
+  CHECK(text.needed() != 0);
+}
+
+void check_opening_again(const File& first, const File& second) {
+  FactStore<8> facts;
+  Arguments<8> arguments;
+  Bundle bundle;
+  CHECK(bundle.open(first.data, first.size) == Status::Ok);
+  CHECK(bundle.set_list(&facts, "cpu.features", {"avx"}) == Status::Ok);
+  CHECK(bundle.resolve(bundle.select("p"), facts, "forward", "", &arguments) == Status::Ok);
+  CHECK(bundle.open("x", 1) == Status::NotABundle && bundle.open(second.data, second.size / 2) == Status::Damaged);
+  CHECK(bundle.profile_count() == 1 && arguments.find("B")->size() == 1);
+  CHECK(bundle.update(facts, &arguments).status == Status::Ok);
+  CHECK(bundle.open(second.data, second.size) == Status::Ok && bundle.select("phone"));
+}
+
+int check() {
+  const File first;
+  const File second;
+  Bundle one;
+  Bundle two;
+  CHECK(one.open(first.data, first.size) == Status::Ok && two.open(second.data, second.size) == Status::Ok);
+  check_problems(one);
+  check_strangers(one, two);
+  check_opening_again(first, second);
+  return 0;
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char**) {
+  if (argc > 1) return check();
   uint32_t size = 0;
   while (std::fread(&size, sizeof size, 1, stdin) == 1) {
     char* data = static_cast<char*>(std::malloc(size == 0 ? 1 : size));  // of this size, so that a sanitizer sees its end

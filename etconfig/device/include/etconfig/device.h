@@ -36,9 +36,10 @@ struct FactInfo {
 // stay where it is for as long as they are used.
 class Bundle {
  public:
-  // Verifies the bytes. Unless the result is Ok, the bundle has no facts and no profiles.
+  // Verifies the bytes. Unless the result is Ok, the bundle stays as it was: at first without facts and profiles.
+  //
+  // If it is Ok, the selections, arguments and choices of before are no longer valid: select and resolve again.
   Status open(const void* data, size_t size) {
-    tables_ = format::Tables();
     format::Tables tables;
     const format::Verdict verdict = format::open_bundle(data, size, &tables);
     switch (verdict) {
@@ -121,7 +122,9 @@ class Bundle {
     return selection;
   }
   // Writes why a profile matches or does not: a sentence for each clause that decides. Returns true if it matches.
+  // Nothing is written about a profile that does not exist.
   bool explain_match(uint32_t profile, const Facts& facts, TextBuffer* out, std::string_view separator = "\n") const {
+    if (profile >= profile_count()) return false;
     internal::BoundFacts bound(tables_);
     bound.bind(facts);
     bound.set_by_hand({0, tables_.project_fact_count});
@@ -132,15 +135,18 @@ class Bundle {
 
   // Resolves the arguments of a method instance; an empty instance is the default one.
   //
-  // Unless the result is Ok, there are no arguments, and `problem` of them says which options have no value.
+  // Unless the result is Ok, there are no arguments, and `problem` of them says which options have no value. The result
+  // is NoSuchProfile if the selection is of another bundle, with more profiles.
   Status resolve(const Selection& selection, const Facts& facts, std::string_view method, std::string_view instance,
                  AnyArguments* arguments) const {
     arguments->tables_ = &tables_;
     arguments->used_ = arguments->last_ = 0;
+    arguments->set_names({}, {});
     arguments->storage_[0]->count = 0;
     arguments->profile_ = selection.profile;
     arguments->status_ = selection.status;
-    if (!selection) return arguments->status_;
+    if (selection && selection.profile >= profile_count()) arguments->status_ = Status::NoSuchProfile;
+    if (arguments->status_ != Status::Ok) return arguments->status_;
     arguments->status_ = find_slot(selection.profile, method, instance, &arguments->slot_);
     if (arguments->status_ == Status::Ok && !arguments->set_names(method, instance)) {
       arguments->status_ = Status::TooSmall;
@@ -149,11 +155,13 @@ class Bundle {
     return arguments->status_;
   }
 
-  // Resolves the same method instance with the same profile again. If that fails, the arguments stay as they were.
+  // Resolves the same method instance with the same profile again. If that fails, the arguments stay as they were. The
+  // status is NoMatch for arguments of another bundle.
   Changes update(const Facts& facts, AnyArguments* arguments) const {
     Changes changes;
     changes.status = arguments->status_;
-    if (arguments->status_ != Status::Ok) return changes;
+    if (arguments->status_ == Status::Ok && arguments->tables_ != &tables_) changes.status = Status::NoMatch;
+    if (changes.status != Status::Ok) return changes;
     const uint32_t next = 1 - arguments->used_;
     internal::Storage* const storage = arguments->storage_[next];
     arguments->last_ = next;
@@ -174,7 +182,9 @@ class Bundle {
   // Writes one line with the value of an option and its origin, or why it has none.
   //
   // The path is [METHOD[@INSTANCE]:]BACKEND.OPTION, as in `etconfig explain`; the arguments decide the method instance.
+  // NoMatch: they are of another bundle.
   Status explain(const AnyArguments& arguments, std::string_view path, TextBuffer* out) const {
+    if (arguments.tables_ != &tables_) return Status::NoMatch;
     const size_t colon = path.find(':');
     if (colon != std::string_view::npos) {
       const std::string_view label = path.substr(0, colon);
@@ -228,9 +238,11 @@ class Bundle {
     if (choice.variant_ != format::kNone) choice.status_ = Status::Ok;
     return choice;
   }
-  // Writes why a variant of the chosen model was chosen, or why not.
+  // Writes why a variant of the chosen model was chosen, or why not. Nothing is written about a variant that the model
+  // does not have, or for a choice without a model or of another bundle.
   void explain_variant(const ModelChoice& choice, uint32_t index, const Facts& facts, TextBuffer* out,
                        std::string_view separator = "\n") const {
+    if (choice.tables_ != &tables_ || index >= variant_count(choice.model_)) return;
     for (uint32_t i = 0; i < choice.failure_count_; ++i) {
       if (choice.failures_[i].variant != index) continue;
       *out << "its load failed: " << choice.failures_[i].reason;

@@ -72,7 +72,8 @@ size_t etconfig_device_size(void);
    memory can just be freed. */
 etconfig_device* etconfig_device_create(void* memory, size_t size);
 
-/* Verifies a bundle and opens it; facts stay as they are. */
+/* Verifies a bundle and opens it; facts stay as they are. A refused one leaves the object as it was; an accepted one
+   makes it forget the profile, arguments and model that it had before. */
 int etconfig_device_open(etconfig_device* device, const void* data, size_t size);
 
 /* The facts that the bundle reads, sorted by name; NULL behind the last one. */

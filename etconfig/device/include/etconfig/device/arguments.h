@@ -34,14 +34,17 @@ class Value {
   }
   // The number of items of an array, or of keys of a table; of other values 0.
   uint32_t size() const { return kind() == ValueKind::Array || kind() == ValueKind::Table ? operand_.count : 0; }
-  // An item of an array, or the value of a table's key; `index` must be below `size()`.
+  // An item of an array, or the value of a table's key; none unless `index` is below `size()`.
   Value operator[](uint32_t index) const {
+    if (index >= size()) return Value(tables_, internal::Operand());
     if (kind() == ValueKind::Table) {
       return Value(tables_, internal::value_operand(*tables_, internal::pair_at(*tables_, operand_, index).value));
     }
     if (operand_.items == internal::Items::Operands) {
       return Value(tables_, static_cast<const internal::Operand*>(operand_.list)[index]);
     }
+    // nothing that was resolved has its items in a store of facts: see `Resolver::keep`
+    if (operand_.items != internal::Items::Bundle) return Value(tables_, internal::Operand());
     const uint32_t item = tables_->items[static_cast<uint32_t>(operand_.right) + index];
     return Value(tables_, internal::value_operand(*tables_, item));
   }
@@ -208,8 +211,8 @@ class AnyArguments {
   std::string_view instance() const { return {instance_, instance_size_}; }
   uint32_t profile() const { return profile_; }
 
-  // All options, those of one backend together, in the order of its schema.
-  uint32_t size() const { return current().count; }
+  // All options, those of one backend together, in the order of its schema. None unless the status is Ok.
+  uint32_t size() const { return status_ == Status::Ok ? current().count : 0; }
   OptionArgument operator[](uint32_t index) const { return OptionArgument(tables_, current().options + index); }
 
   uint32_t backend_count() const {
@@ -225,7 +228,7 @@ class AnyArguments {
   }
   // A backend; nothing if it has no options here, or if there are no arguments.
   std::optional<BackendArguments> find(std::string_view id) const {
-    for (uint32_t i = 0; status_ == Status::Ok && i < size(); i = end_of(i)) {
+    for (uint32_t i = 0; i < size(); i = end_of(i)) {
       const BackendArguments found(tables_, current().options + i, end_of(i) - i);
       if (found.id() == id) return found;
     }

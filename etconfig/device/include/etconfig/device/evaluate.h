@@ -156,8 +156,10 @@ class Arena {
   bool has_overflowed() const { return has_overflowed_; }
   // Forgets what was handed out since `used()` was `used`.
   void rewind(uint32_t used) { used_ = used; }
-  void reset() {
-    used_ = 0;
+  void reset() { undo(0); }
+  // As `rewind`; and what did not fit is no longer asked for.
+  void undo(uint32_t used) {
+    used_ = used;
     has_overflowed_ = false;
   }
   char* take(uint64_t bytes) {

@@ -121,8 +121,11 @@ class Resolver {
       const bool is_set = next < set.count && t_.option_settings[set.first + next].option() == option;
       const format::OptionSettings found = t_.option_settings[is_set ? set.first + next++ : 0];
       Decision decision = decide(backend, option, is_set ? &found : nullptr);
-      if (decision.status == Status::Ok) keep(&decision.value);
       if (storage_.arena.has_overflowed() || storage_.count == storage_.capacity) return Status::TooSmall;
+      if (!keep(&decision.value)) {
+        if (decision.status == Status::Ok) return Status::TooSmall;
+        decision.value = Operand();  // of a problem: what the option does not accept
+      }
       if (status == Status::Ok) status = decision.status;
       Resolved& resolved = storage_.options[storage_.count++];
       resolved.backend = settings.backend();
@@ -283,8 +286,17 @@ class Resolver {
     table.count = merge->count;
   }
 
-  // Moves texts that belong to the store of facts into the arena: the facts may change.
-  void keep(Operand* value) {
+  // Moves texts and lists that belong to the store of facts into the arena: the facts may change. False if they do not
+  // fit; then the arena is as before.
+  bool keep(Operand* value) {
+    const uint32_t used = storage_.arena.used();
+    move(value);
+    const bool is_kept = !storage_.arena.has_overflowed();
+    if (!is_kept) storage_.arena.undo(used);
+    return is_kept;
+  }
+  void move(Operand* value) {
+    if (value->state != State::Known) return;
     if (value->kind == ValueKind::Text) keep_text(value);
     if (value->kind != ValueKind::Array || value->items == Items::Bundle) return;
     const uint32_t count = value->count;
@@ -293,6 +305,8 @@ class Resolver {
     ItemCursor items(t_, *value);
     for (uint32_t i = 0; i < count && items.next(&kept[i]); ++i) {
       if (kept[i].kind == ValueKind::Text) keep_text(&kept[i]);
+      // no option accepts a list within a list
+      if (kept[i].kind == ValueKind::Array && kept[i].items != Items::Bundle) kept[i] = Operand();
     }
     value->items = Items::Operands;
     value->list = kept;
