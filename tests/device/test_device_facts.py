@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bundle_tables import TEXTS, list_tables, small_tables
 from captured_trees import TREES
 from device_facts import NVML, ONLY_IN_PYTHON, detected_in_cpp, python_sheet, restored_tree
 from device_programs import SANITIZED, compile_device_program, run_device_program
 from fact_mutations import mutate
 
 from etconfig.device import device_include_dir
+from etconfig.device.bundle_writer import write_tables
 from etconfig.facts import BUILTIN_FACTS, Host
 from etconfig.facts.sources import DEVICE_ROOT
 
@@ -130,6 +134,36 @@ class TestEtdevice:
         (tmp_path / "machine.json").write_text("{")
         answer = run_device_program(etdevice, "facts", "--json", "--root", str(tmp_path), expected=1)
         assert json.loads(answer)["error"] == "machine.json does not describe a machine"
+
+    def test_texts_of_a_bundle_do_not_control_a_terminal(self, etdevice: Path, tmp_path: Path) -> None:
+        bundle, sheet = tmp_path / "app.etbundle", tmp_path / "sheet.json"
+        texts = ("cpu.features", "p\x1b]0;x\x07", "B", "li\x9bst", "fa\u202ect", "*")
+        bundle.write_bytes(write_tables(replace(list_tables(), texts=texts)))
+        options = ("--bundle", str(bundle), "--facts", str(sheet))
+        profile = ("--profile", "p\x1b]0;x\x07")
+        sheet.write_text('{"etconfig_fact_sheet": 1, "facts": {"cpu.features": {"value": ["avx"]}}}')
+        line = run_device_program(etdevice, "resolve", *options, *profile)
+        assert line == '*:B.li\\u009bst = ["avx"] from fa\\u202ect\n'
+        selected = run_device_program(etdevice, "select", *options, *profile)
+        assert selected.splitlines()[0] == "p\\u001b]0;x\\u0007"
+        sheet.write_text('{"etconfig_fact_sheet": 1, "facts": {}}')
+        for arguments in (("resolve", *options, *profile), ("resolve", *options, "--profile", "q\x1b")):
+            done = subprocess.run([etdevice, *arguments], capture_output=True, text=True, check=False)
+            assert done.returncode == 1
+            assert done.stderr.removesuffix("\n").isprintable()
+            assert "\\u00" in done.stderr
+
+    def test_integers_beyond_64_bits_are_refused(self, etdevice: Path, tmp_path: Path) -> None:
+        bundle, sheet = tmp_path / "app.etbundle", tmp_path / "sheet.json"
+        bundle.write_bytes(
+            write_tables(replace(small_tables(), texts=("cpu.cores", "cpu.model", *TEXTS[2:])))
+        )
+        for value, status in ((2**63 - 1, 0), (2**63, 1), (-(2**63) - 1, 1)):
+            facts = {"cpu.cores": {"value": value}}
+            sheet.write_text(json.dumps({"etconfig_fact_sheet": 1, "facts": facts}))
+            options = ("--bundle", str(bundle), "--facts", str(sheet), "--json")
+            answer = json.loads(run_device_program(etdevice, "select", *options, expected=status))
+            assert ("error" in answer) == (status == 1), value
 
 
 class TestDamagedFiles:

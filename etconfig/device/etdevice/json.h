@@ -4,6 +4,7 @@
 
 #include <etconfig/device.h>
 
+#include <cerrno>
 #include <cstdio>
 
 namespace etdevice {
@@ -15,6 +16,20 @@ using etconfig::device::Value;
 using etconfig::device::ValueKind;
 
 inline void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+// Writes a text for people: characters that are not printable as \u001b, so that no text controls a terminal.
+inline void print_shown(std::string_view text, std::FILE* to = stdout) {
+  while (!text.empty()) {
+    const uint32_t c = etconfig::device::detection::take_code_point(&text);
+    if (etconfig::device::detection::is_printable(c)) {
+      etconfig::device::detection::FixedText<4> shown;
+      shown.code_point(c);
+      std::fwrite(shown.view().data(), 1, shown.size(), to);
+    } else {
+      std::fprintf(to, c < 0x10000 ? "\\u%04x" : "\\U%08x", static_cast<unsigned>(c));
+    }
+  }
+}
 
 inline void print_string(std::string_view text) {
   std::putchar('"');
@@ -219,12 +234,12 @@ class SheetReader {
     }
     digits[size] = '\0';
     char* end = digits;
+    errno = 0;
+    if (is_integer) value->integer = std::strtoll(digits, &end, 10);
+    // as in Python, an integer that exceeds 64 bits is only a value of facts that are numbers
+    if (is_integer && errno == ERANGE) is_integer = false;
+    if (!is_integer) value->number = std::strtod(digits, &end);
     value->kind = is_integer ? ValueKind::Integer : ValueKind::Number;
-    if (is_integer) {
-      value->integer = std::strtoll(digits, &end, 10);
-    } else {
-      value->number = std::strtod(digits, &end);
-    }
     return (size != 0 && *end == '\0') || fail("the text is not the JSON of a fact sheet");
   }
 

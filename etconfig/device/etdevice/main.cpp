@@ -9,6 +9,7 @@ namespace {
 
 using namespace etconfig::device;
 using etdevice::print;
+using etdevice::print_shown;
 using etdevice::print_string;
 
 constexpr const char* kUsage =
@@ -57,8 +58,9 @@ int fail(const Request& request, const char* problem, std::string_view detail = 
     }
     print("}\n");
   } else {
-    std::fprintf(stderr, "error: %s%s%.*s\n", problem, detail.empty() ? "" : ": ", static_cast<int>(detail.size()),
-                 detail.data());
+    std::fprintf(stderr, "error: %s%s", problem, detail.empty() ? "" : ": ");
+    print_shown(detail, stderr);
+    std::fputc('\n', stderr);
   }
   return 1;
 }
@@ -148,7 +150,7 @@ int run_select(const Request& request) {
     print(selection.is_fallback ? ", \"is_fallback\": true" : ", \"is_fallback\": false");
     print(", \"profiles\": [");
   } else if (selection) {
-    print(bundle.profile_name(selection.profile));
+    print_shown(bundle.profile_name(selection.profile));
     print("\n");
   }
   for (uint32_t i = 0; i < bundle.profile_count(); ++i) {
@@ -162,9 +164,9 @@ int run_select(const Request& request) {
       print("}");
     } else {
       print(is_match ? "  + " : "  - ");
-      print(bundle.profile_name(i));
+      print_shown(bundle.profile_name(i));
       print(": ");
-      print(reasons.text());
+      print_shown(reasons.text());
       print("\n");
     }
   }
@@ -213,7 +215,7 @@ void print_arguments() {
     name << memory.arguments[i].backend() << '.' << memory.arguments[i].name();
     TextBuffer line(memory.text, sizeof memory.text);
     bundle.explain(memory.arguments, name.text(), &line);
-    print(line.text());
+    print_shown(line.text());
     print("\n");
   }
 }
@@ -252,7 +254,9 @@ void print_problems(const Request& request, bool* is_first) {
       name << option.backend() << '.' << option.name();
       TextBuffer line(memory.text, sizeof memory.text);
       bundle.explain(memory.arguments, name.text(), &line);
-      std::fprintf(stderr, "error: %s\n", memory.text);
+      std::fputs("error: ", stderr);
+      print_shown(line.text(), stderr);
+      std::fputc('\n', stderr);
       continue;
     }
     print(*is_first ? "{" : ", {");
@@ -396,7 +400,7 @@ int run_explain(const Request& request) {
     TextBuffer line(memory.text, sizeof memory.text);
     if (bundle.explain(memory.arguments, request.path, &line) != Status::Ok) continue;
     is_found = true;
-    print(line.text());
+    print_shown(line.text());
     print("\n");
   }
   return is_found ? 0 : fail(request, "no such option", request.path);
@@ -418,7 +422,7 @@ int run_model(const Request& request) {
     }
     print(", \"variants\": [");
   } else if (choice) {
-    print(choice.file());
+    print_shown(choice.file());
     print("\n");
   }
   for (uint32_t i = 0; i < bundle.variant_count(choice.model()); ++i) {
@@ -432,9 +436,9 @@ int run_model(const Request& request) {
       print("}");
     } else {
       print(choice.variant() == i ? "  + " : "  - ");
-      print(bundle.variant_file(choice.model(), i));
+      print_shown(bundle.variant_file(choice.model(), i));
       print(": ");
-      print(reasons.text());
+      print_shown(reasons.text());
       print("\n");
     }
   }
@@ -455,7 +459,7 @@ void print_fact(const FactView& fact) {
   const detection::FactInfo* info = facts_json::info_of(fact.name());
   const char* unit = info == nullptr || info->unit == nullptr ? "" : info->unit;
   std::printf("%-22.*s  ", static_cast<int>(fact.name().size()), fact.name().data());
-  print(value.view());
+  print_shown(value.view());
   std::printf("%s%s\n", *unit == '\0' ? "" : " ", unit);
 }
 
