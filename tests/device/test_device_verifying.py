@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bundle_tables import TEXTS, list_tables, small_tables
+from bundle_tables import TEXTS, list_tables, small_tables, text_tables
 from device_mutants import accepted_in_cpp, accepted_in_python, check_same_verdicts
 from device_programs import SANITIZED, compile_device_program
 
@@ -43,9 +43,9 @@ class TestDamagedBundles:
 class TestMisuse:
     """Wrong requests of an application have a status, and read nothing outside of the bundle."""
 
-    def test_problems_other_bundles_and_opening_again(self, verifier: Path) -> None:
+    def test_problems_other_bundles_opening_again_and_long_texts(self, verifier: Path) -> None:
         second = replace(small_tables(), texts=("cpu.cores", "cpu.model", *TEXTS[2:]))
-        files = [write_tables(list_tables()), write_tables(second)]
+        files = [write_tables(list_tables()), write_tables(second), write_tables(text_tables())]
         stream = b"".join(struct.pack("<I", len(data)) + data for data in files)
         done = subprocess.run([verifier, "check"], input=stream, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()

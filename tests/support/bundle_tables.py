@@ -131,6 +131,40 @@ def list_tables() -> BundleTables:
     )
 
 
+def text_tables() -> BundleTables:
+    """A bundle with 200 literal texts of 44 bytes, and one that is a fact: the first advice that is known."""
+    literals = tuple(f"{at:044}" for at in range(200))
+    texts = (
+        "cpu.model",
+        "p",
+        "B",
+        "default",
+        "cpu.vendor",
+        *(f"o{at:03}" for at in range(201)),
+        *literals,
+        "*",
+    )
+
+    def option(at: int, default: int, fact: int) -> OptionRow:
+        return OptionRow(
+            *(-INF, INF, 0.0, 5 + at, NONE, NONE, default, fact, 3, 3, NONE, NONE),
+            *(0, 0, 0, NONE, 3, 0, 0, 0, 0, 0, 0),
+        )
+
+    return replace(
+        list_tables(),
+        texts=texts,
+        values=tuple(ValueRow(206 + at, 0, StoredKind.TEXT, 0) for at in range(200)),
+        facts=(FactRow(-INF, INF, 0, NONE, 0, 0, 3, 0), FactRow(-INF, INF, 4, NONE, 0, 0, 3, 0)),
+        instructions=(InstructionRow(Op.FACT, 1), InstructionRow(Op.FACT, 0)),
+        expressions=(ExpressionRow(0, 1, 4, 3, 1), ExpressionRow(1, 1, 0, 3, 1)),
+        advice=(AdviceRow(0, NONE, 0, 3), AdviceRow(0, NONE, 1, 3)),
+        backends=(BackendRow(2, 0, 201, 0, 2, 0),),
+        options=(option(0, NONE, NONE), *(option(1 + at, at, NONE) for at in range(200))),
+        slots=(SlotRow(406, NONE, 0, 1),),
+    )
+
+
 def changed(vector: str, index: int, **fields: float) -> BundleTables:
     """The small bundle with some fields of one row changed."""
     tables = small_tables()

@@ -2,7 +2,7 @@
 //
 // What was accepted is evaluated and printed in every way, so that a sanitizer sees every read.
 //
-// With an argument, it opens two bundles, and checks what they do with problems and with what belongs to the other one.
+// With an argument, it opens three bundles, and checks what they do with problems and with what belongs to the other one.
 
 #include <etconfig/device.h>
 
@@ -101,6 +101,7 @@ void check_problems(const Bundle& bundle) {
   FactStore<8, 4096> facts;
   Arguments<8> arguments;
   const Selection selection = bundle.select("p");
+  CHECK(bundle.set_list(&facts, "cpu.features", {"avx\n"}) == Status::WrongFact);
   CHECK(bundle.set_list(&facts, "cpu.features", {"avx", "fma", "sse"}) == Status::Ok);
   CHECK(bundle.resolve(selection, facts, "forward", "", &arguments) == Status::InvalidValue);
   facts.clear();
@@ -162,15 +163,33 @@ void check_opening_again(const File& first, const File& second) {
   CHECK(bundle.open(second.data, second.size) == Status::Ok && bundle.select("phone"));
 }
 
+// Literal texts take no room in the arguments; those of facts are copied.
+void check_texts(const Bundle& bundle) {
+  FactStore<8> facts;
+  static Arguments<256> arguments;
+  CHECK(bundle.set(&facts, "cpu.model", "Cortex-A76") == Status::Ok);
+  CHECK(bundle.resolve(bundle.select("p"), facts, "forward", "", &arguments) == Status::Ok);
+  facts.clear();
+  CHECK(bundle.set(&facts, "cpu.model", "Cortex-X4!") == Status::Ok);
+  CHECK(arguments.size() == 201 && arguments[0].value().text() == "Cortex-A76");
+  CHECK(arguments[200].value().text()->size() == 44);
+  CHECK(bundle.update(facts, &arguments).count == 1 && arguments[0].value().text() == "Cortex-X4!");
+  CHECK(arguments[0].expression().empty() && arguments[0].decider() == Decider::Recommendation);
+}
+
 int check() {
   const File first;
   const File second;
+  const File texts;
   Bundle one;
   Bundle two;
   CHECK(one.open(first.data, first.size) == Status::Ok && two.open(second.data, second.size) == Status::Ok);
   check_problems(one);
   check_strangers(one, two);
   check_opening_again(first, second);
+  Bundle three;
+  CHECK(three.open(texts.data, texts.size) == Status::Ok);
+  check_texts(three);
   return 0;
 }
 

@@ -91,7 +91,7 @@ class Bundle {
     const uint32_t index = find_fact(name);
     if (index == Selection::kNone) return Status::NoSuchFact;
     if (fact(index).type != FactType::TextList) return Status::WrongFact;
-    return facts->set_list(name, values, count) == FactStatus::Ok ? Status::Ok : Status::FactsFull;
+    return status_of(facts->set_list(name, values, count));
   }
   Status set_list(Facts* facts, std::string_view name, std::initializer_list<std::string_view> values) const {
     return set_list(facts, name, values.begin(), static_cast<uint32_t>(values.size()));
@@ -287,7 +287,10 @@ class Bundle {
     const uint32_t index = find_fact(name);
     if (index == Selection::kNone) return Status::NoSuchFact;
     if (!is_right(index, operand)) return Status::WrongFact;
-    switch (facts->set(name, value)) {
+    return status_of(facts->set(name, value));
+  }
+  static Status status_of(FactStatus status) {
+    switch (status) {
       case FactStatus::Ok: return Status::Ok;
       case FactStatus::BadValue: return Status::WrongFact;
       default: return Status::FactsFull;

@@ -69,6 +69,8 @@ inline bool put_joined(const Value& items, std::string_view separator, executorc
     if (i != 0) joined << separator;
     if (const auto text = items[i].text()) {
       joined << *text;
+    } else if (const auto boolean = items[i].boolean()) {
+      joined << (*boolean ? "True" : "False");  // as Python sends it
     } else {
       items[i].write(&joined);
     }

@@ -288,8 +288,8 @@ class AnyArguments {
   char instance_[kMaxName];
 };
 
-// Room for `kOptions` options, whose computed texts, lists and merged tables have `kBytes` bytes in total; twice, for
-// updates.
+// Room for `kOptions` options, whose computed texts and lists, texts of facts and merged tables have `kBytes` bytes in
+// total; twice, for updates. The literal values of the bundle take none.
 template <uint32_t kOptions, uint32_t kBytes = 16 * kOptions + 2048>
 class Arguments : public AnyArguments {
  public:

@@ -21,10 +21,10 @@ using format::Tables;
 
 enum class State : uint8_t { Known, Unknown, Fault };
 
-// Where the items of an array are.
+// Where the items of an array are, or the bytes of a text.
 enum class Items : uint8_t {
-  Bundle,    // indices of values, in the bundle
-  Sized,     // texts with their sizes in front, in a store of facts
+  Bundle,    // indices of values, in the bundle; the bytes of a text may also be in an arena
+  Sized,     // texts with their sizes in front, in a store of facts; the bytes of a text that is one of them or a fact
   Operands,  // operands, in an arena
 };
 
@@ -69,6 +69,12 @@ inline Operand text_operand(std::string_view value) {
   operand.kind = ValueKind::Text;
   operand.text = value.data();
   operand.count = static_cast<uint32_t>(value.size());
+  return operand;
+}
+// A text of a store of facts.
+inline Operand fact_text_operand(std::string_view value) {
+  Operand operand = text_operand(value);
+  operand.items = Items::Sized;
   return operand;
 }
 inline Operand unknown_operand() {
@@ -121,7 +127,7 @@ class ItemCursor {
       case Items::Sized: {
         uint32_t size = 0;
         std::memcpy(&size, sized_, sizeof size);
-        *item = text_operand({sized_ + sizeof size, size});
+        *item = fact_text_operand({sized_ + sizeof size, size});
         sized_ += sizeof size + size;
         break;
       }

@@ -199,6 +199,7 @@ class Resolver {
     for (uint32_t i = 0; i < advice.count; ++i) {
       const format::Advice entry = t_.advice[advice.first + i];
       if (entry.option() != index || !holds(entry.condition())) continue;
+      *decision = Decision();  // forgets the entry before
       compute(t_.options[index], entry.expression(), decision);
       if (decision->status == Status::UnknownFact) continue;
       decision->origin = entry.origin();
@@ -286,16 +287,16 @@ class Resolver {
     table.count = merge->count;
   }
 
-  // Moves texts and lists that belong to the store of facts into the arena: the facts may change. False if they do not
-  // fit; then the arena is as before.
+  // Copies what belongs to the store of facts into the arena: the facts may change. What belongs to the bundle stays
+  // where it is. False if there is no room; then the arena is as before.
   bool keep(Operand* value) {
     const uint32_t used = storage_.arena.used();
-    move(value);
+    copy(value);
     const bool is_kept = !storage_.arena.has_overflowed();
     if (!is_kept) storage_.arena.undo(used);
     return is_kept;
   }
-  void move(Operand* value) {
+  void copy(Operand* value) {
     if (value->state != State::Known) return;
     if (value->kind == ValueKind::Text) keep_text(value);
     if (value->kind != ValueKind::Array || value->items == Items::Bundle) return;
@@ -312,10 +313,12 @@ class Resolver {
     value->list = kept;
   }
   void keep_text(Operand* text) {
+    if (text->items != Items::Sized) return;
     char* kept = storage_.arena.take(text->count);
-    if (kept == nullptr || text->count == 0) return;
-    std::memcpy(kept, text->text, text->count);
+    if (kept == nullptr) return;
+    if (text->count != 0) std::memcpy(kept, text->text, text->count);
     text->text = kept;
+    text->items = Items::Bundle;
   }
 
   const Tables& t_;

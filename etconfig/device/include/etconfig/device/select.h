@@ -118,7 +118,7 @@ class BoundFacts {
       case FactType::Boolean: value = boolean_operand(found.boolean()); break;
       case FactType::Integer: value = integer_operand(found.integer()); break;
       case FactType::Number: value = number_operand(found.number()); break;
-      case FactType::Text: value = text_operand(found.text()); break;
+      case FactType::Text: value = fact_text_operand(found.text()); break;
       case FactType::TextList: value = list_operand(found.list()); break;
     }
     return fits_fact(t_, fact, value) ? value : wrong;
