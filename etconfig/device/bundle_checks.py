@@ -26,6 +26,7 @@ from etconfig.device.tables import (
     MAX_PROFILES,
     NONE,
     BundleTables,
+    CandidateLayer,
     CandidateRow,
     CandidateSource,
     OptionRow,
@@ -305,6 +306,7 @@ class _TableChecks:
         self._optional("candidates", index, candidate.condition, tables.conditions)
         self._index("candidates", index, candidate.origin, tables.texts)
         self._require("candidates", index, candidate.source <= CandidateSource.UNSET, "its source is unknown")
+        self._require("candidates", index, candidate.layer <= CandidateLayer.OVERRIDE, "its layer is unknown")
         checks: dict[int, Callable[[str, int, OptionRow, int], None]] = {
             CandidateSource.LITERAL: self._literal,
             CandidateSource.EXPRESSION: self._computed,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from etconfig.device.bundle_fingerprints import content_fingerprint
 from etconfig.device.bundle_format import FACT_TYPES, PROVIDERS, VOLATILITIES
-from etconfig.device.bundle_writer import write_tables
 from etconfig.device.content import BundleContent, BundledModel, BundledProfile
 from etconfig.device.schema_tables import SchemaTables
 from etconfig.device.settings_tables import SettingsTables
@@ -45,8 +44,7 @@ def compile_bundle(content: BundleContent) -> BundleTables:
         tables = _Compilation(content, TableBuilder(read, content.directory)).tables()
     except CannotBundleError as error:
         raise _refused(str(error)) from None
-    content_bytes = write_tables(replace(tables, producer=""))
-    return replace(tables, fingerprint=hashlib.sha256(content_bytes).hexdigest())
+    return replace(tables, fingerprint=content_fingerprint(tables))
 
 
 def _refused(reason: str) -> OptionError:
@@ -158,7 +156,7 @@ class _Compilation:
             fact_count=len(facts),
             first_slot=first_slot,
             slot_count=slot_count,
-            fingerprint=NONE,
+            fingerprint=self._builder.text(profile.fingerprint),
             provider=PROVIDERS.index(profile.provider),
             is_fallback=int(profile.is_fallback),
         )

@@ -23,6 +23,7 @@ class BundledProfile:
         provider: The kind of its source.
         facts: The facts that its chain, the project and the command set by hand.
         instances: By method and instance, everything that may decide the options of its backends.
+        fingerprint: The fingerprint of values that were resolved when packing; None if conditions travel.
     """
 
     name: str
@@ -31,6 +32,7 @@ class BundledProfile:
     provider: Provider
     facts: Mapping[str, Sourced[object]]
     instances: Mapping[tuple[str, str | None], Sequence[BackendCandidates]]
+    fingerprint: str | None = None
 
     @property
     def is_fallback(self) -> bool:

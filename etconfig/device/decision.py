@@ -17,6 +17,7 @@ from etconfig.device.tables import (
     NONE,
     BackendRow,
     BundleTables,
+    CandidateLayer,
     CandidateRow,
     CandidateSource,
     OptionRow,
@@ -41,11 +42,13 @@ class DecidedOption:
         value: The value as plain data: a choice by its name, an array as a list.
         origin: The place that it comes from.
         is_default: True if no document, program or recommendation sets it.
+        is_set: True if somebody set it. Profiles that come with etconfig recommend values, too.
     """
 
     value: object
     origin: str
     is_default: bool = False
+    is_set: bool = False
 
 
 @record(frozen=True)
@@ -211,7 +214,9 @@ class _OptionDecision:
         if isinstance(value, OptionFailure):
             return value
         if holding and holding[-1].source != CandidateSource.UNSET:
-            return DecidedOption(value, self._tables.texts[holding[-1].origin])
+            layer = holding[-1].layer
+            is_default, is_set = layer == CandidateLayer.DEFAULT, layer >= CandidateLayer.PROFILE
+            return DecidedOption(value, self._tables.texts[holding[-1].origin], is_default, is_set)
         return DecidedOption(value, below[-1][1], is_default=len(below) == 1 and below[0][2])
 
     def _candidates(self) -> Sequence[CandidateRow]:

@@ -10,6 +10,7 @@ from etconfig.device.table_builder import CannotBundleError, TableBuilder
 from etconfig.device.tables import (
     NONE,
     BackendSettingsRow,
+    CandidateLayer,
     CandidateRow,
     CandidateSource,
     OptionSettingsRow,
@@ -24,7 +25,15 @@ from etconfig.schema import jsonable
 
 _Row = TypeVar("_Row", bound=Hashable)
 
-_LAYERS = (OriginKind.PROFILE, OriginKind.PROJECT, OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
+_LAYERS = {
+    OriginKind.DEFAULT: CandidateLayer.DEFAULT,
+    OriginKind.PROGRAM: CandidateLayer.PROGRAM,
+    OriginKind.RECOMMENDATION: CandidateLayer.RECOMMENDATION,
+    OriginKind.PROFILE: CandidateLayer.PROFILE,
+    OriginKind.PROJECT: CandidateLayer.PROJECT,
+    OriginKind.ENVIRONMENT: CandidateLayer.ENVIRONMENT,
+    OriginKind.OVERRIDE: CandidateLayer.OVERRIDE,
+}
 
 
 class SettingsTables:
@@ -113,7 +122,7 @@ class SettingsTables:
             condition=self._builder.condition(candidate.condition),
             origin=self._builder.origin(origin),
             source=source,
-            layer=_LAYERS.index(origin.kind),
+            layer=CandidateLayer.BUNDLED_PROFILE if candidate.is_bundled else _LAYERS[origin.kind],
         )
 
 

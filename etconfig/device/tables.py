@@ -84,6 +84,22 @@ class CandidateSource(enum.IntEnum):
     UNSET = 2
 
 
+class CandidateLayer(enum.IntEnum):
+    """The kind of document or command that made a candidate.
+
+    The first three occur in configurations that were resolved when packing.
+    """
+
+    DEFAULT = 0
+    PROGRAM = 1
+    RECOMMENDATION = 2
+    BUNDLED_PROFILE = 3
+    PROFILE = 4
+    PROJECT = 5
+    ENVIRONMENT = 6
+    OVERRIDE = 7
+
+
 class ValueRow(NamedTuple):
     """A literal value."""
 

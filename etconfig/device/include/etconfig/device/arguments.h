@@ -67,7 +67,7 @@ class Value {
 };
 
 // The kind of source that decided an option, weakest first as far as a backend does not say otherwise.
-enum class Decider : uint8_t { Default, Program, Recommendation, Setting };
+enum class Decider : uint8_t { Default, Program, Recommendation, BundledProfile, Setting };
 
 namespace internal {
 
@@ -114,7 +114,8 @@ class OptionArgument {
   // Ok, or why there is no value.
   Status status() const { return resolved_->status; }
   Decider decider() const { return resolved_->decider; }
-  // True if a profile or the project file set it: it is neither a default nor recommended nor fixed by the program.
+  // True if somebody set it: it is neither a default, nor recommended, which profiles that come with etconfig do, too,
+  // nor fixed by the program.
   bool is_set() const { return decider() == Decider::Setting; }
   bool is_changed() const { return resolved_->is_changed; }
   // Its key in ExecuTorch's option map, if that has one for it.

@@ -39,6 +39,16 @@ constexpr uint8_t kTypes = static_cast<uint8_t>(Type::EmptyList) + 1;
 
 enum class OptionKind : uint8_t { Boolean, Integer, Float, String, Choice, Array, Table };
 enum class Source : uint8_t { Literal, Expression, Unset };
+enum class Layer : uint8_t {
+  Default,
+  Program,
+  Recommendation,
+  BundledProfile,
+  Profile,
+  Project,
+  Environment,
+  Override,
+};
 enum class Provider : uint8_t { Bundled, Package, User };
 
 template <typename T>
@@ -155,6 +165,7 @@ struct Candidate : Record<16, 4> {
   uint32_t condition() const { return u32(4); }
   uint32_t origin() const { return u32(8); }
   Source source() const { return static_cast<Source>(u8(12)); }
+  Layer layer() const { return static_cast<Layer>(u8(13)); }
 };
 struct OptionSettings : Record<20, 4> {
   uint32_t option() const { return u32(0); }

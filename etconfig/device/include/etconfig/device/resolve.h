@@ -162,7 +162,7 @@ class Resolver {
   }
   Decision of_candidate(const format::Option& option, const format::Candidate& candidate) {
     Decision decision;
-    decision.decider = Decider::Setting;
+    decision.decider = decider_of(candidate.layer());
     decision.origin = candidate.origin();
     if (candidate.source() == format::Source::Expression) {
       compute(option, candidate.value(), &decision);
@@ -171,6 +171,15 @@ class Resolver {
       decision.value = value_operand(t_, candidate.value());
     }
     return decision;
+  }
+  static Decider decider_of(format::Layer layer) {
+    switch (layer) {
+      case format::Layer::Default: return Decider::Default;
+      case format::Layer::Program: return Decider::Program;
+      case format::Layer::Recommendation: return Decider::Recommendation;
+      case format::Layer::BundledProfile: return Decider::BundledProfile;
+      default: return Decider::Setting;
+    }
   }
   void compute(const format::Option& option, uint32_t expression, Decision* decision) {
     decision->value = evaluator_.evaluate(expression);

@@ -499,6 +499,7 @@ class Verifier {
   }
   bool candidate(const Option& option, const Candidate& candidate) const {
     if (!is_none_or(candidate.condition(), t_.conditions) || !is_text(candidate.origin())) return false;
+    if (candidate.layer() > Layer::Override) return false;
     switch (candidate.source()) {
       case Source::Literal: return is_fitting(option, candidate.value());
       case Source::Expression: return is_computable(option, candidate.value());
