@@ -62,7 +62,7 @@ PUBLIC_MODULES = (
     PublicModule(
         "etconfig.profile",
         "Select a profile from a library of your own.",
-        ("ProfileLibrary", "ProfileSource", "select_profile"),
+        ("Dependencies", "ProfileLibrary", "ProfileSelector", "ProfileSource", "select_profile"),
     ),
     PublicModule(
         "etconfig.tracing",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from etconfig.facts.registry import FactInfo, FactRegistry, FactValue, Volatility
 from etconfig.provenance import Origin
 from etconfig.records import record
@@ -50,3 +52,15 @@ def unknown_facts(registry: FactRegistry, reason: str, origin: Origin) -> dict[s
         for info in registry.infos
         if not info.is_family
     }
+
+
+def known_facts(
+    values: Mapping[str, FactValue | None], registry: FactRegistry, origin: Origin
+) -> dict[str, Fact]:
+    """Return the facts that have these values, which were checked; None stands for an unknown one."""
+    found: dict[str, Fact] = {}
+    for name, value in values.items():
+        info = registry.get(name)
+        if info is not None and value is not None:
+            found[name] = Fact.known(name, info, value, origin)
+    return found

@@ -35,7 +35,7 @@ class JsonText:
     def __init__(self, text: str, source: str) -> None:
         self.source = SourceText(source, text)
         self._text = text
-        self._decoder = json.JSONDecoder(parse_int=_parse_int)
+        self._decoder = json.JSONDecoder(parse_int=parse_json_int)
 
     def decode(self) -> Any:
         """Return the value of the text.
@@ -64,8 +64,11 @@ class JsonText:
                 at = _skip_space(self._text, at + 1)
 
 
-def _parse_int(digits: str) -> int | float:
-    # int() takes quadratic time, and no valid number is as long
+def parse_json_int(digits: str) -> int | float:
+    """Return the number that digits spell; an integer beyond 64 bits may become a float.
+
+    `int` takes quadratic time, and no valid number is as long.
+    """
     return int(digits) if len(digits) <= _LONGEST_INT else float(digits)
 
 

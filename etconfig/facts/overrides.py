@@ -54,6 +54,51 @@ def source_facts(
     return found
 
 
+def checked_values(
+    values: Mapping[str, object], registry: FactRegistry, name: str
+) -> dict[str, FactValue | None]:
+    """Check plain values of facts, by name; None stands for an unknown one.
+
+    Args:
+        values: The values.
+        registry: The known facts.
+        name: The place that they come from, for errors.
+
+    Raises:
+        FactError, TypeError: as for `source_facts`.
+    """
+    checked: dict[str, FactValue | None] = {}
+    for fact, value in values.items():
+        info = registry.get(fact) if isinstance(fact, str) else None
+        if info is None:
+            break
+        try:
+            checked[fact] = None if value is None else info.check(value)
+        except ValueError:
+            break
+    else:
+        return checked
+    return _checked_closely(values, registry, name)
+
+
+def _checked_closely(
+    values: Mapping[str, object], registry: FactRegistry, name: str
+) -> dict[str, FactValue | None]:
+    """Do the same with numbers of numpy and the like; raise with every problem."""
+    known = {fact: value for fact, value in values.items() if value is not None}
+    missing = [
+        fact for fact in values if isinstance(fact, str) and fact not in known and fact not in registry
+    ]
+    problems = [unknown_fact(fact, registry, *_spans(_sourced(None, name), fact, name)) for fact in missing]
+    try:
+        sourced = source_facts(known, registry, name)
+    except FactError as error:
+        raise FactError(diagnostics=(*error.diagnostics, *problems)) from None
+    if problems:
+        raise FactError(diagnostics=tuple(problems))
+    return {fact: sourced[fact].value if fact in sourced else None for fact in values}
+
+
 def _sourced(value: object, name: str) -> Sourced[object]:
     return Sourced(plain_value(value), Origin(OriginKind.OVERRIDE, name))
 

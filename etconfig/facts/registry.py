@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import field
+from functools import cached_property
 from typing import TypeAlias, TypeGuard
 
 from etconfig.facts.misnomers import meant_value
@@ -196,6 +197,11 @@ class FactRegistry:
     def names(self) -> tuple[str, ...]:
         """All names in the order of declaration; families by their pattern, such as `gpu.<n>.name`."""
         return tuple(self._by_name)
+
+    @cached_property
+    def plain_names(self) -> tuple[str, ...]:
+        """The names of all facts but families, in the order of declaration."""
+        return tuple(info.name for info in self.infos if not info.is_family)
 
     def get(self, name: str) -> FactInfo | None:
         """Return the fact of this name, or None.

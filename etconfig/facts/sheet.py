@@ -10,10 +10,12 @@ from types import MappingProxyType
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.facts import sheet_json
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.fact import Fact, unknown_facts
-from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.fact import Fact, known_facts, unknown_facts
+from etconfig.facts.lazy_facts import LazyFacts, in_registry_order
+from etconfig.facts.overrides import FactOverrides, checked_values, source_facts
 from etconfig.facts.registry import FactRegistry, FactValue
-from etconfig.parameters import AnyPath, as_path
+from etconfig.facts.sheet_values import plain_values
+from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.provenance import Origin, OriginKind
 
 _TELLING = ("device.model", "os.name", "cpu.arch", "cpu.available_cores", "power.source")
@@ -42,6 +44,52 @@ class FactSheet(Displayed):
         known = {name: fact.value for name, fact in self.facts.items() if fact.value is not None}
         # read-only, since vendors' code gets the values and must not change the sheet
         object.__setattr__(self, "values", MappingProxyType(known))
+
+    @classmethod
+    def _of(
+        cls, facts: Mapping[str, Fact], values: Mapping[str, FactValue | None], registry: FactRegistry
+    ) -> FactSheet:
+        """Return a sheet whose values are at hand, so that its facts need not be looked at."""
+        known = {name: value for name, value in values.items() if value is not None}
+        sheet = object.__new__(cls)
+        vars(sheet).update(
+            facts=facts, registry=registry, values=MappingProxyType(in_registry_order(known, registry))
+        )
+        return sheet
+
+    @classmethod
+    def from_values(
+        cls,
+        values: Mapping[str, FactValue | list[str] | None],
+        source: str = "values",
+        registry: FactRegistry = BUILTIN_FACTS,
+    ) -> FactSheet:
+        """Return a sheet of plain values. It is cheap: for thousands of devices, for example rows of a table.
+
+        Example:
+            >>> sheet = etconfig.FactSheet.from_values({"cpu.available_cores": 4, "power.source": None})
+            >>> sheet["cpu.available_cores"].value, sheet["power.source"].is_known
+            (4, False)
+
+        Args:
+            values: The values by name, of the types of the registry; None is unknown. Facts that are missing
+                are unknown, too.
+            source: The name of the place that they come from, for origins and errors.
+            registry: The facts that the sheet may hold.
+
+        Raises:
+            FactError: some facts do not exist or have values of another type; the error contains all of them.
+        """
+        check_type("values", values, Mapping, 'values by name, as {"cpu.available_cores": 4}')
+        checked = checked_values(values, registry, source)
+
+        def make_facts() -> dict[str, Fact]:
+            origin = Origin(OriginKind.SHEET, source)
+            return unknown_facts(registry, "no value was given", origin) | known_facts(
+                checked, registry, origin
+            )
+
+        return cls._of(LazyFacts(make_facts, {}), checked, registry)
 
     @classmethod
     def empty(
@@ -138,12 +186,15 @@ class FactSheet(Displayed):
             FactError: some facts do not exist or have values of another type; the error contains all of them.
             TypeError: `overrides` is not a mapping with names as keys.
         """
-        facts = dict(self.facts)
+        replaced: dict[str, Fact] = {}
         for name, sourced in source_facts(overrides, self.registry, "overrides").items():
             info = self.registry.get(name)
             assert info is not None
-            facts[name] = Fact.known(name, info, sourced.value, sourced.origin)
-        return FactSheet(facts, self.registry)
+            replaced[name] = Fact.known(name, info, sourced.value, sourced.origin)
+        facts = self.facts
+        lazy = facts if isinstance(facts, LazyFacts) else LazyFacts(lambda: facts, {})
+        values = {**self.values, **{name: fact.value for name, fact in replaced.items() if fact.is_known}}
+        return self._of(lazy.replacing(replaced), values, self.registry)
 
     def to_json(self) -> str:
         """Return the sheet as JSON text, one fact per line; `from_json` reads it back."""
@@ -164,8 +215,16 @@ class FactSheet(Displayed):
         Raises:
             FactError: the text has problems; the error contains all of them, with line and column.
         """
-        facts = unknown_facts(registry, "the sheet does not contain it", Origin(OriginKind.SHEET, source))
-        return cls(facts | sheet_json.parse_sheet(text, source, registry), registry)
+
+        def make_facts() -> dict[str, Fact]:
+            origin = Origin(OriginKind.SHEET, source)
+            unknown = unknown_facts(registry, "the sheet does not contain it", origin)
+            return unknown | sheet_json.parse_sheet(text, source, registry)
+
+        values = plain_values(text, registry)
+        if values is None:
+            return cls(make_facts(), registry)
+        return cls._of(LazyFacts(make_facts, {}), values, registry)
 
 
 def load_fact_sheet(path: AnyPath, registry: FactRegistry = BUILTIN_FACTS) -> FactSheet:

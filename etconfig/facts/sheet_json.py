@@ -33,8 +33,8 @@ MAX_SHEET_BYTES = 256 << 10
 MAX_SHEET_FACTS = 1000
 
 VERSION_KEY = "etconfig_fact_sheet"
-_SHEET_KEYS = (VERSION_KEY, "facts")
-_ENTRY_KEYS = ("value", "unit", "unknown", "origin")
+SHEET_KEYS = (VERSION_KEY, "facts")
+ENTRY_KEYS = ("value", "unit", "unknown", "origin")
 _GUIDE = "write the sheet as `etconfig facts --save` does"
 
 
@@ -141,7 +141,7 @@ class _Reader:
             return {}
         if not self._check_version(sheet[VERSION_KEY]):
             return {}
-        self._check_keys(sheet, "the fact sheet", _SHEET_KEYS)
+        self._check_keys(sheet, "the fact sheet", SHEET_KEYS)
         if "facts" not in sheet:
             self._refuse("the key 'facts' is missing", start)
             return {}
@@ -182,7 +182,7 @@ class _Reader:
             self._refuse(f'fact {name!r}: expected an object such as {{"value": ...}}', entry.value_place)
             return None
         parts = self._members(entry.value_place, f"fact {name!r}")
-        self._check_keys(parts, f"fact {name!r}", _ENTRY_KEYS)
+        self._check_keys(parts, f"fact {name!r}", ENTRY_KEYS)
         self._check_unit(name, info, parts.get("unit"))
         origin = self._origin(entry, parts)
         if ("value" in parts) == ("unknown" in parts):

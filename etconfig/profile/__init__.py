@@ -16,6 +16,7 @@ _HOME = {
     "BoolRange": "expression.ranges",
     "ClauseResult": "expression",
     "ConditionChecker": "condition_checks",
+    "Dependencies": "dependencies",
     "Document": "document",
     "DocumentSettings": "settings",
     "ExecutorTable": "executor_table",
@@ -35,6 +36,7 @@ _HOME = {
     "ProfileLibrary": "library",
     "ProfileMatch": "selection",
     "ProfileReader": "inheritance",
+    "ProfileSelector": "selector",
     "ProfileSource": "library",
     "ProjectFile": "project",
     "Provider": "library",
@@ -59,7 +61,7 @@ _HOME = {
     "load_chain": "inheritance",
     "load_document": "document",
     "load_profile": "inheritance",
-    "match_profiles": "selection",
+    "match_profiles": "selector",
     "parse_document": "document",
     "parse_executor": "project",
     "parse_executor_tables": "project",
@@ -74,7 +76,7 @@ _HOME = {
     "salvage_layer": "project",
     "salvage_layers": "layers",
     "section_span": "project",
-    "select_profile": "selection",
+    "select_profile": "selector",
     "typical_value": "expression.example_facts",
     "unit_of": "expression.units_of",
 }
@@ -83,6 +85,7 @@ _HOME = {
 if TYPE_CHECKING:
     from etconfig.profile.bundled_conditions import bundled_parser
     from etconfig.profile.condition_checks import ConditionChecker
+    from etconfig.profile.dependencies import Dependencies
     from etconfig.profile.document import Document, load_document, parse_document
     from etconfig.profile.executor_table import ExecutorTable
     from etconfig.profile.expression import (
@@ -141,7 +144,8 @@ if TYPE_CHECKING:
         salvage_layer,
         section_span,
     )
-    from etconfig.profile.selection import ProfileMatch, Selection, match_profiles, select_profile
+    from etconfig.profile.selection import ProfileMatch, Selection
+    from etconfig.profile.selector import ProfileSelector, match_profiles, select_profile
     from etconfig.profile.settings import DocumentSettings
     from etconfig.profile.trust import check_trusted
 
@@ -154,6 +158,7 @@ __all__ = [
     "BoolRange",
     "ClauseResult",
     "ConditionChecker",
+    "Dependencies",
     "Document",
     "DocumentSettings",
     "EvaluationResult",
@@ -174,6 +179,7 @@ __all__ = [
     "ProfileLibrary",
     "ProfileMatch",
     "ProfileReader",
+    "ProfileSelector",
     "ProfileSource",
     "ProjectFile",
     "Provider",

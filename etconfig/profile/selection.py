@@ -1,16 +1,13 @@
-"""Selection of the profile that fits a device: `profile = "auto"`."""
+"""`Selection`: the profile that `profile = "auto"` selected, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.errors import ConfigError, ProfileError
 from etconfig.profile.expression import ClauseResult, EvaluationResult
-from etconfig.profile.inheritance import ProfileReader
-from etconfig.profile.library import ProfileLibrary, Provider
 from etconfig.profile.profile import Profile
 from etconfig.records import record
 
@@ -22,12 +19,12 @@ class ProfileMatch:
     Attributes:
         profile: The profile.
         result: The value of its condition; None if it has no condition, and so is never selected.
-        facts: The known facts of the device, by name.
+        facts: The known facts of the device, by name; None if only the results are known.
     """
 
     profile: Profile
     result: EvaluationResult | None
-    facts: Mapping[str, object] = field(repr=False, compare=False)
+    facts: Mapping[str, object] | None = field(repr=False, compare=False)
 
     @property
     def is_match(self) -> bool:
@@ -37,13 +34,17 @@ class ProfileMatch:
     @cached_property
     def clauses(self) -> tuple[ClauseResult, ...]:
         """The result of each clause of the condition; computed on demand, since it is rarely needed."""
-        return () if self.profile.match is None else self.profile.match.explain(self.facts)
+        if self.profile.match is None or self.facts is None:
+            return ()
+        return self.profile.match.explain(self.facts)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """The reasons why it matches or not: a sentence for each clause that decides."""
         if self.result is None:
             return ("it has no condition, so it can only be extended or named",)
+        if self.facts is None:
+            return (f"its condition {'holds' if self.is_match else 'does not hold'}",)
         return tuple(
             clause.explanation for clause in self.clauses if (clause.result is True) is self.is_match
         )
@@ -55,15 +56,34 @@ class Selection:
 
     Attributes:
         chain: The profiles that it extends, base first, and at the end the profile itself.
-        matches: Every profile of the library, sorted by name, with the reasons.
+        profiles: Every profile of the library, sorted by name.
+        facts: The known facts of the device, by name; None if the truth of the conditions was given instead.
         outranked: Unrelated profiles that match as well, but come from a less specific kind of source.
         is_fallback: True if only a bundled profile that matches every device is left: `generic/any`.
     """
 
     chain: tuple[Profile, ...]
-    matches: tuple[ProfileMatch, ...]
+    profiles: tuple[Profile, ...] = field(repr=False)
+    facts: Mapping[str, object] | None = field(repr=False)
     outranked: tuple[Profile, ...] = ()
     is_fallback: bool = False
+    _holding: frozenset[str] | None = field(default=None, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Selection):
+            return NotImplemented
+        mine, others = (
+            (each.chain, each.outranked, each.is_fallback, each.matches) for each in (self, other)
+        )
+        return mine == others
+
+    def __hash__(self) -> int:
+        return hash((self.chain, self.outranked, self.is_fallback))
+
+    @cached_property
+    def matches(self) -> tuple[ProfileMatch, ...]:
+        """Every profile of the library, sorted by name, with the reasons; computed on demand."""
+        return matches_of(self.profiles, self.facts, self._holding)
 
     @property
     def profile(self) -> Profile:
@@ -84,98 +104,25 @@ class Selection:
         return Diagnostic(code="no-matching-profile", message=message, severity=Severity.NOTE)
 
 
-def match_profiles(library: ProfileLibrary, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
-    """Match every profile of the library against a device with these facts; sorted by name.
-
-    Facts that a profile sets by hand do not count: they describe a device that was chosen already.
-
-    Raises:
-        ConfigError: with the problems of all profiles; one that cannot be read might be the right one.
-    """
-    return _match_all(ProfileReader(library), facts)
-
-
-def select_profile(
-    library: ProfileLibrary, facts: Mapping[str, object], *, require_match: bool = False
-) -> Selection:
-    """Select the most derived of the profiles that match a device with these facts.
-
-    Among unrelated ones, a user's own beats a package's, and a package's beats a bundled one.
+def matches_of(
+    profiles: Sequence[Profile], facts: Mapping[str, object] | None, holding: Collection[str] | None
+) -> tuple[ProfileMatch, ...]:
+    """Return the result of matching each profile.
 
     Args:
-        library: The profiles.
-        facts: The known facts of the device, by name.
-        require_match: Refuse the fallback, a bundled profile that matches every device.
-
-    Raises:
-        ConfigError: no profile matches, or several do of which none extends or outranks the others, or a
-            profile is wrong; or only the fallback matches, and it is refused.
+        profiles: The profiles.
+        facts: The known facts of the device, by name; None if they are not known.
+        holding: The names of the profiles whose conditions hold; None if the facts decide.
     """
-    reader = ProfileReader(library)
-    matches = _match_all(reader, facts)
-    files = [library.find(match.profile.name) for match in matches if match.is_match]
-    chains = {file: reader.chain(file) for file in files}
-    bases = [id(base) for chain in chains.values() for base in chain[:-1]]
-    candidates = [file for file, chain in chains.items() if id(chain[-1]) not in bases]
-    if not candidates:
-        raise ProfileError(diagnostics=(_no_match(matches),))
-    highest = max(file.provider for file in candidates)
-    winners = [chains[file] for file in candidates if file.provider is highest]
-    if len(winners) > 1:
-        raise ProfileError(diagnostics=(_ambiguity([chain[-1] for chain in winners]),))
-    outranked = tuple(chains[file][-1] for file in candidates if file.provider is not highest)
-    condition = winners[0][-1].match
-    is_fallback = highest is Provider.BUNDLED and condition is not None and not condition.facts
-    if is_fallback and require_match:
-        raise ProfileError(diagnostics=(_fallback_refused(winners[0][-1]),))
-    return Selection(chain=winners[0], matches=matches, outranked=outranked, is_fallback=is_fallback)
-
-
-def _match_all(reader: ProfileReader, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
-    facts = dict(facts)  # a dict pickles, unlike a sheet's view of its values
-    matches: list[ProfileMatch] = []
-    problems = list(reader.library.problems)
-    for name in reader.library.names:
-        try:
-            profile = reader.profile(reader.library.find(name))
-        except ConfigError as error:
-            problems.extend(error.diagnostics)
-        else:
-            matches.append(_match(profile, facts))
-    if problems:
-        raise ProfileError(diagnostics=tuple(problems))
-    return tuple(matches)
-
-
-def _match(profile: Profile, facts: Mapping[str, object]) -> ProfileMatch:
-    result = None if profile.match is None else profile.match.evaluate(facts)
-    return ProfileMatch(profile=profile, result=result, facts=facts)
-
-
-def _no_match(matches: tuple[ProfileMatch, ...]) -> Diagnostic:
-    return Diagnostic(
-        code="no-matching-profile",
-        message="no profile matches this device",
-        notes=tuple(f"{match.profile.name}: {match.reasons[0]}" for match in matches),
-        help="name one with --profile, or add one whose condition holds here",
+    results = (
+        None
+        if profile.match is None
+        else profile.name in holding
+        if facts is None and holding is not None
+        else profile.match.evaluate(facts or {})
+        for profile in profiles
     )
-
-
-def _fallback_refused(fallback: Profile) -> Diagnostic:
-    return Diagnostic(
-        code="no-matching-profile",
-        message=f"no profile is about this device: only {fallback.name!r} is left, which matches every one",
-        notes=("the fallback is refused by --require-match, require_match = true, or in Python",),
-        help="name one with --profile, or add one whose condition holds here; "
-        "`etconfig profiles match --all` shows why the others do not",
-    )
-
-
-def _ambiguity(winners: list[Profile]) -> Diagnostic:
-    names = " and ".join(repr(profile.name) for profile in winners)
-    return Diagnostic(
-        code="ambiguous-profile",
-        message=f"profiles {names} match this device, and none extends the others",
-        spans=tuple(profile.name_span for profile in winners),
-        help="name one with --profile, let one extend the others, or narrow a condition",
+    return tuple(
+        ProfileMatch(profile=profile, result=result, facts=facts)
+        for profile, result in zip(profiles, results, strict=True)
     )

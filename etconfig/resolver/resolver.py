@@ -9,12 +9,13 @@ from functools import cached_property
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
 from etconfig.facts import BUILTIN_FACTS, FactSheet
-from etconfig.profile import Layer
+from etconfig.profile import Dependencies, Layer
 from etconfig.provenance import Sourced
 from etconfig.records import record
 from etconfig.resolver.advice import AdviceReader
 from etconfig.resolver.arguments import ANY_METHOD, instance_label
 from etconfig.resolver.backend_candidates import BackendCandidates
+from etconfig.resolver.dependencies import all_dependencies, dependencies_by_option
 from etconfig.resolver.device import DeviceView
 from etconfig.resolver.incremental import IncrementalResolver
 from etconfig.resolver.matching import MatchedAssignment, Matcher, Names
@@ -119,6 +120,20 @@ class Resolver:
             warnings=(*matcher.diagnostics, *literal_conflicts(fixed)),
             _computed=tuple(each for each in fixed if each.is_computed),
         )
+
+    @cached_property
+    def dependencies(self) -> Dependencies:
+        """The facts that decide any option of any method instance.
+
+        They decide values, their origins and errors. A value that another one replaces on every device does
+        not count, though explanations of the other value show it as beaten.
+        """
+        return all_dependencies(self.instances, self.layers)
+
+    @cached_property
+    def option_dependencies(self) -> Mapping[str, Dependencies]:
+        """The facts that decide each option, by its path: `forward@left:XnnpackBackend.num_threads`."""
+        return dependencies_by_option(self.instances, self.layers)
 
     @cached_property
     def _incremental(self) -> IncrementalResolver:

@@ -328,7 +328,7 @@ class Stack:
 
     def expected_selection(self, sheet: FactSheet) -> dict[str, Any]:
         """Return what `etdevice select --json` prints, without its status."""
-        from etconfig.profile.selection import match_profiles
+        from etconfig.profile.selector import match_profiles
 
         matches = match_profiles(self.library, self.known(sheet).values)
         try:

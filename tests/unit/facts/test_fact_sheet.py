@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import hashlib
 import pickle
 
@@ -55,6 +56,68 @@ class TestSheet:
         again = pickle.loads(pickle.dumps(sheet))
         assert again == sheet
         assert again["os.name"].origin == BY_HAND
+
+
+class TestValues:
+    """A sheet of plain values is a sheet like any other; its facts are made when something asks for them."""
+
+    def test_what_is_missing_or_none_is_unknown(self):
+        sheet = FactSheet.from_values({"cpu.available_cores": 4, "os.name": None}, "fleet.parquet")
+        assert dict(sheet.values) == {"cpu.available_cores": 4}
+        assert len(sheet) == len(FactSheet.empty())
+        origin = Origin(OriginKind.SHEET, "fleet.parquet")
+        assert sheet["cpu.available_cores"] == Fact(
+            "cpu.available_cores", 4, "cores", Volatility.LIVE, origin
+        )
+        for name in ("os.name", "cpu.arch"):
+            assert (sheet[name].reason, sheet[name].origin) == ("no value was given", origin)
+
+    def test_members_of_families_are_facts(self):
+        sheet = FactSheet.from_values({"gpu.0.name": "Mali", "os.name": "linux"})
+        assert [*sheet.values] == ["os.name", "gpu.0.name"]
+        assert sheet["gpu.0.name"].value == "Mali"
+
+    def test_lists_become_tuples_and_ints_floats(self):
+        sheet = FactSheet.from_values({"cpu.features": ["neon"], "power.battery_level": 1})
+        assert sheet.values["cpu.features"] == ("neon",)
+        assert type(sheet.values["power.battery_level"]) is float
+
+    def test_numbers_of_numpy_are_numbers(self):
+        numpy = pytest.importorskip("numpy")
+        sheet = FactSheet.from_values({"cpu.available_cores": numpy.int64(4), "os.name": None})
+        assert type(sheet.values["cpu.available_cores"]) is int
+
+    def test_every_problem_is_reported(self):
+        with pytest.raises(FactError) as caught:
+            FactSheet.from_values(
+                {"cpu.available_cores": 0, "os.nam": None, "cpu.arch": "aarch64", "gpu.<n>.name": "A"}, "rows"
+            )
+        assert sorted(problem.code for problem in caught.value.diagnostics) == [
+            "invalid-fact-value",
+            "invalid-fact-value",
+            "unknown-fact",
+            "unknown-fact",
+        ]
+        assert {problem.spans[0].file for problem in caught.value.diagnostics} == {"rows"}
+
+    def test_values_are_a_mapping(self):
+        with pytest.raises(TypeError, match="values: expected values by name"):
+            FactSheet.from_values(["os.name"])
+        with pytest.raises(TypeError, match="rows: expected values by name"):
+            FactSheet.from_values({1: "linux"}, "rows")
+
+    def test_it_pickles_and_copies(self):
+        sheet = FactSheet.from_values({"os.name": "linux"}).with_overrides({"cpu.available_cores": 4})
+        for copied in (pickle.loads(pickle.dumps(sheet)), copy.deepcopy(sheet)):
+            assert copied == sheet
+            assert copied["os.name"] == sheet["os.name"]
+
+    def test_many_overrides_in_turn_stay_flat(self):
+        sheet = FactSheet.from_values({"os.name": "linux"})
+        for level in range(5000):
+            sheet = sheet.with_overrides({"power.battery_level": level / 5000})
+        assert sheet["power.battery_level"].value == 4999 / 5000
+        assert sheet["os.name"].value == "linux"
 
 
 class TestEquality:

@@ -1,0 +1,219 @@
+"""`ProfileSelector`: the rule of `profile = "auto"`, over profiles that were read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.errors import ConfigError, ProfileError
+from etconfig.profile.dependencies import Dependencies, dependencies_on
+from etconfig.profile.expression import Expression
+from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.library import ProfileFile, ProfileLibrary, Provider
+from etconfig.profile.profile import Profile
+from etconfig.profile.selection import ProfileMatch, Selection, matches_of
+from etconfig.records import record
+
+
+@record(frozen=True)
+class _Chain:
+    """A profile that may be selected, with all that it extends, base first."""
+
+    profiles: tuple[Profile, ...]
+    provider: Provider
+
+
+class ProfileSelector:
+    """The profiles of a library, all of them read, and the rule by which `auto` selects one.
+
+    A selector keeps what it read: later changes of the files do not count. Several threads may use it at the
+    same time.
+
+    Example:
+        >>> from etconfig.profile import ProfileSelector
+        >>> selector = ProfileSelector(etconfig.Installation().profiles)
+        >>> "device.model" in selector.dependencies.facts
+        True
+        >>> selector.choose({"generic/any": True, "raspberry-pi/pi-5": True}).profile.name
+        'raspberry-pi/pi-5'
+
+    Args:
+        library: The profiles.
+        reader: A reader of that library, to keep what it has read.
+
+    Raises:
+        ConfigError: with the problems of all profiles; one that cannot be read might be the right one.
+    """
+
+    def __init__(self, library: ProfileLibrary, reader: ProfileReader | None = None) -> None:
+        self._reader = reader or ProfileReader(library)
+        self._files: dict[str, ProfileFile] = {}
+        self._chains: dict[str, _Chain] = {}
+        profiles: list[Profile] = []
+        problems = list(library.problems)
+        for name in library.names:
+            try:
+                self._files[name] = library.find(name)
+                profiles.append(self._reader.profile(self._files[name]))
+            except ConfigError as error:
+                problems.extend(error.diagnostics)
+        if problems:
+            raise ProfileError(diagnostics=tuple(problems))
+        self._profiles = tuple(profiles)
+        self._by_name = {profile.name: profile for profile in profiles}
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """The profiles, sorted by name."""
+        return self._profiles
+
+    @cached_property
+    def conditions(self) -> Mapping[str, Expression]:
+        """The condition of each profile that has one, by the profile's name, sorted."""
+        return {profile.name: profile.match for profile in self._profiles if profile.match is not None}
+
+    @cached_property
+    def dependencies(self) -> Dependencies:
+        """The facts that decide which profile is selected: those of all conditions."""
+        return dependencies_on(self.conditions.values())
+
+    def match(self, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
+        """Match every profile against a device with these facts; sorted by name."""
+        return matches_of(self._profiles, dict(facts), None)
+
+    def select(self, facts: Mapping[str, object], *, require_match: bool = False) -> Selection:
+        """Do the same as `select_profile`, on profiles that are at hand.
+
+        Raises:
+            ConfigError: as for `select_profile`.
+        """
+        facts = dict(facts)  # a dict pickles, unlike a sheet's view of its values
+        holding = [name for name, match in self.conditions.items() if match.evaluate(facts) is True]
+        return self._choose(holding, facts, require_match)
+
+    def choose(
+        self,
+        matches: Mapping[str, bool | None],
+        facts: Mapping[str, object] | None = None,
+        *,
+        require_match: bool = False,
+    ) -> Selection:
+        """Select by the truth of the conditions, which were evaluated elsewhere, as `auto` does by facts.
+
+        Args:
+            matches: For each profile, by name, whether its condition holds. None counts as False, for a
+                condition that is unknown or cannot be computed, and so does a name that is missing.
+            facts: The known facts of the device, if there are any: the selection explains itself by them.
+            require_match: Refuse the fallback, a bundled profile that matches every device.
+
+        Raises:
+            ConfigError: as for `select_profile`.
+            ValueError: a profile is unknown, or has no condition.
+        """
+        holding = [name for name, holds in matches.items() if holds]
+        for name in holding:
+            if name not in self.conditions:
+                raise ValueError(f"matches: {self._no_condition(name)}")
+        return self._choose(sorted(holding), None if facts is None else dict(facts), require_match)
+
+    def _no_condition(self, name: str) -> str:
+        if name in self._by_name:
+            return f"profile {name!r} has no condition, so it is never selected"
+        help = did_you_mean(name, self._by_name)
+        return f"there is no profile {name!r}" + (f" ({help})" if help else "")
+
+    def _choose(
+        self, holding: Iterable[str], facts: Mapping[str, object] | None, require_match: bool
+    ) -> Selection:
+        """Select among the profiles whose conditions hold, which are sorted by name."""
+        holding = tuple(holding)
+        chains = [self._chain(name) for name in holding]
+        bases = {id(base) for chain in chains for base in chain.profiles[:-1]}
+        candidates = [chain for chain in chains if id(chain.profiles[-1]) not in bases]
+        if not candidates:
+            raise ProfileError(
+                diagnostics=(_no_match(matches_of(self._profiles, facts, frozenset(holding))),)
+            )
+        highest = max(chain.provider for chain in candidates)
+        winners = [chain.profiles for chain in candidates if chain.provider is highest]
+        if len(winners) > 1:
+            raise ProfileError(diagnostics=(_ambiguity([chain[-1] for chain in winners]),))
+        condition = winners[0][-1].match
+        is_fallback = highest is Provider.BUNDLED and condition is not None and not condition.facts
+        if is_fallback and require_match:
+            raise ProfileError(diagnostics=(_fallback_refused(winners[0][-1]),))
+        return Selection(
+            chain=winners[0],
+            profiles=self._profiles,
+            facts=facts,
+            outranked=tuple(chain.profiles[-1] for chain in candidates if chain.provider is not highest),
+            is_fallback=is_fallback,
+            _holding=frozenset(holding),
+        )
+
+    def _chain(self, name: str) -> _Chain:
+        chain = self._chains.get(name)
+        if chain is None:
+            file = self._files[name]
+            chain = self._chains[name] = _Chain(self._reader.chain(file), file.provider)
+        return chain
+
+
+def match_profiles(library: ProfileLibrary, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
+    """Match every profile of the library against a device with these facts; sorted by name.
+
+    Facts that a profile sets by hand do not count: they describe a device that was chosen already.
+
+    Raises:
+        ConfigError: with the problems of all profiles; one that cannot be read might be the right one.
+    """
+    return ProfileSelector(library).match(facts)
+
+
+def select_profile(
+    library: ProfileLibrary, facts: Mapping[str, object], *, require_match: bool = False
+) -> Selection:
+    """Select the most derived of the profiles that match a device with these facts.
+
+    Among unrelated ones, a user's own beats a package's, and a package's beats a bundled one.
+
+    Args:
+        library: The profiles.
+        facts: The known facts of the device, by name.
+        require_match: Refuse the fallback, a bundled profile that matches every device.
+
+    Raises:
+        ConfigError: no profile matches, or several do of which none extends or outranks the others, or a
+            profile is wrong; or only the fallback matches, and it is refused.
+    """
+    return ProfileSelector(library).select(facts, require_match=require_match)
+
+
+def _no_match(matches: tuple[ProfileMatch, ...]) -> Diagnostic:
+    return Diagnostic(
+        code="no-matching-profile",
+        message="no profile matches this device",
+        notes=tuple(f"{match.profile.name}: {match.reasons[0]}" for match in matches),
+        help="name one with --profile, or add one whose condition holds here",
+    )
+
+
+def _fallback_refused(fallback: Profile) -> Diagnostic:
+    return Diagnostic(
+        code="no-matching-profile",
+        message=f"no profile is about this device: only {fallback.name!r} is left, which matches every one",
+        notes=("the fallback is refused by --require-match, require_match = true, or in Python",),
+        help="name one with --profile, or add one whose condition holds here; "
+        "`etconfig profiles match --all` shows why the others do not",
+    )
+
+
+def _ambiguity(winners: list[Profile]) -> Diagnostic:
+    names = " and ".join(repr(profile.name) for profile in winners)
+    return Diagnostic(
+        code="ambiguous-profile",
+        message=f"profiles {names} match this device, and none extends the others",
+        spans=tuple(profile.name_span for profile in winners),
+        help="name one with --profile, let one extend the others, or narrow a condition",
+    )
