@@ -5,47 +5,173 @@
 #include <etconfig/etconfig_device.h>
 
 #include <etconfig/device.h>
+#include <etconfig/facts.h>
+#include <etconfig/facts_json.h>
 
 #include <new>
 
 using namespace etconfig::device;
 
 struct etconfig_device {
+  static constexpr uint32_t kMaxReasons = 8;
+  static constexpr size_t kReasonBytes = 256;
+
   Bundle bundle;
   FactStore<format::kMaxFacts, 32 << 10> facts;
   Selection selection;
   Arguments<1024> arguments;
   ModelChoice model;
+  bool is_open = false;
+  bool is_selected = false;  // somebody asked for a profile, and so for arguments and a model
+  bool is_resolved = false;
+  bool is_model_asked = false;
+  bool is_updated = false;  // the last resolve or update was an update that succeeded
+  uint32_t reason_count = 0;
+  char reasons[kMaxReasons][kReasonBytes] = {};  // why variants failed to load: `model` has views of them
 };
 
 static_assert(static_cast<int>(Status::NoVariant) == ETCONFIG_DEVICE_NO_VARIANT, "the statuses are those of device.h");
 static_assert(static_cast<int>(Status::NoSuchOption) == ETCONFIG_DEVICE_NO_SUCH_OPTION, "in the same order");
 static_assert(static_cast<int>(ValueKind::Table) == ETCONFIG_DEVICE_TABLE, "the kinds are those of device.h");
+static_assert(static_cast<int>(FactType::TextList) + 1 == ETCONFIG_DEVICE_ARRAY, "the types of facts are kinds, in order");
 
 namespace {
 
+constexpr uint32_t kMaxTexts = 512;
+constexpr std::string_view kBackends = "runtime.backends";
+
 std::string_view view(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
-
-std::optional<OptionArgument> find(const etconfig_device* device, const char* backend, const char* option) {
-  const auto found = device->arguments.find(view(backend));
-  return found ? found->option(view(option)) : std::nullopt;
-}
-
-template <typename T, typename Result>
-int read(const std::optional<T>& value, Result* result) {
-  if (!value) return ETCONFIG_DEVICE_NO_SUCH_OPTION;
-  *result = static_cast<Result>(*value);
-  return ETCONFIG_DEVICE_OK;
-}
 
 // A text of the bundle, which has a NUL behind it.
 const char* data_of(std::string_view text) { return text.data(); }
+
+bool is_open(const etconfig_device* device) { return device != nullptr && device->is_open; }
+bool has_model(const etconfig_device* device) {
+  return is_open(device) && device->is_model_asked && device->model.status() != Status::NoSuchModel;
+}
+
+int status_of(FactStatus status) {
+  switch (status) {
+    case FactStatus::Ok: return ETCONFIG_DEVICE_OK;
+    case FactStatus::BadName: return ETCONFIG_DEVICE_NO_SUCH_FACT;
+    case FactStatus::BadValue: return ETCONFIG_DEVICE_WRONG_FACT;
+    default: return ETCONFIG_DEVICE_FACTS_FULL;
+  }
+}
+
+// Ok if a fact may be set now.
+int check_fact(const etconfig_device* device, const char* fact) {
+  if (device == nullptr || fact == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  if (!device->is_open) return ETCONFIG_DEVICE_WRONG_ORDER;
+  return device->bundle.find_fact(fact) == Selection::kNone ? ETCONFIG_DEVICE_NO_SUCH_FACT : ETCONFIG_DEVICE_OK;
+}
+
+template <typename T>
+int set_fact(etconfig_device* device, const char* fact, T value) {
+  const int status = check_fact(device, fact);
+  return status == ETCONFIG_DEVICE_OK ? static_cast<int>(device->bundle.set(&device->facts, fact, value)) : status;
+}
+
+// A buffer that may be NULL.
+TextBuffer text_buffer(char* buffer, size_t size) { return TextBuffer(buffer, buffer == nullptr ? 0 : size); }
+
+std::optional<OptionArgument> find(const etconfig_device* device, const char* backend, const char* option) {
+  if (!is_open(device) || backend == nullptr || option == nullptr) return std::nullopt;
+  const auto found = device->arguments.find(backend);
+  return found ? found->option(option) : std::nullopt;
+}
+
+template <typename T, typename Result>
+int read(const etconfig_device* device, const char* backend, const char* option, Result* result,
+         std::optional<T> (Value::*get)() const) {
+  if (device == nullptr || backend == nullptr || option == nullptr || result == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  if (!device->is_resolved) return ETCONFIG_DEVICE_WRONG_ORDER;
+  const auto found = find(device, backend, option);
+  if (!found) return ETCONFIG_DEVICE_NO_SUCH_OPTION;
+  const Value value = found->value();
+  const std::optional<T> typed = (value.*get)();
+  if (!typed) return ETCONFIG_DEVICE_OTHER_KIND;
+  *result = static_cast<Result>(*typed);
+  return ETCONFIG_DEVICE_OK;
+}
+
+std::optional<OptionArgument> option_at(const etconfig_device* device, uint32_t index) {
+  if (!is_open(device) || index >= device->arguments.size()) return std::nullopt;
+  return device->arguments[index];
+}
+std::optional<OptionArgument> changed_at(const etconfig_device* device, uint32_t index) {
+  if (!is_open(device) || !device->is_updated) return std::nullopt;
+  for (uint32_t i = 0; i < device->arguments.size(); ++i) {
+    if (device->arguments[i].is_changed() && index-- == 0) return device->arguments[i];
+  }
+  return std::nullopt;
+}
+std::optional<OptionArgument> problem_at(const etconfig_device* device, uint32_t index) {
+  if (!is_open(device) || index >= device->arguments.problem_count()) return std::nullopt;
+  return device->arguments.problem(index);
+}
+
+// JSON in UTF-8; a value nests as deep as a bundle allows.
+void write_json(std::string_view text, TextBuffer* out) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  *out << '"';
+  for (const char c : text) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (c == '"' || c == '\\') {
+      *out << '\\' << c;
+    } else if (byte < 0x20) {
+      *out << "\\u00" << kDigits[byte >> 4] << kDigits[byte & 15];
+    } else {
+      *out << c;
+    }
+  }
+  *out << '"';
+}
+void write_json(const Value& value, TextBuffer* out) {
+  if (value.kind() == ValueKind::None) {
+    *out << "null";
+  } else if (value.kind() == ValueKind::Text) {
+    write_json(*value.text(), out);
+  } else if (value.kind() != ValueKind::Array && value.kind() != ValueKind::Table) {
+    value.write(out);
+  } else {
+    const bool is_table = value.kind() == ValueKind::Table;
+    *out << (is_table ? '{' : '[');
+    for (uint32_t i = 0; i < value.size(); ++i) {
+      if (i != 0) *out << ", ";
+      if (is_table) {
+        write_json(value.key(i), out);
+        *out << ": ";
+      }
+      write_json(value[i], out);
+    }
+    *out << (is_table ? '}' : ']');
+  }
+}
+
+// The slot of the selected profile, that is its method instance; kNone behind the last one.
+uint32_t slot_at(const etconfig_device* device, uint32_t index) {
+  if (!is_open(device) || !device->selection) return Selection::kNone;
+  return index < device->bundle.slot_count(device->selection.profile) ? index : Selection::kNone;
+}
+
+void set_file(const ModelChoice& model, bool is_found, const char** file) {
+  if (file != nullptr) *file = is_found ? data_of(model.file()) : nullptr;
+}
 
 }  // namespace
 
 extern "C" {
 
+uint32_t etconfig_device_version(void) { return ETCONFIG_DEVICE_VERSION; }
+
 const char* etconfig_device_status_name(int status) {
+  switch (status) {
+    case ETCONFIG_DEVICE_BAD_ARGUMENT: return "NULL where something is needed";
+    case ETCONFIG_DEVICE_WRONG_ORDER: return "open, select or resolve first";
+    case ETCONFIG_DEVICE_OTHER_KIND: return "the value has another kind";
+    default: break;
+  }
   const bool is_known = status >= 0 && status <= ETCONFIG_DEVICE_NO_VARIANT;
   return is_known ? name_of(static_cast<Status>(status)) : "unknown status";
 }
@@ -53,74 +179,187 @@ const char* etconfig_device_status_name(int status) {
 size_t etconfig_device_size(void) { return sizeof(etconfig_device); }
 
 etconfig_device* etconfig_device_create(void* memory, size_t size) {
-  return memory == nullptr || size < sizeof(etconfig_device) ? nullptr : new (memory) etconfig_device();
+  const bool is_aligned = reinterpret_cast<uintptr_t>(memory) % alignof(etconfig_device) == 0;
+  const bool is_usable = memory != nullptr && is_aligned && size >= sizeof(etconfig_device);
+  return is_usable ? new (memory) etconfig_device() : nullptr;
 }
 
+// --- the bundle ---
+
 int etconfig_device_open(etconfig_device* device, const void* data, size_t size) {
+  if (device == nullptr || data == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
   const Status status = device->bundle.open(data, size);
   if (status == Status::Ok) {
     device->selection = Selection();
     device->model = ModelChoice();
     device->bundle.resolve(device->selection, device->facts, {}, {}, &device->arguments);  // forgets the arguments
+    device->is_open = true;
+    device->is_selected = device->is_resolved = device->is_model_asked = device->is_updated = false;
+    device->reason_count = 0;
   }
   return static_cast<int>(status);
 }
+const char* etconfig_device_producer(const etconfig_device* device) {
+  return is_open(device) ? data_of(device->bundle.producer()) : nullptr;
+}
+const char* etconfig_device_fingerprint(const etconfig_device* device) {
+  return is_open(device) ? data_of(device->bundle.fingerprint()) : nullptr;
+}
+
+// --- facts ---
 
 const char* etconfig_device_fact_name(const etconfig_device* device, uint32_t index) {
-  return index < device->bundle.fact_count() ? data_of(device->bundle.fact(index).name) : nullptr;
+  return is_open(device) && index < device->bundle.fact_count() ? data_of(device->bundle.fact(index).name) : nullptr;
+}
+const char* etconfig_device_fact_unit(const etconfig_device* device, uint32_t index) {
+  return is_open(device) && index < device->bundle.fact_count() ? data_of(device->bundle.fact(index).unit) : nullptr;
+}
+int etconfig_device_fact_kind(const etconfig_device* device, uint32_t index) {
+  if (!is_open(device) || index >= device->bundle.fact_count()) return -1;
+  return static_cast<int>(device->bundle.fact(index).type) + 1;  // no fact is None
+}
+int etconfig_device_fact_is_live(const etconfig_device* device, uint32_t index) {
+  return is_open(device) && index < device->bundle.fact_count() ? device->bundle.fact(index).is_live : -1;
 }
 
+int etconfig_device_detect(etconfig_device* device) {
+  if (device == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  return device->is_open ? status_of(detect(device->bundle, &device->facts)) : ETCONFIG_DEVICE_WRONG_ORDER;
+}
 int etconfig_device_set_boolean(etconfig_device* device, const char* fact, int value) {
-  return static_cast<int>(device->bundle.set(&device->facts, view(fact), value != 0));
+  return set_fact(device, fact, value != 0);
 }
 int etconfig_device_set_integer(etconfig_device* device, const char* fact, int64_t value) {
-  return static_cast<int>(device->bundle.set(&device->facts, view(fact), value));
+  return set_fact(device, fact, value);
 }
 int etconfig_device_set_number(etconfig_device* device, const char* fact, double value) {
-  return static_cast<int>(device->bundle.set(&device->facts, view(fact), value));
+  return set_fact(device, fact, value);
 }
 int etconfig_device_set_text(etconfig_device* device, const char* fact, const char* value) {
-  return static_cast<int>(device->bundle.set(&device->facts, view(fact), view(value)));
+  return value == nullptr ? ETCONFIG_DEVICE_BAD_ARGUMENT : set_fact(device, fact, std::string_view(value));
 }
 int etconfig_device_set_texts(etconfig_device* device, const char* fact, const char* const* values, uint32_t count) {
-  constexpr uint32_t kMost = 512;
-  std::string_view views[kMost];
-  if (count > kMost) return ETCONFIG_DEVICE_FACTS_FULL;
-  for (uint32_t i = 0; i < count; ++i) views[i] = view(values[i]);
-  return static_cast<int>(device->bundle.set_list(&device->facts, view(fact), views, count));
+  const int status = check_fact(device, fact);
+  if (values == nullptr && count != 0) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  if (status != ETCONFIG_DEVICE_OK) return status;
+  if (count > kMaxTexts) return ETCONFIG_DEVICE_FACTS_FULL;
+  std::string_view views[kMaxTexts];
+  for (uint32_t i = 0; i < count; ++i) {
+    if (values[i] == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+    views[i] = values[i];
+  }
+  return static_cast<int>(device->bundle.set_list(&device->facts, fact, views, count));
 }
-void etconfig_device_forget(etconfig_device* device, const char* fact) { device->facts.remove(view(fact)); }
+int etconfig_device_set_unknown(etconfig_device* device, const char* fact, const char* reason) {
+  if (reason == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  const int status = check_fact(device, fact);
+  return status == ETCONFIG_DEVICE_OK ? status_of(device->facts.set_unknown(fact, reason)) : status;
+}
+int etconfig_device_set_backends(etconfig_device* device, const char* const* ids, uint32_t count) {
+  const int status = etconfig_device_set_texts(device, kBackends.data(), ids, count);
+  return status == ETCONFIG_DEVICE_NO_SUCH_FACT ? ETCONFIG_DEVICE_OK : status;
+}
+int etconfig_device_forget(etconfig_device* device, const char* fact) {
+  const int status = check_fact(device, fact);
+  if (status == ETCONFIG_DEVICE_OK) device->facts.remove(fact);
+  return status;
+}
+size_t etconfig_device_facts_json(const etconfig_device* device, char* buffer, size_t size) {
+  TextBuffer text = text_buffer(buffer, size);
+  if (device != nullptr) write_facts_json(device->facts, [&](std::string_view part) { text << part; });
+  return text.needed();
+}
+
+// --- profiles ---
 
 int etconfig_device_select(etconfig_device* device) {
+  if (device == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  if (!device->is_open) return ETCONFIG_DEVICE_WRONG_ORDER;
+  device->is_selected = true;
   device->selection = device->bundle.select(device->facts);
   return static_cast<int>(device->selection.status);
 }
 int etconfig_device_use_profile(etconfig_device* device, const char* name) {
-  device->selection = device->bundle.select(view(name));
+  if (device == nullptr || name == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  if (!device->is_open) return ETCONFIG_DEVICE_WRONG_ORDER;
+  device->is_selected = true;
+  device->selection = device->bundle.select(name);
   return static_cast<int>(device->selection.status);
 }
 const char* etconfig_device_profile(const etconfig_device* device) {
-  return device->selection ? data_of(device->bundle.profile_name(device->selection.profile)) : nullptr;
+  const bool is_found = is_open(device) && device->selection;
+  return is_found ? data_of(device->bundle.profile_name(device->selection.profile)) : nullptr;
+}
+int etconfig_device_is_fallback(const etconfig_device* device) {
+  return is_open(device) && device->selection ? device->selection.is_fallback : -1;
+}
+const char* etconfig_device_wrong_fact(const etconfig_device* device) {
+  const bool is_wrong = is_open(device) && device->selection.status == Status::WrongFact;
+  return is_wrong ? etconfig_device_fact_name(device, device->selection.fact) : nullptr;
 }
 const char* etconfig_device_profile_name(const etconfig_device* device, uint32_t index) {
-  return index < device->bundle.profile_count() ? data_of(device->bundle.profile_name(index)) : nullptr;
+  return is_open(device) && index < device->bundle.profile_count() ? data_of(device->bundle.profile_name(index)) : nullptr;
 }
 size_t etconfig_device_explain_match(const etconfig_device* device, uint32_t index, char* buffer, size_t size) {
-  TextBuffer text(buffer, size);
-  if (index < device->bundle.profile_count()) device->bundle.explain_match(index, device->facts, &text);
+  TextBuffer text = text_buffer(buffer, size);
+  if (is_open(device)) device->bundle.explain_match(index, device->facts, &text);
   return text.needed();
 }
+const char* etconfig_device_method(const etconfig_device* device, uint32_t index) {
+  const uint32_t slot = slot_at(device, index);
+  return slot == Selection::kNone ? nullptr : data_of(device->bundle.slot_method(device->selection.profile, slot));
+}
+const char* etconfig_device_instance(const etconfig_device* device, uint32_t index) {
+  const uint32_t slot = slot_at(device, index);
+  return slot == Selection::kNone ? nullptr : data_of(device->bundle.slot_instance(device->selection.profile, slot));
+}
+
+// --- arguments ---
 
 int etconfig_device_resolve(etconfig_device* device, const char* method, const char* instance) {
-  const Status status =
-      device->bundle.resolve(device->selection, device->facts, view(method), view(instance), &device->arguments);
-  return static_cast<int>(status);
+  if (device == nullptr || method == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  if (!device->is_selected) return ETCONFIG_DEVICE_WRONG_ORDER;
+  device->is_resolved = true;
+  device->is_updated = false;
+  return static_cast<int>(
+      device->bundle.resolve(device->selection, device->facts, method, view(instance), &device->arguments));
 }
 int etconfig_device_update(etconfig_device* device, uint32_t* changed, uint32_t* at_execute) {
+  if (changed != nullptr) *changed = 0;
+  if (at_execute != nullptr) *at_execute = 0;
+  if (device == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  if (!device->is_resolved) return ETCONFIG_DEVICE_WRONG_ORDER;
   const Changes changes = device->bundle.update(device->facts, &device->arguments);
+  device->is_updated = changes.status == Status::Ok;
   if (changed != nullptr) *changed = changes.count;
   if (at_execute != nullptr) *at_execute = changes.at_execute;
   return static_cast<int>(changes.status);
+}
+
+const char* etconfig_device_option_backend(const etconfig_device* device, uint32_t index) {
+  const auto found = option_at(device, index);
+  return found ? data_of(found->backend()) : nullptr;
+}
+const char* etconfig_device_option_name(const etconfig_device* device, uint32_t index) {
+  const auto found = option_at(device, index);
+  return found ? data_of(found->name()) : nullptr;
+}
+const char* etconfig_device_changed_backend(const etconfig_device* device, uint32_t index) {
+  const auto found = changed_at(device, index);
+  return found ? data_of(found->backend()) : nullptr;
+}
+const char* etconfig_device_changed_name(const etconfig_device* device, uint32_t index) {
+  const auto found = changed_at(device, index);
+  return found ? data_of(found->name()) : nullptr;
+}
+int etconfig_device_problem_status(const etconfig_device* device, uint32_t index) {
+  const auto found = problem_at(device, index);
+  return found ? static_cast<int>(found->status()) : -1;
+}
+size_t etconfig_device_problem(const etconfig_device* device, uint32_t index, char* buffer, size_t size) {
+  TextBuffer text = text_buffer(buffer, size);
+  if (const auto found = problem_at(device, index)) device->bundle.explain_problem(device->arguments, index, &text);
+  return text.needed();
 }
 
 int etconfig_device_value_kind(const etconfig_device* device, const char* backend, const char* option) {
@@ -128,20 +367,17 @@ int etconfig_device_value_kind(const etconfig_device* device, const char* backen
   return found ? static_cast<int>(found->value().kind()) : -1;
 }
 int etconfig_device_boolean(const etconfig_device* device, const char* backend, const char* option, int* value) {
-  const auto found = find(device, backend, option);
-  return read(found ? found->value().boolean() : std::nullopt, value);
+  return read(device, backend, option, value, &Value::boolean);
 }
 int etconfig_device_integer(const etconfig_device* device, const char* backend, const char* option, int64_t* value) {
-  const auto found = find(device, backend, option);
-  return read(found ? found->value().integer() : std::nullopt, value);
+  return read(device, backend, option, value, &Value::integer);
 }
 int etconfig_device_number(const etconfig_device* device, const char* backend, const char* option, double* value) {
-  const auto found = find(device, backend, option);
-  return read(found ? found->value().number() : std::nullopt, value);
+  return read(device, backend, option, value, &Value::number);
 }
 size_t etconfig_device_text(const etconfig_device* device, const char* backend, const char* option, char* buffer,
                             size_t size) {
-  TextBuffer text(buffer, size);
+  TextBuffer text = text_buffer(buffer, size);
   const auto found = find(device, backend, option);
   if (!found) return 0;
   if (const auto value = found->value().text()) {
@@ -151,25 +387,74 @@ size_t etconfig_device_text(const etconfig_device* device, const char* backend, 
   }
   return text.needed();
 }
+size_t etconfig_device_json(const etconfig_device* device, const char* backend, const char* option, char* buffer,
+                            size_t size) {
+  TextBuffer text = text_buffer(buffer, size);
+  if (const auto found = find(device, backend, option)) write_json(found->value(), &text);
+  return text.needed();
+}
+const char* etconfig_device_origin(const etconfig_device* device, const char* backend, const char* option) {
+  const auto found = find(device, backend, option);
+  return found ? data_of(found->origin()) : nullptr;
+}
 int etconfig_device_is_changed(const etconfig_device* device, const char* backend, const char* option) {
   const auto found = find(device, backend, option);
-  return found ? static_cast<int>(found->is_changed()) : -1;
+  return found ? static_cast<int>(device->is_updated && found->is_changed()) : -1;
+}
+int etconfig_device_applies_at_execute(const etconfig_device* device, const char* backend, const char* option) {
+  const auto found = find(device, backend, option);
+  return found ? static_cast<int>(found->applies() == Applies::Execute) : -1;
 }
 size_t etconfig_device_explain(const etconfig_device* device, const char* path, char* buffer, size_t size) {
-  TextBuffer text(buffer, size);
-  device->bundle.explain(device->arguments, view(path), &text);
+  TextBuffer text = text_buffer(buffer, size);
+  if (is_open(device) && device->is_resolved) device->bundle.explain(device->arguments, view(path), &text);
   return text.needed();
 }
 
+// --- models ---
+
+const char* etconfig_device_model_name(const etconfig_device* device, uint32_t index) {
+  return is_open(device) && index < device->bundle.model_count() ? data_of(device->bundle.model_name(index)) : nullptr;
+}
 int etconfig_device_select_model(etconfig_device* device, const char* model, const char** file) {
-  device->model = device->bundle.select_model(view(model), device->facts);
-  *file = device->model ? data_of(device->model.file()) : nullptr;
+  if (file != nullptr) *file = nullptr;
+  if (device == nullptr || model == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  if (!device->is_open) return ETCONFIG_DEVICE_WRONG_ORDER;
+  device->is_model_asked = true;
+  device->reason_count = 0;
+  device->model = device->bundle.select_model(model, device->facts);
+  set_file(device->model, static_cast<bool>(device->model), file);
   return static_cast<int>(device->model.status());
 }
 int etconfig_device_next_variant(etconfig_device* device, const char* reason, const char** file) {
-  const bool is_found = device->model.next(view(reason));
-  *file = is_found ? data_of(device->model.file()) : nullptr;
+  if (file != nullptr) *file = nullptr;
+  if (device == nullptr || reason == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  if (!is_open(device) || !device->is_model_asked) return ETCONFIG_DEVICE_WRONG_ORDER;
+  std::string_view kept = view(reason);
+  if (device->reason_count < etconfig_device::kMaxReasons) {
+    TextBuffer copy(device->reasons[device->reason_count], etconfig_device::kReasonBytes);
+    copy << kept;
+    kept = copy.text();
+  }
+  const bool is_found = device->model.next(kept);
+  if (is_found && device->reason_count < etconfig_device::kMaxReasons) ++device->reason_count;
+  set_file(device->model, is_found, file);
   return is_found ? ETCONFIG_DEVICE_OK : ETCONFIG_DEVICE_NO_VARIANT;
+}
+const char* etconfig_device_variant_file(const etconfig_device* device, uint32_t index) {
+  if (!has_model(device) || index >= device->bundle.variant_count(device->model.model())) return nullptr;
+  return data_of(device->bundle.variant_file(device->model.model(), index));
+}
+int etconfig_device_variant(const etconfig_device* device) {
+  return has_model(device) && device->model ? static_cast<int>(device->model.variant()) : -1;
+}
+int etconfig_device_has_fallback(const etconfig_device* device) {
+  return has_model(device) ? static_cast<int>(device->model.has_fallback()) : -1;
+}
+size_t etconfig_device_explain_variant(const etconfig_device* device, uint32_t index, char* buffer, size_t size) {
+  TextBuffer text = text_buffer(buffer, size);
+  if (has_model(device)) device->bundle.explain_variant(device->model, index, device->facts, &text);
+  return text.needed();
 }
 
 }  // extern "C"

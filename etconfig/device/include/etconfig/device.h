@@ -208,6 +208,16 @@ class Bundle {
     return Status::NoSuchOption;
   }
 
+  // Writes why an option has no valid value, after a resolve or an update that failed. Nothing is written unless `index` is
+  // below `problem_count()`, and about arguments of another bundle.
+  void explain_problem(const AnyArguments& arguments, uint32_t index, TextBuffer* out) const {
+    if (arguments.tables_ != &tables_ || index >= arguments.problem_count()) return;
+    const internal::Storage& storage = arguments.attempt();
+    uint32_t at = 0;
+    while (storage.options[at].status == Status::Ok || index-- != 0) ++at;
+    write(arguments, OptionArgument(&tables_, storage.options + at), storage.options[at], out);
+  }
+
   // --- models ---
 
   uint32_t model_count() const { return tables_.models.size(); }
