@@ -35,7 +35,7 @@ from etconfig.profile import (
 from etconfig.resolver import Resolver, Target
 
 ROOT = Path(__file__).parents[1]
-SHEET = ROOT / "tests" / "data" / "sheets" / "devices" / "google" / "tensor-g3.json"
+SHEET = ROOT / "sheets" / "google" / "tensor-g3.json"
 KNOWN = {
     "cpu.available_cores": 8,
     "cpu.performance_cores": 4,

@@ -46,9 +46,11 @@ _HOME = {
     "benchmark": "analysis",
     "configure": "app.configuration",
     "detect_facts": "app.api",
+    "device_names": "facts",
     "examine_installation": "analysis",
     "inspect_program": "analysis",
     "load_bundle": "device.bundle",
+    "load_device": "facts",
     "load_fact_sheet": "facts",
     "load_model": "app.model_loading",
     "load_program": "app.api",
@@ -94,7 +96,7 @@ if TYPE_CHECKING:
         UnsharedStateWarning,
         UnusedKernelsWarning,
     )
-    from etconfig.facts import FactSheet, load_fact_sheet
+    from etconfig.facts import FactSheet, device_names, load_device, load_fact_sheet
     from etconfig.method.bundled import Tolerance
     from etconfig.method.method import Method
     from etconfig.method.stop import CancelToken
@@ -139,9 +141,11 @@ __all__ = [
     "benchmark",
     "configure",
     "detect_facts",
+    "device_names",
     "examine_installation",
     "inspect_program",
     "load_bundle",
+    "load_device",
     "load_fact_sheet",
     "load_model",
     "load_program",

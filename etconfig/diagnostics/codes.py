@@ -89,6 +89,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("invalid-fact-assignment", "A fact set on the command line has no value."),
     ("invalid-fact-sheet", "A text is not a fact sheet."),
     ("unsupported-fact-sheet", "A fact sheet has a format version that cannot be read."),
+    ("unknown-device", "No known device has this name, or several have."),
     ("unreachable-device", "The device whose facts are needed cannot be reached."),
     # saved results
     ("invalid-resolution", "A file is not a saved resolution."),

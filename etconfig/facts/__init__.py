@@ -29,9 +29,12 @@ _HOME = {
     "Volatility": "registry",
     "attached_device": "adb",
     "detect": "detection",
+    "device_names": "known_devices",
     "diff_sheets": "difference",
     "facts_markdown": "markdown",
     "facts_schema": "json_schema",
+    "find_device": "known_devices",
+    "load_device": "known_devices",
     "load_fact_sheet": "sheet",
     "parse_fact_assignment": "assignment",
     "parse_fact_assignments": "assignment",
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from etconfig.facts.fact import Fact
     from etconfig.facts.host import Host
     from etconfig.facts.json_schema import facts_schema, sheet_schema
+    from etconfig.facts.known_devices import device_names, find_device, load_device
     from etconfig.facts.markdown import facts_markdown
     from etconfig.facts.overrides import FactOverrides, source_facts
     from etconfig.facts.registry import FactInfo, FactRegistry, FactType, FactValue, Volatility
@@ -77,9 +81,12 @@ __all__ = [
     "Volatility",
     "attached_device",
     "detect",
+    "device_names",
     "diff_sheets",
     "facts_markdown",
     "facts_schema",
+    "find_device",
+    "load_device",
     "load_fact_sheet",
     "parse_fact_assignment",
     "parse_fact_assignments",

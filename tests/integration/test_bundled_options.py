@@ -18,7 +18,7 @@ RUNNER = "ci/github-macos"
 
 
 def sheet_of(profile: str) -> etconfig.FactSheet:
-    sheet = etconfig.load_fact_sheet(SHEETS / "devices" / f"{profile}.json")
+    sheet = etconfig.load_device(profile)
     return sheet.with_overrides({"cpu.available_cores": 8})  # type: ignore[arg-type]  # of the fact's type
 
 

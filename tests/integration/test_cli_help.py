@@ -201,6 +201,9 @@ NOT_RUN = {
     "etconfig conformance ReferenceCpuBackend": "the plugin's own tests run every check",
 }
 FINDS_SOMETHING = {
+    "etconfig devices diff pi-4 pi-5": "they differ",
+    "etconfig devices diff raspberry-pi/pi-4 raspberry-pi/pi-5": "they differ",
+    "etconfig devices diff pi-5 pi5.json --json": "the sheet was made from another board",
     "etconfig facts diff pi5.json --ignore-live": "this device is another one",
     "etconfig verify model.bpte": "one of its cases is wrong on purpose",
     "etconfig verify model.bpte --method forward --rtol 1e-3 --atol 1e-4": "it is one of this method",

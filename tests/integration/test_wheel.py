@@ -49,7 +49,7 @@ def names_in(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def test_the_wheel_holds_every_module_profile_and_header_and_the_marker_of_types(wheel: Path) -> None:
+def test_the_wheel_holds_every_module_profile_sheet_and_header_and_the_marker_of_types(wheel: Path) -> None:
     modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / "etconfig").rglob("*.py")}
     profiles = {f"etconfig/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "profiles").rglob("*.toml")}
     assert "etconfig/profiles/generic/any.toml" in profiles
@@ -57,7 +57,9 @@ def test_the_wheel_holds_every_module_profile_and_header_and_the_marker_of_types
     assert "etconfig/transport/include/etconfig/etargs.h" in headers
     sources = {p.relative_to(ROOT).as_posix() for p in (ROOT / "etconfig" / "device").rglob("*.cpp")}
     assert {"etconfig/device/etconfig_device.cpp", "etconfig/device/etdevice/main.cpp"} <= sources
-    assert modules | profiles | headers | sources | {"etconfig/py.typed"} <= names_in(wheel)
+    sheets = {f"etconfig/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "sheets").rglob("*.json")}
+    assert "etconfig/sheets/google/pixel-8.json" in sheets
+    assert modules | profiles | sheets | headers | sources | {"etconfig/py.typed"} <= names_in(wheel)
 
 
 def test_the_wheel_holds_every_file_of_the_templates(wheel: Path) -> None:
@@ -93,12 +95,14 @@ def test_the_license_is_in_both(built: Path, wheel: Path) -> None:
     assert not [name for name in names if name.startswith((f"{NAME}/tests", f"{NAME}/plugins"))]
 
 
-def test_an_installed_wheel_finds_its_own_profiles(wheel: Path, tmp_path: Path) -> None:
+def test_an_installed_wheel_finds_its_own_profiles_and_devices(wheel: Path, tmp_path: Path) -> None:
     site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
     elsewhere.mkdir()
     install = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", site, wheel)
     python(*install, directory=elsewhere)
     shown = python("-m", "etconfig", "profiles", "list", "--json", directory=elsewhere, PYTHONPATH=str(site))
+    devices = python("-m", "etconfig", "devices", "list", "--json", directory=elsewhere, PYTHONPATH=str(site))
+    assert len(json.loads(devices)) == len(list((ROOT / "sheets").rglob("*.json")))
     paths = {entry["name"]: Path(entry["path"]) for entry in json.loads(shown)}
     assert paths["generic/any"] == site / "etconfig" / "profiles" / "generic" / "any.toml"
     assert {path.relative_to(site / "etconfig" / "profiles") for path in paths.values()} == {

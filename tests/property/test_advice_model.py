@@ -19,7 +19,8 @@ from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, Ge
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.resolver import AdviceReader, Resolver, Target, values_without_configuration, verify_advice
 
-SHEETS = sorted((Path(__file__).parents[1] / "data" / "sheets").rglob("*.json"))
+ROOT = Path(__file__).parents[2]
+SHEETS = sorted([*(ROOT / "sheets").rglob("*.json"), *(ROOT / "tests" / "data" / "sheets").glob("*.json")])
 Facts = Mapping[str, Any]
 SAMPLES = 5000
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.fact_difference import print_difference
 from etconfig.cli.shared.format import format_fact
+from etconfig.cli.shared.known_device import KnownDevicePath, SheetPath
 from etconfig.cli.shared.options import (
     chosen_executor,
     device_options,
@@ -18,13 +20,12 @@ from etconfig.cli.shared.options import (
     read_device,
 )
 from etconfig.cli.shared.output import print_json, print_table, show, show_json
-from etconfig.cli.shared.standard_input import InputPath
 from etconfig.cli.shared.usage import SuggestingGroup
 from etconfig.cli.shared.writing import write_file
 
 if TYPE_CHECKING:
     from etconfig.app.installation import Installation
-    from etconfig.facts import FactSheet, SheetDifference
+    from etconfig.facts import FactSheet
 
 
 @click.group("facts", cls=SuggestingGroup, invoke_without_command=True)
@@ -69,9 +70,12 @@ def command(
         _refuse_options_before(context, context.invoked_subcommand)
         return
     if serial is not None and sheet is not None:
-        raise click.UsageError("--adb and --facts name two devices; give one of them")
+        option = "--device" if isinstance(sheet, KnownDevicePath) else "--facts"
+        raise click.UsageError(f"--adb and {option} name two devices; give one of them")
     if executor is not None and (serial is not None or sheet is not None):
-        raise click.UsageError("--executor is about this device; --adb and --facts name another one")
+        raise click.UsageError(
+            "--executor is about this device; --adb, --facts and --device name another one"
+        )
     installation = make_installation()
     facts = (
         read_device(installation, sheet, fact_texts).known
@@ -93,15 +97,16 @@ def command(
 
 
 @command.command("diff")
-@click.argument("old", type=InputPath())
-@click.argument("new", type=InputPath(), required=False)
+@click.argument("old", type=SheetPath())
+@click.argument("new", type=SheetPath(), required=False)
 @click.option("--ignore-live", is_flag=True, help="Leave out facts that may change at any time.")
 @json_option
 def diff(old: Path, new: Path | None, ignore_live: bool, as_json: bool) -> int:
     """Compare two fact sheets, or one with this device.
 
     Compares the values of known facts, wherever they come from. Exits with 0 if they are the
-    same, with 1 if they differ, and with 2 if a sheet cannot be read. - is standard input.
+    same, with 1 if they differ, and with 2 if a sheet cannot be read. - is standard input, and what is not
+    a file may be the name of a known device, such as raspberry-pi/pi-5.
 
     \b
     Examples:
@@ -116,7 +121,7 @@ def diff(old: Path, new: Path | None, ignore_live: bool, as_json: bool) -> int:
     if as_json:
         print_json(difference.to_jsonable())
     else:
-        _print_difference(before, after, difference)
+        print_difference(before, after, difference)
     return 1 if difference else 0
 
 
@@ -159,15 +164,3 @@ def _print(facts: FactSheet, show_all: bool) -> None:
     elif unknown:
         show()
         show(f"{len(unknown)} facts are unknown here; --all shows why.")
-
-
-def _print_difference(old: FactSheet, new: FactSheet, difference: SheetDifference) -> None:
-    """Print a line for each fact: `-` only before, `+` only now, `~` another value."""
-    for name in difference.removed:
-        show(f"- {name}  {format_fact(old[name])}")
-    for name in difference.added:
-        show(f"+ {name}  {format_fact(new[name])}")
-    for name in difference.changed:
-        show(f"~ {name}  {format_fact(old[name])} -> {format_fact(new[name])}")
-    if not difference:
-        show("The facts are the same.")

@@ -61,6 +61,15 @@ def complete_profile_name(context: click.Context, incomplete: str) -> Iterable[s
 
 
 @_matching
+def complete_device(context: click.Context, incomplete: str) -> Iterable[str]:
+    """Offer the names of the known devices; their last parts if no name begins with the text so far."""
+    from etconfig.facts.known_devices import device_names, short_names
+
+    names = device_names()
+    return names if any(name.startswith(incomplete) for name in names) else short_names(names)
+
+
+@_matching
 def complete_model(context: click.Context, incomplete: str) -> Iterable[str]:
     """Offer the models of the file of models on the line, else of the project file."""
     from etconfig.app.model_choice import find_catalog

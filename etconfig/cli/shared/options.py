@@ -13,8 +13,9 @@ import click
 
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_assignment, complete_method, complete_profile
+from etconfig.cli.shared.known_device import sheet_options
 from etconfig.cli.shared.output import show_diagnostics
-from etconfig.cli.shared.standard_input import InputPath, standard_input
+from etconfig.cli.shared.standard_input import standard_input
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -121,18 +122,11 @@ class FiniteNumber(click.FloatRange):
 
 
 def device_options(command: CommandT, *, several: bool = False) -> CommandT:
-    """Add `--facts` and `--fact`, which select the device; with `several`, `--facts` can be repeated."""
+    """Add `--facts`, `--device` and `--fact`, which select the device; with `several`, of several devices."""
     command = click.option(
         "--fact", "fact_texts", multiple=True, metavar="NAME=VALUE", help="Set a fact by hand. Repeatable."
     )(command)
-    return click.option(
-        "--facts",
-        "sheet",
-        multiple=several,
-        type=InputPath(),
-        help="Use a saved fact sheet instead of detecting this device; - is standard input."
-        + _repeatable(several),
-    )(command)
+    return sheet_options(command, several=several)
 
 
 def _repeatable(several: bool) -> str:
@@ -147,7 +141,7 @@ class ConfigurationRequest:
         profile: `--profile`.
         require_match: `--require-match`.
         overrides: `--set`.
-        sheet: `--facts`.
+        sheet: The path of the sheet of `--facts` or `--device`.
         fact_texts: `--fact`.
         profile_paths: `--profile-path`.
         locked: `--locked`, for the commands that have it.
@@ -339,7 +333,7 @@ def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
 
 @record(frozen=True)
 class RequestedDevice:
-    """The device that `--facts` and `--fact` select.
+    """The device that `--facts`, `--device` and `--fact` select.
 
     Attributes:
         facts: The facts of this device, or of the sheet, without those set by hand.
@@ -362,7 +356,7 @@ class RequestedDevice:
 
 
 def read_device(installation: Installation, sheet: Path | None, fact_texts: Sequence[str]) -> RequestedDevice:
-    """Return the device that `--facts` and `--fact` select.
+    """Return the device that the sheet of `--facts` or `--device`, and `--fact` select.
 
     Raises:
         FactError: the sheet, or a fact set by hand, is wrong.

@@ -8,6 +8,9 @@ import click
 
 from etconfig.cli.shared.output import print_error
 
+_ORDER = "etconfig.order"
+"""The key of click's context for the name of each parameter, in the order of the command line."""
+
 
 class StrictCommand(click.Command):
     """A command that refuses a second value for an option that takes one; click would take the last."""
@@ -20,6 +23,7 @@ class StrictCommand(click.Command):
         """
         if not ctx.resilient_parsing:  # a shell completes a line that is not finished
             _, _, order = self.make_parser(ctx).parse_args(list(args))
+            ctx.meta[_ORDER] = [parameter.name for parameter in order]
             for parameter, count in Counter(order).items():
                 if count > 1 and takes_one_value(parameter):
                     times = "twice" if count == 2 else f"{count} times"
@@ -28,6 +32,12 @@ class StrictCommand(click.Command):
                         "give it once, or run the command once for each value"
                     )
         return super().parse_args(ctx, args)
+
+
+def options_in_order(context: click.Context) -> list[str]:
+    """Return the names of the parameters in the order of the command line, each as often as it is given."""
+    names: list[str] = context.meta.get(_ORDER, [])
+    return names
 
 
 def takes_one_value(parameter: click.Parameter) -> bool:

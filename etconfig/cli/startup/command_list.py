@@ -6,6 +6,7 @@ COMMAND_SUMMARIES = {
     "backends": "List installed backends and their options.",
     "bench": "Measure how fast a method of a program runs.",
     "conformance": "Check a backend against the contract and its own claims.",
+    "devices": "List and show the known devices, and compare them.",
     "diff": "Show which options differ between two configurations.",
     "doctor": "Check this installation, and say how to fix problems.",
     "explain": "Show where an option's value comes from and what it overrides.",

@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 from etconfig.errors import FactError
 from etconfig.facts import BUILTIN_FACTS, FactInfo, FactSheet, FactType, Volatility, detect, sheet_schema
 
-SHEETS = Path(__file__).parents[2] / "data" / "sheets"
+ROOT = Path(__file__).parents[3]
+SHEETS = [*(ROOT / "sheets").rglob("*.json"), *(ROOT / "tests" / "data" / "sheets").glob("*.json")]
 SCHEMA = sheet_schema(BUILTIN_FACTS)
 VALIDATOR = Draft202012Validator(SCHEMA)
 
@@ -25,7 +26,7 @@ class TestSchema:
         Draft202012Validator.check_schema(SCHEMA)
         assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
-    @pytest.mark.parametrize("path", sorted(SHEETS.rglob("*.json")), ids=lambda path: path.stem)
+    @pytest.mark.parametrize("path", sorted(SHEETS), ids=lambda path: path.stem)
     def test_every_sheet_here_is_valid(self, path):
         assert list(VALIDATOR.iter_errors(json.loads(path.read_text("utf-8")))) == []
 

@@ -17,7 +17,7 @@ from etconfig_upstream.xnnpack import SPEC as XNNPACK
 
 from etconfig.app.installation import Installation
 from etconfig.app.validation import Validator
-from etconfig.facts import FactSheet, detect, load_fact_sheet
+from etconfig.facts import FactSheet, detect, device_names, load_device, load_fact_sheet
 from etconfig.profile import (
     Profile,
     ProfileLibrary,
@@ -34,6 +34,9 @@ ROOT = Path(__file__).parents[3]
 SHEETS = ROOT / "tests" / "data" / "sheets"
 LIBRARY = ProfileLibrary((bundled_profiles(),))
 DEVICES = [name for name in LIBRARY.names if not name.startswith("generic/")]
+
+PRODUCTS = {"google/pixel-8": "google/tensor-g3"}
+"""Products that have a sheet besides that of their chip, and the profile that is selected on each."""
 
 FIRMWARE = ("device.", "soc.")
 """Namespaces of facts from firmware; a virtual machine may have any of them on any processor."""
@@ -52,7 +55,7 @@ QUOTAS = {
 
 @functools.cache
 def facts_of(name: str) -> Mapping[str, object]:
-    return dict(load_fact_sheet(SHEETS / "devices" / f"{name}.json").values)
+    return dict(load_device(name).values)
 
 
 def source_of(name: str) -> str:
@@ -88,20 +91,20 @@ class TestSheets:
     def test_there_are_enough(self) -> None:
         assert len(DEVICES) >= 27
 
-    def test_each_profile_has_a_sheet_and_each_sheet_a_profile(self) -> None:
-        directory = SHEETS / "devices"
-        sheets = [
-            path.relative_to(directory).with_suffix("").as_posix() for path in directory.rglob("*.json")
-        ]
-        assert sorted(sheets) == DEVICES
+    def test_each_profile_has_a_sheet_and_each_other_sheet_is_of_a_product(self) -> None:
+        assert sorted({*DEVICES, *PRODUCTS}) == list(device_names())
 
     @pytest.mark.parametrize("name", DEVICES)
     def test_the_sheet_selects_its_profile(self, name: str) -> None:
         assert select_profile(LIBRARY, facts_of(name)).profile.name == name
 
-    @pytest.mark.parametrize("name", DEVICES)
+    @pytest.mark.parametrize(("product", "name"), PRODUCTS.items())
+    def test_the_sheet_of_a_product_selects_the_profile_of_its_chip(self, product: str, name: str) -> None:
+        assert select_profile(LIBRARY, facts_of(product)).profile.name == name
+
+    @pytest.mark.parametrize("name", device_names())
     def test_each_fact_says_where_it_was_captured_or_is_cited(self, name: str) -> None:
-        sheet = load_fact_sheet(SHEETS / "devices" / f"{name}.json")
+        sheet = load_device(name)
         for fact in sheet.values:
             assert re.fullmatch(r"(captured|cited) https://\S+", sheet[fact].origin.detail or ""), fact
 
@@ -228,7 +231,7 @@ class TestOptions:
         specs = {spec.id: spec for spec in (XNNPACK, QNN, COREML)}
         layers = layers_of(load_chain(LIBRARY, name))
         target = Target(method="forward", backends=tuple(specs))
-        sheet = load_fact_sheet(SHEETS / "devices" / f"{name}.json")
+        sheet = load_device(name)
         found = Resolver.compile(specs, layers, [target]).resolve(
             sheet.with_overrides({fact.replace("__", "."): value for fact, value in facts.items()})  # type: ignore[misc]  # of each fact's type
         )
@@ -281,7 +284,7 @@ class TestOptions:
         specs = {spec.id: spec for spec in (XNNPACK, QNN, COREML)}
         layers = layers_of(load_chain(LIBRARY, name))
         resolver = Resolver.compile(specs, layers, [Target(method="forward", backends=tuple(specs))])
-        for facts in (load_fact_sheet(SHEETS / "devices" / f"{name}.json"), FactSheet.empty()):
+        for facts in (load_device(name), FactSheet.empty()):
             assert resolver.resolve(facts).warnings == ()
 
 
@@ -302,5 +305,5 @@ class TestFiles:
 
 def origins(name: str) -> str:
     """Say if the facts of a sheet were captured, are cited, or both."""
-    sheet = load_fact_sheet(SHEETS / "devices" / f"{name}.json")
+    sheet = load_device(name)
     return ", ".join(sorted({str(sheet[fact].origin.detail).partition(" ")[0] for fact in sheet.values}))

@@ -1,0 +1,112 @@
+"""Known devices on the command line: `--device NAME` beside `--facts PATH`, in the order given."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from etconfig.cli.shared.completion import complete_device
+from etconfig.cli.shared.standard_input import InputPath
+from etconfig.cli.shared.usage import options_in_order
+
+if sys.platform == "win32":
+    from pathlib import WindowsPath as _LocalPath
+else:
+    from pathlib import PosixPath as _LocalPath
+
+_CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
+
+_KEY = "etconfig.known_devices"
+"""The key of click's context for the values of `--device`, which `--facts` adds to its own."""
+
+
+class KnownDevicePath(_LocalPath):
+    """The path of the sheet of a known device, which messages call by the device's name."""
+
+    def __str__(self) -> str:
+        return "/".join(self.parts[-2:]).removesuffix(".json")
+
+    def __fspath__(self) -> str:
+        return super().__str__()
+
+
+class KnownDevice(InputPath):
+    """The type of the name of a known device; its value is the path of the device's sheet."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path.
+
+        Raises:
+            FactError: no device has this name, or several do.
+        """
+        if isinstance(value, Path):
+            return value
+        from etconfig.facts.known_devices import device_path, find_device
+
+        return KnownDevicePath(device_path(find_device(value)))
+
+
+class SheetPath(InputPath):
+    """The type of an argument that is a fact sheet: the name of a known device, a path, or `-`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path. What does not end in .json and is not a file is a name.
+
+        Raises:
+            click.ClickException: standard input cannot be read.
+            FactError: no device has this name, or several do.
+        """
+        is_name = isinstance(value, str) and value != "-" and not value.endswith(".json")
+        if is_name and not Path(value).exists():
+            return KnownDevice().convert(value, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def sheet_options(command: _CommandT, *, several: bool) -> _CommandT:
+    """Add `--facts` and `--device`; the command gets what both name as `sheet`.
+
+    That is one path or None, or with `several` a tuple of them, in the order of the command line.
+    """
+    repeatable = " Repeatable." if several else ""
+    command = click.option(
+        "--device",
+        "device",
+        multiple=several,
+        metavar="NAME",
+        type=KnownDevice(),
+        is_eager=True,  # before `--facts`
+        expose_value=False,
+        callback=_keep_devices,
+        shell_complete=complete_device,
+        help="Use the sheet of a known device: see `etconfig devices list`." + repeatable,
+    )(command)
+    return click.option(
+        "--facts",
+        "sheet",
+        multiple=several,
+        type=InputPath(),
+        callback=_add_devices,
+        help="Use a saved fact sheet instead of detecting this device; - is standard input." + repeatable,
+    )(command)
+
+
+def _keep_devices(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    context.meta[_KEY] = value
+
+
+def _add_devices(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Return the values of both options; refuse both where a command takes one."""
+    devices = context.meta.pop(_KEY, None)
+    if not parameter.multiple:
+        if value is not None and devices is not None:
+            raise click.UsageError("--facts and --device name two devices; give one of them", context)
+        return devices if value is None else value
+    left = {"sheet": deque(value), "device": deque(devices or ())}
+    return tuple(left[name].popleft() for name in options_in_order(context) if left.get(name))
