@@ -11,10 +11,16 @@ from etconfig.device.bundle_reader import read_tables
 from etconfig.device.bundle_writer import write_tables
 from etconfig.device.decision import BundleDecision, DecidedOption, SlotDecision, hand_set_facts
 from etconfig.device.evaluation import ExpressionEvaluator
+from etconfig.device.steps import (
+    MAX_FACT_ITEMS,
+    MAX_FACT_LIST_BYTES,
+    MAX_FACT_TEXT_BYTES,
+    is_short_fact,
+)
 from etconfig.device.tables import MAX_BYTES, NONE, BundleTables, ProfileRow
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
 from etconfig.display import count_text
-from etconfig.errors import OptionError, ProfileError, SavedResultError
+from etconfig.errors import FactError, OptionError, ProfileError, SavedResultError
 from etconfig.facts import FactSheet
 from etconfig.parameters import AnyPath, as_path, check_type, home_help
 from etconfig.records import record
@@ -165,12 +171,14 @@ class DeviceBundle:
         """Return the profile that a device with these facts selects, as `auto` does.
 
         Raises:
+            FactError: a fact is longer than devices accept.
             ProfileError: no profile matches, several do of which none is preferred, or only the fallback
                 matches and is refused.
             TypeError: `facts` is not a fact sheet.
         """
         check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.load_fact_sheet reads it")
         tables = self.tables
+        self._check_lengths(facts)
         known = {**facts.values, **hand_set_facts(tables, 0, tables.project_fact_count)}
         evaluator = ExpressionEvaluator(tables, known)
         matching = [
@@ -199,6 +207,20 @@ class DeviceBundle:
             matching=tuple(self._name(number) for number in matching),
         )
 
+    def _check_lengths(self, facts: FactSheet) -> None:
+        """Refuse texts and lists of facts that are longer than devices accept."""
+        for name in self.facts_read:
+            value = facts.values.get(name)
+            if isinstance(value, (str, tuple)) and not is_short_fact(value):
+                message = f"fact {name!r}: it is longer than devices accept"
+                help = (
+                    f"a text has {MAX_FACT_TEXT_BYTES:,} bytes at most, and a list {MAX_FACT_ITEMS:,} texts "
+                    f"of {MAX_FACT_LIST_BYTES:,} bytes in all"
+                )
+                raise FactError(
+                    diagnostics=(Diagnostic(code="invalid-fact-value", message=message, help=help),)
+                )
+
     def _bases(self, number: int) -> Sequence[int]:
         profile = self.tables.profiles[number]
         return self.tables.items[profile.first_base : profile.first_base + profile.base_count]
@@ -221,6 +243,7 @@ class DeviceBundle:
                 device selects.
 
         Raises:
+            FactError: a fact is longer than devices accept.
             ProfileError: there is no such profile, or none can be selected.
             OptionError: an option has no valid value; with every problem.
             TypeError: `facts` is not a fact sheet, or `profile` not a name.
@@ -233,6 +256,7 @@ class DeviceBundle:
         if profile is None:
             selection = self.select(facts)
             profile = selection.profile
+        self._check_lengths(facts)
         row = self._profile(profile)
         known = {name: facts.values[name] for name in self.facts_read if name in facts.values}
         decision = BundleDecision(self.tables, row, known)

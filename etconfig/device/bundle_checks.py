@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from etconfig.device.bundle_format import (
     APPLIES,
@@ -20,6 +20,13 @@ from etconfig.device.bundle_format import (
     VOLATILITIES,
 )
 from etconfig.device.expression_checks import check_expression
+from etconfig.device.steps import (
+    MAX_FACT_ITEMS,
+    MAX_FACT_LIST_BYTES,
+    MAX_FACT_TEXT_BYTES,
+    STEP_FIELDS,
+    StepCounter,
+)
 from etconfig.device.tables import (
     MAX_DEPTH,
     MAX_FACTS,
@@ -93,6 +100,7 @@ class _TableChecks:
     def __init__(self, tables: BundleTables) -> None:
         self._tables = tables
         self._visited = 0
+        self._steps = StepCounter(tables)
 
     def check(self) -> None:
         """Verify everything."""
@@ -129,6 +137,16 @@ class _TableChecks:
         if not holds:
             self._fail(vector, index, problem)
 
+    def _count(self, vector: str, index: int, add: Callable[[Any], object]) -> None:
+        """Count the steps of a row, and compare them with what it says."""
+        row = getattr(self._tables, vector)[index]
+        try:
+            steps = add(row)
+        except ValueError as error:
+            self._fail(vector, index, str(error))
+        if vector in STEP_FIELDS:
+            self._require(vector, index, getattr(row, STEP_FIELDS[vector]) == steps, "its steps are wrong")
+
     def _sorted_by_name(self, vector: str, names: Sequence[int]) -> None:
         texts = self._tables.texts
         for index in range(1, len(names)):
@@ -153,6 +171,7 @@ class _TableChecks:
             self._require("values", index, value.depth <= MAX_DEPTH, "it is nested too deep")
             if is_container:
                 self._container(index)
+            self._count("values", index, self._steps.add_value)
 
     def _container(self, index: int) -> None:
         tables, value = self._tables, self._tables.values[index]
@@ -180,6 +199,7 @@ class _TableChecks:
             self._require("facts", index, is_text or not fact.choice_count, "only texts have choices")
             for at in self._range("facts", index, fact.first_choice, fact.choice_count, tables.items):
                 self._index("facts", index, tables.items[at], tables.texts)
+            self._count("facts", index, self._steps.add_fact)
         self._sorted_by_name("facts", [fact.name for fact in tables.facts])
         for index, each in enumerate(tables.hand_set_facts):
             self._index("hand_set_facts", index, each.fact, tables.facts)
@@ -194,10 +214,16 @@ class _TableChecks:
         value = tables.values[row.value]
         wanted = _STORED_FACT[FACT_TYPES[tables.facts[row.fact].type]]
         self._require("hand_set_facts", index, value.kind == wanted, "its value has another type")
+        texts = [value] if wanted is StoredKind.TEXT else []
         if wanted is StoredKind.ARRAY:
             items = self._range("hand_set_facts", index, value.bits, value.length, tables.items)
-            are_texts = all(tables.values[tables.items[at]].kind == StoredKind.TEXT for at in items)
+            texts = [tables.values[tables.items[at]] for at in items]
+            are_texts = all(text.kind == StoredKind.TEXT for text in texts)
             self._require("hand_set_facts", index, are_texts, "its value has another type")
+        size_bytes = sum(self._steps.text_bytes(text.bits) for text in texts)
+        most = MAX_FACT_LIST_BYTES if wanted is StoredKind.ARRAY else MAX_FACT_TEXT_BYTES
+        is_short = len(texts) <= MAX_FACT_ITEMS and size_bytes <= most
+        self._require("hand_set_facts", index, is_short, "its value is longer than devices accept")
 
     def _expressions(self) -> None:
         tables = self._tables
@@ -211,6 +237,7 @@ class _TableChecks:
                 self._visited += check_expression(tables, expression, span)
             except ValueError as error:
                 self._fail("expressions", index, str(error))
+            self._count("expressions", index, self._steps.add_expression)
         for index, condition in enumerate(tables.conditions):
             self._index("conditions", index, condition.text, tables.texts)
             self._require("conditions", index, condition.length > 0, "it has no clauses")
@@ -219,14 +246,16 @@ class _TableChecks:
                 EXPRESSION_TYPES[tables.expressions[at].type] is ExpressionType.BOOL for at in clauses
             )
             self._require("conditions", index, are_bool, "a clause is not a condition")
+            self._count("conditions", index, self._steps.add_condition)
 
     def _backends(self) -> None:
         tables = self._tables
-        for index, option in enumerate(tables.options):
-            self._option(index, option)
         for index, choice in enumerate(tables.choices):
             self._index("choices", index, choice.value, tables.values)
             self._index("choices", index, choice.sent, tables.values)
+        for index, option in enumerate(tables.options):
+            self._option(index, option)
+            self._count("options", index, self._steps.add_option)
         for index, backend in enumerate(tables.backends):
             self._index("backends", index, backend.id, tables.texts)
             self._require("backends", index, backend.program_beats_recommendation <= 1, "a flag is wrong")
@@ -239,6 +268,7 @@ class _TableChecks:
             for at in entries:
                 self._require("advice", at, tables.advice[at].option in options, "its option is elsewhere")
                 self._advice(at)
+            self._count("backends", index, self._steps.add_backend)
 
     def _option(self, index: int, option: OptionRow) -> None:
         tables = self._tables
@@ -289,6 +319,7 @@ class _TableChecks:
                 self._index("option_settings", index, each.program_origin, tables.texts)
             for at in self._range("option_settings", index, each.first, each.length, tables.candidates):
                 self._candidate(at, tables.candidates[at], option)
+            self._count("option_settings", index, self._steps.add_option_settings)
         for index, settings in enumerate(tables.backend_settings):
             self._index("backend_settings", index, settings.backend, tables.backends)
             backend = tables.backends[settings.backend]
@@ -300,6 +331,7 @@ class _TableChecks:
                 is_next = before < number < backend.first_option + backend.option_count
                 self._require("backend_settings", index, is_next, "its options are in disorder")
                 before = number
+            self._count("backend_settings", index, self._steps.add_backend_settings)
 
     def _candidate(self, index: int, candidate: CandidateRow, option: OptionRow) -> None:
         tables = self._tables
@@ -321,6 +353,7 @@ class _TableChecks:
             self._optional("slots", index, slot.instance, tables.texts)
             for at in self._range("slots", index, slot.first, slot.length, tables.items):
                 self._index("slots", index, tables.items[at], tables.backend_settings)
+            self._count("slots", index, self._steps.add_slot)
         if len(tables.profiles) > MAX_PROFILES:
             raise ValueError(f"it has {len(tables.profiles)} profiles; at most {MAX_PROFILES} are allowed")
         for index, profile in enumerate(tables.profiles):
@@ -333,9 +366,11 @@ class _TableChecks:
                 self._index("profiles", index, tables.items[at], tables.profiles)
             self._range("profiles", index, profile.first_fact, profile.fact_count, tables.hand_set_facts)
             self._range("profiles", index, profile.first_slot, profile.slot_count, tables.slots)
+            self._count("profiles", index, self._steps.check_profile)
         self._sorted_by_name("profiles", [profile.name for profile in tables.profiles])
         if tables.named_profile != NONE and tables.named_profile >= len(tables.profiles):
             raise ValueError("the profile that it names is not in it")
+        self._steps.check_selection()
 
     def _models(self) -> None:
         tables = self._tables
@@ -348,3 +383,5 @@ class _TableChecks:
             self._optional("variants", index, variant.condition, tables.conditions)
             for at in self._range("variants", index, variant.first_need, variant.need_count, tables.items):
                 self._index("variants", index, tables.items[at], tables.texts)
+        for index in range(len(tables.models)):
+            self._count("models", index, self._steps.check_model)

@@ -45,6 +45,9 @@ _CODES = {
 }
 """The types of the fields that are not 32-bit indices; a name has one type wherever it occurs."""
 
+_ROW_CODES = {("values", "steps"): U16}
+"""The types of the fields of one vector only."""
+
 _ROWS: tuple[tuple[str, Any], ...] = (
     ("values", ValueRow),
     ("instructions", InstructionRow),
@@ -66,7 +69,12 @@ _ROWS: tuple[tuple[str, Any], ...] = (
 )
 
 ROWS: Mapping[str, tuple[Any, StructLayout]] = {
-    name: (row, StructLayout(**{field: _CODES.get(field, U32) for field in row._fields}))
+    name: (
+        row,
+        StructLayout(
+            **{field: _ROW_CODES.get((name, field), _CODES.get(field, U32)) for field in row._fields}
+        ),
+    )
     for name, row in _ROWS
 }
 """The class and the layout of the rows of each vector of structs, in the order of the schema."""

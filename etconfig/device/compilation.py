@@ -11,6 +11,7 @@ from etconfig.device.bundle_format import FACT_TYPES, PROVIDERS, VOLATILITIES
 from etconfig.device.content import BundleContent, BundledModel, BundledProfile
 from etconfig.device.schema_tables import SchemaTables
 from etconfig.device.settings_tables import SettingsTables
+from etconfig.device.steps import counted, is_short_fact
 from etconfig.device.table_builder import CannotBundleError, TableBuilder
 from etconfig.device.tables import (
     MAX_FACTS,
@@ -43,6 +44,10 @@ def compile_bundle(content: BundleContent) -> BundleTables:
     try:
         tables = _Compilation(content, TableBuilder(read, content.directory)).tables()
     except CannotBundleError as error:
+        raise _refused(str(error)) from None
+    try:
+        tables = counted(tables)
+    except ValueError as error:
         raise _refused(str(error)) from None
     return replace(tables, fingerprint=content_fingerprint(tables))
 
@@ -129,10 +134,13 @@ class _Compilation:
     def _hand_set_rows(self, facts: Mapping[str, Sourced[object]]) -> tuple[HandSetFactRow, ...]:
         """Return the facts that documents set, as far as anything reads them, sorted by name."""
         numbers, builder = self._builder.facts, self._builder
+        read = {name: fact for name, fact in sorted(facts.items()) if name in numbers}
+        for name, fact in read.items():
+            if isinstance(fact.value, (str, tuple)) and not is_short_fact(fact.value):
+                raise CannotBundleError(f"the fact {name} is longer than devices accept")
         return tuple(
             HandSetFactRow(numbers[name], builder.value(fact.value), builder.origin(fact.origin))
-            for name, fact in sorted(facts.items())
-            if name in numbers
+            for name, fact in read.items()
         )
 
     def _hand_set_range(self, rows: tuple[HandSetFactRow, ...]) -> int:

@@ -126,20 +126,33 @@ class BundleDecision:
 
     def _conflicts(self) -> Iterator[OptionFailure]:
         """Yield the options of the whole process on which method instances disagree."""
-        for backend in self._tables.backends:
-            for option in self._options_of(backend):
-                if SCOPES[option.scope] is Scope.PROCESS:
-                    yield from self._conflict(self._text(backend.id), self._text(option.name))
-
-    def _conflict(self, backend: str, option: str) -> Iterator[OptionFailure]:
-        values = []
+        first: dict[tuple[str, str], object] = {}
+        conflicts: set[tuple[str, str]] = set()
         for slot in self.complete:
-            decided = slot.backends.get(backend, {}).get(option)
-            if isinstance(decided, DecidedOption) and not (slot.method == "*" and decided.is_default):
-                values.append(decided)
-        if any(each.value != values[0].value for each in values):
+            for path, decided in self._of_process(slot):
+                if first.setdefault(path, decided.value) != decided.value:
+                    conflicts.add(path)
+        for backend, option in sorted(conflicts):
             message = f"{backend}.{option} applies to the whole process, but method instances disagree on it"
             yield OptionFailure("process-scope-conflict", message)
+
+    def _of_process(self, slot: SlotDecision) -> Iterator[tuple[tuple[str, str], DecidedOption]]:
+        """Yield the options of the whole process that a method instance decides."""
+        for backend, options in slot.backends.items():
+            for option, decided in options.items():
+                assert isinstance(decided, DecidedOption)  # the method instance is complete
+                is_mere_default = slot.method == "*" and decided.is_default
+                if (backend, option) in self._process_options and not is_mere_default:
+                    yield (backend, option), decided
+
+    @cached_property
+    def _process_options(self) -> frozenset[tuple[str, str]]:
+        return frozenset(
+            (self._text(backend.id), self._text(option.name))
+            for backend in self._tables.backends
+            for option in self._options_of(backend)
+            if SCOPES[option.scope] is Scope.PROCESS
+        )
 
     # --- method instances and backends ---
 
@@ -261,7 +274,7 @@ class _OptionDecision:
             if name in self._evaluator.facts:
                 value = self._evaluator.facts[name]
                 origin = texts[option.fact_origin]
-                yield self._checked(list(value) if isinstance(value, tuple) else value, origin), origin, True
+                yield self._checked(value, origin), origin, True
                 return
         if option.default_value != NONE:
             yield stored_value(self._tables, option.default_value), texts[option.default_origin], True

@@ -43,12 +43,18 @@ class ExpressionEvaluator:
     """Evaluates the expressions and conditions of a bundle on one device.
 
     Attributes:
-        facts: The known facts by name; a list of texts is a list or tuple.
+        facts: The known facts by name; a list of texts is a list.
+
+    Args:
+        tables: The bundle.
+        facts: These facts; a list of texts may be a tuple.
     """
 
     def __init__(self, tables: BundleTables, facts: Mapping[str, object]) -> None:
         self._tables = tables
-        self.facts = facts
+        self.facts = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()
+        }
         self._conditions: dict[int, bool] = {}
 
     def is_met(self, condition: int) -> bool:
@@ -80,10 +86,7 @@ class ExpressionEvaluator:
             stack.append(_SPECIAL[op](taken) if op in _SPECIAL else _applied(_FUNCTIONS[op], taken))
 
     def _fact(self, name: str) -> object:
-        if name not in self.facts:
-            return Unknown((name,))
-        value = self.facts[name]
-        return list(value) if isinstance(value, tuple) else value
+        return self.facts[name] if name in self.facts else Unknown((name,))
 
 
 def _state_of(elements: Iterable[object]) -> Unknown | Fault | None:

@@ -107,6 +107,7 @@ class ValueRow(NamedTuple):
     length: int
     kind: int
     depth: int
+    steps: int = 0
 
 
 class InstructionRow(NamedTuple):
@@ -124,6 +125,7 @@ class ExpressionRow(NamedTuple):
     text: int
     type: int
     stack: int
+    steps: int = 0
 
 
 class ConditionRow(NamedTuple):
@@ -132,6 +134,7 @@ class ConditionRow(NamedTuple):
     first: int
     length: int
     text: int
+    steps: int = 0
 
 
 class FactRow(NamedTuple):
@@ -181,6 +184,7 @@ class OptionRow(NamedTuple):
     is_minimum_exclusive: int
     is_maximum_exclusive: int
     is_optional: int
+    choice_steps: int = 0
 
 
 class ChoiceRow(NamedTuple):
@@ -208,6 +212,7 @@ class BackendRow(NamedTuple):
     first_advice: int
     advice_count: int
     program_beats_recommendation: int
+    steps: int = 0
 
 
 class CandidateRow(NamedTuple):
@@ -228,6 +233,7 @@ class OptionSettingsRow(NamedTuple):
     length: int
     program_value: int
     program_origin: int
+    steps: int = 0
 
 
 class BackendSettingsRow(NamedTuple):
@@ -236,6 +242,7 @@ class BackendSettingsRow(NamedTuple):
     backend: int
     first: int
     length: int
+    steps: int = 0
 
 
 class SlotRow(NamedTuple):
@@ -245,6 +252,7 @@ class SlotRow(NamedTuple):
     instance: int
     first: int
     length: int
+    steps: int = 0
 
 
 class ProfileRow(NamedTuple):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import platform
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bundle_tables import TEXTS, small_tables
+from bundle_tables import named_tables
 from device_programs import compile_device_program, run_device_program
 
 from etconfig.device.bundle_writer import write_tables
@@ -19,7 +18,7 @@ class TestAllocations:
     """Opening, selecting, resolving, updating and explaining call neither malloc nor new."""
 
     def test_no_call_allocates(self, tmp_path: Path) -> None:
-        tables = replace(small_tables(), texts=("cpu.cores", "cpu.model", *TEXTS[2:]))
+        tables = named_tables()
         bundle, sheet = tmp_path / "app.etbundle", tmp_path / "sheet.json"
         bundle.write_bytes(write_tables(tables))
         facts = {"cpu.cores": {"value": 6}, "cpu.model": {"unknown": "nobody looked"}}

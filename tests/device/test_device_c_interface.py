@@ -8,11 +8,10 @@ import platform
 import random
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bundle_tables import TEXTS, small_tables
+from bundle_tables import named_tables
 from c_interface import PROTOTYPES, STATUSES, Device, build_library, text_array
 from device_stacks import Stack, random_sheet
 
@@ -23,7 +22,7 @@ from etconfig.errors import EtconfigError
 from etconfig.facts import FactSheet
 from etconfig.resolver import Resolution
 
-TABLES = replace(small_tables(), texts=("cpu.cores", "cpu.model", *TEXTS[2:]))
+TABLES = named_tables()
 DIGITS = Path(__file__).parents[1] / "data" / "digits"
 _PROBLEMS = {
     "MISSING_OPTION": "missing-option",

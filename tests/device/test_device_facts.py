@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bundle_tables import TEXTS, list_tables, small_tables
+from bundle_tables import list_tables, named_tables
 from captured_trees import TREES
 from device_facts import NVML, ONLY_IN_PYTHON, detected_in_cpp, python_sheet, restored_tree
 from device_programs import SANITIZED, compile_device_program, run_device_program
@@ -155,9 +155,7 @@ class TestEtdevice:
 
     def test_integers_beyond_64_bits_are_refused(self, etdevice: Path, tmp_path: Path) -> None:
         bundle, sheet = tmp_path / "app.etbundle", tmp_path / "sheet.json"
-        bundle.write_bytes(
-            write_tables(replace(small_tables(), texts=("cpu.cores", "cpu.model", *TEXTS[2:])))
-        )
+        bundle.write_bytes(write_tables(named_tables()))
         for value, status in ((2**63 - 1, 0), (2**63, 1), (-(2**63) - 1, 1)):
             facts = {"cpu.cores": {"value": value}}
             sheet.write_text(json.dumps({"etconfig_fact_sheet": 1, "facts": facts}))

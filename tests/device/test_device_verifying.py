@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bundle_tables import TEXTS, list_tables, small_tables, text_tables
+from bundle_tables import list_tables, named_tables, small_tables, text_tables
 from device_mutants import accepted_in_cpp, accepted_in_python, check_same_verdicts
 from device_programs import SANITIZED, compile_device_program
+from limit_bundles import limits
 
 from etconfig.device.bundle_writer import write_tables
 
@@ -34,6 +34,11 @@ class TestDamagedBundles:
     def test_both_readers_accept_the_same_of_50000_bundles(self, verifier: Path, seed: int) -> None:
         check_same_verdicts([str(verifier)], 5_000, 100 + seed)
 
+    def test_both_readers_have_the_same_limits_of_work(self, verifier: Path) -> None:
+        pairs = [(write_tables(limit.accepted), write_tables(limit.refused)) for limit in limits()]
+        bundles = [data for pair in pairs for data in pair]
+        assert accepted_in_cpp([str(verifier)], bundles) == [True, False] * len(pairs)
+
     def test_every_shortened_bundle_is_refused(self, verifier: Path) -> None:
         sound = write_tables(small_tables())
         shortened = [sound[:size] for size in range(len(sound))]
@@ -44,7 +49,7 @@ class TestMisuse:
     """Wrong requests of an application have a status, and read nothing outside of the bundle."""
 
     def test_problems_other_bundles_opening_again_and_long_texts(self, verifier: Path) -> None:
-        second = replace(small_tables(), texts=("cpu.cores", "cpu.model", *TEXTS[2:]))
+        second = named_tables()
         files = [write_tables(list_tables()), write_tables(second), write_tables(text_tables())]
         stream = b"".join(struct.pack("<I", len(data)) + data for data in files)
         done = subprocess.run([verifier, "check"], input=stream, capture_output=True, check=False)

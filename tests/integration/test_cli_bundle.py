@@ -324,3 +324,28 @@ class TestPython:
         with pytest.raises(ConfigError, match="the bundle refuses it"):
             bundle.select(etconfig.FactSheet.empty())
         assert etconfig.pack_bundle().select(etconfig.FactSheet.empty()).is_fallback
+
+
+class TestTooLarge:
+    """Packing refuses bundles that devices would refuse."""
+
+    def test_an_expression_that_joins_too_much_is_named(self, place: Path, cli: Callable[..., Any]) -> None:
+        profile = place / "profiles" / "acme" / "wide.toml"
+        profile.parent.mkdir(parents=True)
+        text = " + ".join(["soc.model"] * 9)
+        profile.write_text(f'[profile]\nname = "acme/wide"\nmatch = \'({text}).contains("a")\'\n')
+        outcome = cli("pack", "--profile-path", "profiles", "--profile", "acme/wide", "-o", "a.etbundle")
+        assert outcome.status == 2
+        assert "error[cannot-carry]: a bundle cannot carry this configuration: the expression (soc.model" in (
+            outcome.stderr
+        )
+        assert "it may join texts or build lists of more than 8192 bytes" in outcome.stderr
+
+    def test_a_fact_that_is_too_long_is_an_error(self, profiles: Path, cli: Callable[..., Any]) -> None:
+        assert cli("pack", "--profile-path", str(profiles), "-o", "a.etbundle").status == 0
+        outcome = cli("resolve", "--bundle", "a.etbundle", "--fact", f"device.model={'A' * 1025}")
+        assert outcome.status == 2
+        assert (
+            "error[invalid-fact-value]: fact 'device.model': it is longer than devices accept"
+            in outcome.stderr
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
+from etconfig.device.steps import counted
 from etconfig.device.tables import (
     NONE,
     AdviceRow,
@@ -52,6 +53,10 @@ INF = float("inf")
 
 def small_tables() -> BundleTables:
     """A bundle with one profile, one backend with two options, and one model."""
+    return counted(_small_tables())
+
+
+def _small_tables() -> BundleTables:
     return BundleTables(
         producer="etconfig 0.1.0",
         fingerprint="abc",
@@ -111,6 +116,11 @@ def small_tables() -> BundleTables:
     )
 
 
+def named_tables() -> BundleTables:
+    """The small bundle, with names of facts that a store accepts."""
+    return counted(replace(small_tables(), texts=("cpu.cores", "cpu.model", *TEXTS[2:])))
+
+
 def list_tables() -> BundleTables:
     """A bundle whose one option takes at most two of the texts of `cpu.features`, or else has no value."""
     tables = small_tables()
@@ -119,7 +129,7 @@ def list_tables() -> BundleTables:
         *(-INF, INF, 0.0, 3, NONE, NONE, NONE, 0, 4, 4, NONE, NONE),
         *(0, 0, 0, 2, 5, 3, 0, 0, 0, 0, 0),
     )
-    return replace(
+    found = replace(
         BundleTables(**{**vars(tables), **empty}),
         texts=("cpu.features", "p", "B", "list", "fact", "*"),
         items=(0,),
@@ -130,6 +140,7 @@ def list_tables() -> BundleTables:
         slots=(SlotRow(5, NONE, 0, 1),),
         profiles=(ProfileRow(1, NONE, 0, 0, 0, 0, 0, 1, NONE, 0, 0),),
     )
+    return counted(found)
 
 
 def text_tables() -> BundleTables:
@@ -152,7 +163,7 @@ def text_tables() -> BundleTables:
             *(0, 0, 0, NONE, 3, 0, 0, 0, 0, 0, 0),
         )
 
-    return replace(
+    found = replace(
         list_tables(),
         texts=texts,
         values=tuple(ValueRow(206 + at, 0, StoredKind.TEXT, 0) for at in range(200)),
@@ -164,6 +175,7 @@ def text_tables() -> BundleTables:
         options=(option(0, NONE, NONE), *(option(1 + at, at, NONE) for at in range(200))),
         slots=(SlotRow(406, NONE, 0, 1),),
     )
+    return counted(found)
 
 
 def changed(vector: str, index: int, **fields: float) -> BundleTables:

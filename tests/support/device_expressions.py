@@ -13,6 +13,7 @@ from random_expressions import REGISTRY, random_facts, random_value
 
 from etconfig.device.bundle_format import FACT_TYPES
 from etconfig.device.bundle_writer import write_tables
+from etconfig.device.steps import counted
 from etconfig.device.table_builder import TableBuilder
 from etconfig.device.tables import NONE, BundleTables, FactRow
 from etconfig.errors import ProfileError
@@ -55,9 +56,11 @@ def _expressions(rng: random.Random, count: int) -> Iterator[Expression]:
     texts = [*_SPECIAL, *(random_value(rng, 4) for _ in range(count))]
     for text in dict.fromkeys(texts):
         try:
-            yield parse_expression(text, REGISTRY)
-        except ProfileError:
-            continue  # nested too deep
+            expression = parse_expression(text, REGISTRY)
+            _bundle_of([expression])
+        except (ProfileError, ValueError):
+            continue  # nested too deep, or it may join texts that are too long
+        yield expression
 
 
 def _bundle_of(parsed: list[Expression]) -> bytes:
@@ -88,7 +91,7 @@ def _bundle_of(parsed: list[Expression]) -> bytes:
         "project_fact_count": 0,
         "named_profile": NONE,
     }
-    return write_tables(BundleTables(**fields))
+    return write_tables(counted(BundleTables(**fields)))
 
 
 def _explained(expression: Expression, facts: Mapping[str, object]) -> str:

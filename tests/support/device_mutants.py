@@ -6,6 +6,7 @@ import random
 import struct
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from bundle_tables import small_tables
@@ -13,6 +14,7 @@ from mutations import MUTATIONS
 
 from etconfig.device.bundle_reader import read_tables
 from etconfig.device.bundle_writer import write_tables
+from etconfig.device.steps import counted
 from etconfig.device.tables import NONE, BundleTables
 
 _NUMBERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 255, 256, 65535, 2**31, NONE)
@@ -78,6 +80,9 @@ def damaged_bundles(count: int, seed: int = 7) -> Iterator[bytes]:
             tables = small_tables()
             for _ in range(rng.choice((1, 1, 2))):
                 tables = _with_changed_row(tables, rng)
+            if rng.random() < 0.7:  # so that many of the changes are all that is wrong
+                with suppress(ValueError, IndexError):
+                    tables = counted(tables)
             try:
                 data = bytearray(write_tables(tables))
             except struct.error:

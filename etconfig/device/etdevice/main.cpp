@@ -135,9 +135,7 @@ void print_reasons_json(std::string_view reasons) {
 
 int run_select(const Request& request) {
   const Selection selection = select(request);
-  if (selection.status == Status::WrongFact || selection.status == Status::TooSmall) {
-    return fail_selection(request, selection);
-  }
+  if (selection.status == Status::WrongFact) return fail_selection(request, selection);
   if (request.is_json) {
     print("{\"profile\": ");
     if (selection) {

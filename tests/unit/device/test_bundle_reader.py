@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from bundle_tables import changed, small_tables
+from limit_bundles import Limit, limits
 
 from etconfig.device.bundle_reader import read_tables
 from etconfig.device.bundle_writer import write_tables
+from etconfig.device.steps import STEP_FIELDS, counted
 from etconfig.device.tables import MAX_PROFILES, NONE, InstructionRow, Op, ProfileRow, StoredKind
 
 NAN = int.from_bytes(struct.pack("<d", float("nan")), "little")
@@ -28,7 +30,7 @@ def test_content_is_read_as_it_was_written() -> None:
 
 def test_equal_content_gives_equal_bytes_on_every_python() -> None:
     digest = hashlib.sha256(write_tables(small_tables())).hexdigest()
-    assert digest == "8164df2c990a525aa64564abdc90c3f395c018678b65f723cd08e21a934d05a3"
+    assert digest == "fe279b25a61ee6f013c1ec373f77ad5f1a1613ddf2166d18f1d59473246f4ff2"
 
 
 WRONG: list[tuple[str, int, dict[str, Any], str]] = [
@@ -135,9 +137,36 @@ def test_the_numbers_of_profiles_and_project_facts_are_bounded() -> None:
 def test_ranges_that_overlap_too_often_are_refused() -> None:
     tables = small_tables()
     value = tables.values[2]._replace(length=1500, kind=StoredKind.ARRAY)
+    value = value._replace(steps=1501)
     wide = replace(tables, values=(tables.values[0], *[value] * 3000), items=(0,) * 1500)
     with pytest.raises(ValueError, match="ranges overlap"):
         read_tables(write_tables(wide))
+
+
+@pytest.mark.parametrize("limit", list(limits()), ids=lambda limit: limit.name)
+def test_work_is_limited(limit: Limit) -> None:
+    read_tables(write_tables(limit.accepted))
+    with pytest.raises(ValueError, match=limit.problem):
+        read_tables(write_tables(limit.refused))
+
+
+@pytest.mark.parametrize("vector", STEP_FIELDS)
+def test_wrong_steps_are_refused(vector: str) -> None:
+    field = STEP_FIELDS[vector]
+    steps = getattr(getattr(small_tables(), vector)[0], field)
+    with pytest.raises(ValueError, match="its steps are wrong"):
+        read_tables(write_tables(changed(vector, 0, **{field: steps ^ 1})))
+
+
+def test_a_value_is_limited() -> None:
+    tables = small_tables()
+    most = tables.values[2]._replace(bits=7, length=65534)
+    items = (*tables.items, *[0] * 65535)
+    values = (*tables.values[:2], most, *tables.values[3:])
+    read_tables(write_tables(counted(replace(tables, values=values, items=items))))
+    values = (*tables.values[:2], most._replace(length=65535), *tables.values[3:])
+    with pytest.raises(ValueError, match="larger than 65,535"):
+        read_tables(write_tables(replace(tables, values=values, items=items)))
 
 
 @pytest.mark.parametrize(

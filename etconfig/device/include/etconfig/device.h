@@ -91,6 +91,9 @@ class Bundle {
     const uint32_t index = find_fact(name);
     if (index == Selection::kNone) return Status::NoSuchFact;
     if (fact(index).type != FactType::TextList) return Status::WrongFact;
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < count && i < format::kMaxFactItems; ++i) bytes += values[i].size();
+    if (count > format::kMaxFactItems || bytes > format::kMaxFactListBytes) return Status::WrongFact;
     return status_of(facts->set_list(name, values, count));
   }
   Status set_list(Facts* facts, std::string_view name, std::initializer_list<std::string_view> values) const {

@@ -62,6 +62,8 @@ class TextList {
   TextList(std::string_view bytes, uint32_t count) : bytes_(bytes), count_(count) {}
 
   uint32_t size() const { return count_; }
+  // Of all texts, without their sizes.
+  size_t text_bytes() const { return bytes_.size() - count_ * sizeof(uint32_t); }
   Iterator begin() const { return Iterator(bytes_.data()); }
   Iterator end() const { return Iterator(bytes_.data() + bytes_.size()); }
   bool contains(std::string_view text) const {

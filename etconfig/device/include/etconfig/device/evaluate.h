@@ -160,6 +160,7 @@ class Arena {
 
   uint32_t used() const { return used_; }
   bool has_overflowed() const { return has_overflowed_; }
+  bool ends_at(const char* place) const { return used_ != 0 && place == memory_ + used_; }
   // Forgets what was handed out since `used()` was `used`.
   void rewind(uint32_t used) { used_ = used; }
   void reset() { undo(0); }
@@ -189,6 +190,17 @@ class Arena {
   uint32_t size_;
   uint32_t used_ = 0;
   bool has_overflowed_ = false;
+};
+
+// Room for what one expression builds: a bundle that needs more is damaged.
+class Scratch : public Arena {
+ public:
+  Scratch() : Arena(bytes_, sizeof bytes_) {}
+
+ private:
+  static_assert(sizeof(Operand) + alignof(Operand) <= format::kListItemBytes, "a list takes what verify.h counts");
+
+  alignas(Operand) char bytes_[format::kMaxScratchBytes];
 };
 
 inline constexpr int kUnordered = 2;
@@ -314,13 +326,22 @@ inline double computed_number(Op op, double left, double right) {
   }
 }
 
-// The facts that an unknown result lacks, in the order of the expression. Each unknown operand on the stack owns the
-// entries from `first[its depth]` up to those of the next one; other operands own none.
+// A set of facts of a bundle, by index.
+class FactSet {
+ public:
+  bool has(uint32_t fact) const { return (bits_[fact / 64] >> (fact % 64) & 1) != 0; }
+  void add(uint32_t fact) { bits_[fact / 64] |= uint64_t{1} << (fact % 64); }
+  void add(const FactSet& other) {
+    for (uint32_t i = 0; i < format::kMaxFacts / 64; ++i) bits_[i] |= other.bits_[i];
+  }
+
+ private:
+  uint64_t bits_[format::kMaxFacts / 64] = {};
+};
+
+// The facts that each unknown operand on the stack lacks; in the end, those of the result.
 struct MissingFacts {
-  static constexpr uint32_t kMost = 2048;
-  uint16_t facts[kMost];
-  uint16_t first[format::kMaxStack + 1];
-  uint32_t count = 0;
+  FactSet sets[format::kMaxStack];
 };
 
 // Evaluates expressions on known facts, of which there is one operand for each fact of the bundle.
@@ -332,7 +353,6 @@ class Evaluator {
   Operand evaluate(uint32_t expression, MissingFacts* missing = nullptr) {
     missing_ = missing;
     depth_ = 0;
-    if (missing_ != nullptr) missing_->count = 0;
     const format::Range range = t_.expressions[expression].instructions();
     for (uint32_t i = 0; i < range.count; ++i) step(t_.instructions[range.first + i]);
     return stack_[0];
@@ -346,24 +366,18 @@ class Evaluator {
     for (uint32_t i = 0; i < clauses.count && result; ++i) {
       const Operand clause = evaluate(clauses.first + i);
       result = clause.state == State::Known && clause.integer != 0;
+      arena_->rewind(used);
     }
-    arena_->rewind(used);
     return result;
   }
 
  private:
   void push(const Operand& operand) {
-    if (missing_ != nullptr) missing_->first[depth_] = static_cast<uint16_t>(missing_->count);
     stack_[depth_++] = operand;
   }
   // Puts a result in the place of the `count` topmost operands.
   void replace(uint32_t count, const Operand& operand) {
     depth_ -= count;
-    if (missing_ != nullptr) {
-      const uint16_t first = count == 0 ? static_cast<uint16_t>(missing_->count) : missing_->first[depth_];
-      if (operand.state != State::Unknown) missing_->count = first;
-      missing_->first[depth_] = first;
-    }
     stack_[depth_++] = operand;
   }
   // Without a value among the operands, the result is unknown if one of them is, else it is the first fault.
@@ -379,6 +393,7 @@ class Evaluator {
     }
     if (without_value == nullptr) return true;
     const Operand result = *without_value;
+    if (missing_ != nullptr && result.state == State::Unknown) gather_missing(operands, count);
     replace(count, result);
     return false;
   }
@@ -410,9 +425,19 @@ class Evaluator {
     }
   }
   void push_fact(uint32_t fact) {
+    if (missing_ != nullptr) {
+      missing_->sets[depth_] = FactSet();
+      missing_->sets[depth_].add(fact);
+    }
     push(facts_[fact]);
-    if (missing_ == nullptr || facts_[fact].state == State::Known) return;
-    if (missing_->count < MissingFacts::kMost) missing_->facts[missing_->count++] = static_cast<uint16_t>(fact);
+  }
+  // Of the topmost operands, those that are unknown make the result so.
+  void gather_missing(const Operand* operands, uint32_t count) {
+    FactSet all;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (operands[i].state == State::Unknown) all.add(missing_->sets[depth_ - count + i]);
+    }
+    missing_->sets[depth_ - count] = all;
   }
   void make_list(uint32_t count) {
     Operand list;
@@ -437,23 +462,11 @@ class Evaluator {
   }
   void select() {
     const Operand condition = stack_[depth_ - 3];
-    if (condition.state != State::Known) {
-      if (missing_ != nullptr) missing_->count = missing_->first[depth_ - 2];
-      replace(3, condition);
-      return;
-    }
-    const uint32_t chosen = condition.integer != 0 ? depth_ - 2 : depth_ - 1;
+    const bool is_known = condition.state == State::Known;
+    const uint32_t chosen = !is_known ? depth_ - 3 : condition.integer != 0 ? depth_ - 2 : depth_ - 1;
     const Operand result = stack_[chosen];
-    if (missing_ != nullptr) keep_missing_of(chosen);
+    if (missing_ != nullptr) missing_->sets[depth_ - 3] = missing_->sets[chosen];
     replace(3, result);
-  }
-  // Of the topmost three operands, keeps only the missing facts of one.
-  void keep_missing_of(uint32_t chosen) {
-    const uint32_t to = missing_->first[depth_ - 3];
-    const uint32_t from = missing_->first[chosen];
-    const uint32_t end = chosen + 1 == depth_ ? missing_->count : missing_->first[chosen + 1];
-    std::memmove(missing_->facts + to, missing_->facts + from, (end - from) * sizeof(uint16_t));
-    missing_->count = to + (end - from);
   }
   void choose_extreme(uint32_t count, int wanted) {
     Operand best = stack_[depth_ - count];
@@ -502,8 +515,14 @@ class Evaluator {
     }
   }
   Operand joined(std::string_view left, std::string_view right) {
-    char* text = arena_->take(uint64_t{left.size()} + right.size());
+    // a text at the end of the arena, which was joined for this operation only, grows where it lies
+    const bool is_growing = !left.empty() && arena_->ends_at(left.data() + left.size());
+    char* text = arena_->take(is_growing ? right.size() : uint64_t{left.size()} + right.size());
     if (text == nullptr) return text_operand({});
+    if (is_growing) {
+      if (!right.empty()) std::memcpy(text, right.data(), right.size());
+      return text_operand({left.data(), left.size() + right.size()});
+    }
     if (!left.empty()) std::memcpy(text, left.data(), left.size());
     if (!right.empty()) std::memcpy(text + left.size(), right.data(), right.size());
     return text_operand({text, left.size() + right.size()});

@@ -23,6 +23,17 @@ constexpr uint32_t kMaxProfiles = 1024;
 constexpr uint32_t kMaxVisits = 1u << 22;  // of elements of ranges, while verifying
 constexpr uint32_t kNone = 0xFFFFFFFF;
 
+// A step is an instruction, an item of a list or table, or 8 bytes of a text: see etconfig/device/steps.py.
+constexpr uint32_t kMaxSteps = 1u << 20;       // of a selection, of a profile's method instances, of a model
+constexpr uint32_t kMaxValueSteps = 0xFFFF;    // of one value
+constexpr uint32_t kMaxInstructions = 4096;    // of an expression
+constexpr uint32_t kMaxScratchBytes = 8192;    // of the texts and lists that an expression builds
+constexpr uint32_t kMaxSlots = 1024;           // method instances of a profile
+constexpr uint32_t kMaxFactText = 1024;        // bytes of a text that is a fact
+constexpr uint32_t kMaxFactItems = 1024;       // of a list that is a fact
+constexpr uint32_t kMaxFactListBytes = 16384;  // of their texts in all
+constexpr uint32_t kListItemBytes = 32;        // that an item of a built list counts
+
 enum class ValueKind : uint8_t { None, Boolean, Integer, Number, Text, Array, Table };
 
 enum class Op : uint8_t {
@@ -91,20 +102,23 @@ struct Value : Record<16, 8> {
   uint32_t count() const { return u32(8); }
   ValueKind kind() const { return static_cast<ValueKind>(u8(12)); }
   uint8_t depth() const { return u8(13); }
+  uint16_t steps() const { return u16(14); }
 };
 struct Instruction : Record<4, 2> {
   Op op() const { return static_cast<Op>(u8(0)); }
   uint16_t operand() const { return u16(2); }
 };
-struct Expression : Record<16, 4> {
+struct Expression : Record<20, 4> {
   Range instructions() const { return {u32(0), u32(4)}; }
   uint32_t text() const { return u32(8); }
   Type type() const { return static_cast<Type>(u8(12)); }
   uint16_t stack() const { return u16(14); }
+  uint32_t steps() const { return u32(16); }
 };
-struct Condition : Record<12, 4> {
+struct Condition : Record<16, 4> {
   Range clauses() const { return {u32(0), u32(4)}; }
   uint32_t text() const { return u32(8); }
+  uint32_t steps() const { return u32(12); }
 };
 struct Fact : Record<40, 8> {
   double minimum() const { return f64(0); }
@@ -143,6 +157,7 @@ struct Option : Record<88, 8> {
   bool is_minimum_exclusive() const { return u8(80) != 0; }
   bool is_maximum_exclusive() const { return u8(81) != 0; }
   bool is_optional() const { return u8(82) != 0; }
+  uint32_t choice_steps() const { return u32(84); }
 };
 struct Choice : Record<8, 4> {
   uint32_t value() const { return u32(0); }
@@ -154,11 +169,12 @@ struct Advice : Record<16, 4> {
   uint32_t expression() const { return u32(8); }
   uint32_t origin() const { return u32(12); }
 };
-struct Backend : Record<24, 4> {
+struct Backend : Record<28, 4> {
   uint32_t id() const { return u32(0); }
   Range options() const { return {u32(4), u32(8)}; }
   Range advice() const { return {u32(12), u32(16)}; }
   bool program_beats_recommendation() const { return u8(20) != 0; }
+  uint32_t steps() const { return u32(24); }
 };
 struct Candidate : Record<16, 4> {
   uint32_t value() const { return u32(0); }
@@ -167,20 +183,23 @@ struct Candidate : Record<16, 4> {
   Source source() const { return static_cast<Source>(u8(12)); }
   Layer layer() const { return static_cast<Layer>(u8(13)); }
 };
-struct OptionSettings : Record<20, 4> {
+struct OptionSettings : Record<24, 4> {
   uint32_t option() const { return u32(0); }
   Range candidates() const { return {u32(4), u32(8)}; }
   uint32_t program_value() const { return u32(12); }
   uint32_t program_origin() const { return u32(16); }
+  uint32_t steps() const { return u32(20); }
 };
-struct BackendSettings : Record<12, 4> {
+struct BackendSettings : Record<16, 4> {
   uint32_t backend() const { return u32(0); }
   Range options() const { return {u32(4), u32(8)}; }
+  uint32_t steps() const { return u32(12); }
 };
-struct Slot : Record<16, 4> {
+struct Slot : Record<20, 4> {
   uint32_t method() const { return u32(0); }
   uint32_t instance() const { return u32(4); }
   Range settings() const { return {u32(8), u32(12)}; }
+  uint32_t steps() const { return u32(16); }
 };
 struct Profile : Record<40, 4> {
   uint32_t name() const { return u32(0); }

@@ -107,9 +107,8 @@ class VariantJudge {
  private:
   bool holds(const format::Variant& variant) const {
     if (variant.condition() == format::kNone) return true;
-    alignas(Operand) char memory[4096];
-    Arena arena(memory, sizeof memory);
-    return Evaluator(t_, facts_, &arena).holds(variant.condition()) && !arena.has_overflowed();
+    Scratch arena;
+    return Evaluator(t_, facts_, &arena).holds(variant.condition());
   }
   bool has(std::string_view backend) const {
     return backends_.state == State::Known && contains_item(t_, backends_, text_operand(backend));

@@ -64,6 +64,7 @@ namespace internal {
 
 // True if a fact's value has the type that the bundle expects, and is within its bounds.
 inline bool fits_fact(const Tables& tables, const format::Fact& fact, const Operand& value) {
+  if (value.kind == ValueKind::Text && value.count > format::kMaxFactText) return false;
   if (value.kind == ValueKind::Integer || value.kind == ValueKind::Number) {
     const bool is_integer = value.kind == ValueKind::Integer;
     if (is_integer != (fact.type() == static_cast<uint8_t>(FactType::Integer))) return false;
@@ -77,6 +78,11 @@ inline bool fits_fact(const Tables& tables, const format::Fact& fact, const Oper
     if (tables.texts[tables.items[choices.first + i]] == value.as_text()) return true;
   }
   return false;
+}
+
+// True if a list is one that devices accept.
+inline bool is_short(const TextList& list) {
+  return list.size() <= format::kMaxFactItems && list.text_bytes() <= format::kMaxFactListBytes;
 }
 
 // The values of all facts of a bundle on one device.
@@ -119,7 +125,10 @@ class BoundFacts {
       case FactType::Integer: value = integer_operand(found.integer()); break;
       case FactType::Number: value = number_operand(found.number()); break;
       case FactType::Text: value = fact_text_operand(found.text()); break;
-      case FactType::TextList: value = list_operand(found.list()); break;
+      case FactType::TextList:
+        if (!is_short(found.list())) return wrong;
+        value = list_operand(found.list());
+        break;
     }
     return fits_fact(t_, fact, value) ? value : wrong;
   }
@@ -131,7 +140,7 @@ class BoundFacts {
 // Explains the clauses of conditions, in the words of etconfig/profile/expression (ClauseResult.explanation).
 class Explainer {
  public:
-  Explainer(const Tables& tables, const Operand* facts) : t_(tables), facts_(facts), arena_(memory_, sizeof memory_) {}
+  Explainer(const Tables& tables, const Operand* facts) : t_(tables), facts_(facts) {}
 
   // Writes a sentence for each clause that decides about a profile. Returns true if it matches.
   bool explain(const format::Profile& profile, std::string_view separator, TextBuffer* out) {
@@ -139,7 +148,6 @@ class Explainer {
       *out << "it has no condition, so it can only be extended or named";
       return false;
     }
-    arena_.reset();
     const bool is_match = Evaluator(t_, facts_, &arena_).holds(profile.condition());
     explain_clauses(profile.condition(), is_match, separator, out);
     return is_match;
@@ -186,29 +194,21 @@ class Explainer {
     write_facts(expression.instructions(), out);
   }
   void write_missing(TextBuffer* out) {
-    // sorted and each once: facts are sorted by name, so their indices are
     uint32_t written = 0;
-    for (int64_t last = -1;;) {
-      int64_t next = INT64_MAX;
-      for (uint32_t i = 0; i < missing_.count; ++i) {
-        if (missing_.facts[i] > last && missing_.facts[i] < next) next = missing_.facts[i];
-      }
-      if (next == INT64_MAX) break;
-      *out << (written++ == 0 ? "" : " and ") << t_.texts[t_.facts[static_cast<uint32_t>(next)].name()];
-      last = next;
+    for (uint32_t i = 0; i < t_.facts.size(); ++i) {
+      if (missing_.sets[0].has(i)) *out << (written++ == 0 ? "" : " and ") << t_.texts[t_.facts[i].name()];
     }
     *out << (written == 1 ? " is" : " are") << " not known on this device";
   }
   void write_facts(format::Range instructions, TextBuffer* out) {
-    uint64_t seen[format::kMaxFacts / 64] = {};
+    FactSet seen;
     bool is_first = true;
     for (uint32_t i = 0; i < instructions.count; ++i) {
       const format::Instruction instruction = t_.instructions[instructions.first + i];
       if (instruction.op() != Op::Fact && instruction.op() != Op::HasFact) continue;
       const uint32_t fact = instruction.operand();
-      const uint64_t bit = uint64_t{1} << (fact % 64);
-      if ((seen[fact / 64] & bit) != 0) continue;
-      seen[fact / 64] |= bit;
+      if (seen.has(fact)) continue;
+      seen.add(fact);
       *out << (is_first ? ": " : " and ") << t_.texts[t_.facts[fact].name()] << " is ";
       is_first = false;
       if (facts_[fact].state == State::Known) {
@@ -222,8 +222,7 @@ class Explainer {
   const Tables& t_;
   const Operand* facts_;
   MissingFacts missing_;
-  alignas(Operand) char memory_[8192];
-  Arena arena_;
+  Scratch arena_;
 };
 
 // Selects the most derived of the profiles that match; among unrelated ones, the highest provider wins.
@@ -233,10 +232,7 @@ class Selector {
 
   Selection select() {
     Selection selection;
-    if (!match()) {
-      selection.status = Status::TooSmall;
-      return selection;
-    }
+    match();
     hide_bases();
     for (uint32_t i = 0; i < t_.profiles.size(); ++i) {
       if (!has(candidates_, i)) continue;
@@ -265,16 +261,13 @@ class Selector {
 
   static bool has(const uint64_t* bits, uint32_t index) { return (bits[index / 64] >> (index % 64) & 1) != 0; }
 
-  // False if joined texts take more memory than there is.
-  bool match() {
-    alignas(Operand) char memory[4096];
-    Arena arena(memory, sizeof memory);
+  void match() {
+    Scratch arena;
     Evaluator evaluator(t_, facts_, &arena);
     for (uint32_t i = 0; i < t_.profiles.size(); ++i) {
       const uint32_t condition = t_.profiles[i].condition();
       if (condition != format::kNone && evaluator.holds(condition)) matches_[i / 64] |= uint64_t{1} << (i % 64);
     }
-    return !arena.has_overflowed();
   }
   void hide_bases() {
     std::memcpy(candidates_, matches_, sizeof candidates_);

@@ -1,7 +1,7 @@
 // Verification of a whole bundle: every reference, index and range, and the types of every expression.
 //
 // The time is bounded by the file's size and `kMaxVisits`, and the stack by a constant. What is accepted here, nothing
-// that evaluates it can take out of bounds.
+// that evaluates it can take out of bounds, nor does it take more than `kMaxSteps`.
 
 #pragma once
 
@@ -172,6 +172,117 @@ class Opener {
   uint16_t offsets_[kSlots] = {};
 };
 
+inline uint32_t text_steps(size_t bytes) { return 1 + static_cast<uint32_t>(bytes / 8); }
+
+// The most that an element of the stack may be.
+struct Extent {
+  uint32_t items = 1;     // of a list
+  uint32_t steps = 1;     // to visit all of it
+  uint32_t bytes = 0;     // of a text
+  uint32_t end = kNone;   // the scratch bytes that were taken when it was joined
+};
+
+inline Extent extent_of_fact(uint8_t type) {
+  if (type == 3) return {1, text_steps(kMaxFactText), kMaxFactText, kNone};
+  if (type == 4) return {kMaxFactItems, kMaxFactItems + text_steps(kMaxFactListBytes), 0, kNone};
+  return {};
+}
+
+// The steps of one expression: its instructions, which are sound, are run on extents.
+class StepCounter {
+ public:
+  explicit StepCounter(const Tables& tables) : t_(tables) {}
+
+  // The steps; more than `kMaxSteps` if it takes too many, or too much memory.
+  uint64_t count(Range instructions) {
+    depth_ = scratch_ = 0;
+    uint64_t steps = 0;
+    for (uint32_t i = 0; i < instructions.count && steps <= kMaxSteps; ++i) {
+      const Instruction instruction = t_.instructions[instructions.first + i];
+      const uint32_t taken = operands_of(instruction);
+      depth_ -= taken;
+      const Extent* const at = stack_ + depth_;
+      steps += 1 + work(instruction, at, taken);
+      stack_[depth_++] = result(instruction, at, taken);
+      if (scratch_ > kMaxScratchBytes) return uint64_t{kMaxSteps} + 1;
+    }
+    return steps + stack_[0].steps;
+  }
+
+ private:
+  static uint32_t operands_of(const Instruction& instruction) {
+    switch (instruction.op()) {
+      case Op::Constant:
+      case Op::Fact:
+      case Op::HasFact: return 0;
+      case Op::MakeList:
+      case Op::And:
+      case Op::Or:
+      case Op::Min:
+      case Op::Max: return instruction.operand();
+      case Op::Not:
+      case Op::NegateInt:
+      case Op::NegateFloat:
+      case Op::Size: return 1;
+      case Op::Select: return 3;
+      default: return 2;
+    }
+  }
+  uint64_t work(const Instruction& instruction, const Extent* at, uint32_t taken) const {
+    switch (instruction.op()) {
+      case Op::Constant: return t_.values[instruction.operand()].steps();
+      case Op::Equal:
+      case Op::NotEqual:
+      case Op::Less:
+      case Op::LessEqual:
+      case Op::Greater:
+      case Op::GreaterEqual:
+      case Op::StartsWith:
+      case Op::EndsWith: return at[0].steps < at[1].steps ? at[0].steps : at[1].steps;
+      case Op::Join: return uint64_t{at[0].steps} + at[1].steps;
+      case Op::Contains: return (uint64_t{at[0].bytes} + 1) * at[1].steps;  // each place is compared with the part
+      case Op::In: {
+        const uint64_t each = uint64_t{at[1].items} * at[0].steps;
+        return each < at[1].steps ? each : at[1].steps;
+      }
+      case Op::Size: return at[0].steps;
+      default: return taken;
+    }
+  }
+  Extent result(const Instruction& instruction, const Extent* at, uint32_t taken) {
+    switch (instruction.op()) {
+      case Op::Constant: return constant(t_.values[instruction.operand()]);
+      case Op::Fact: return extent_of_fact(t_.facts[instruction.operand()].type());
+      case Op::Select:
+        return {at[1].items > at[2].items ? at[1].items : at[2].items,
+                at[1].steps > at[2].steps ? at[1].steps : at[2].steps,
+                at[1].bytes > at[2].bytes ? at[1].bytes : at[2].bytes, kNone};
+      case Op::MakeList: {
+        Extent list{taken, 1, 0, kNone};
+        for (uint32_t i = 0; i < taken; ++i) list.steps += at[i].steps;
+        scratch_ += kListItemBytes * taken;
+        return list;
+      }
+      case Op::Join: {  // the left text grows where it lies if nothing lies behind it
+        const uint32_t bytes = at[0].bytes + at[1].bytes;
+        scratch_ += at[0].end == scratch_ ? at[1].bytes : bytes;
+        return {1, text_steps(bytes), bytes, scratch_};
+      }
+      default: return {};
+    }
+  }
+  Extent constant(const Value& value) const {
+    if (value.kind() == ValueKind::Array) return {value.count(), value.steps(), 0, kNone};
+    if (value.kind() != ValueKind::Text) return {};
+    return {1, value.steps(), static_cast<uint32_t>(t_.texts[value.index()].size()), kNone};
+  }
+
+  const Tables& t_;
+  uint32_t depth_ = 0;
+  uint32_t scratch_ = 0;
+  Extent stack_[kMaxStack];
+};
+
 // The stack of an expression's types, while it is checked.
 class TypeChecker {
  public:
@@ -314,8 +425,8 @@ class Verifier {
         all(t_.options, &Verifier::option) && all(t_.backends, &Verifier::backend) &&
         all(t_.option_settings, &Verifier::option_settings) &&
         all(t_.backend_settings, &Verifier::backend_settings) && all(t_.slots, &Verifier::slot) &&
-        all(t_.profiles, &Verifier::profile) && all(t_.models, &Verifier::model) &&
-        all(t_.variants, &Verifier::variant);
+        all(t_.profiles, &Verifier::profile) && all(t_.variants, &Verifier::variant) &&
+        all(t_.models, &Verifier::model) && is_quick(selection_steps_ + t_.project_fact_count);
   }
 
  private:
@@ -348,15 +459,33 @@ class Verifier {
     return true;
   }
 
+  static bool is_quick(uint64_t steps) { return steps <= kMaxSteps; }
+  static bool are_counted(uint64_t counted, uint64_t written) { return counted == written && is_quick(counted); }
+  uint64_t steps_of_text(uint32_t index) const { return index == kNone ? 0 : text_steps(t_.texts[index].size()); }
+  uint64_t steps_of_condition(uint32_t index) const { return index == kNone ? 0 : t_.conditions[index].steps(); }
+  // To check a value of an option, which takes as many steps.
+  static uint64_t checked(const Option& option, uint64_t steps) {
+    const uint64_t choices = option.choice_steps();
+    return option.kind() == OptionKind::Array ? steps * (1 + choices) : steps + choices;
+  }
+  uint64_t steps_of_default(const Option& option) const {
+    uint64_t steps = 1 + (option.default_value() == kNone ? 0u : t_.values[option.default_value()].steps());
+    if (option.from_fact() != kNone) {
+      steps += checked(option, extent_of_fact(t_.facts[option.from_fact()].type()).steps);
+    }
+    return steps;
+  }
+
   bool value(uint32_t index) {
     const Value value = t_.values[index];
     const uint32_t depth = value.depth();
     switch (value.kind()) {
       case ValueKind::None:
-      case ValueKind::Integer: return depth == 0;
-      case ValueKind::Boolean: return depth == 0 && value.bits() <= 1;
-      case ValueKind::Number: return depth == 0 && std::isfinite(number_of(value.bits()));
-      case ValueKind::Text: return depth == 0 && value.bits() < t_.texts.size();
+      case ValueKind::Integer: return depth == 0 && value.steps() == 1;
+      case ValueKind::Boolean: return depth == 0 && value.bits() <= 1 && value.steps() == 1;
+      case ValueKind::Number: return depth == 0 && std::isfinite(number_of(value.bits())) && value.steps() == 1;
+      case ValueKind::Text:
+        return depth == 0 && value.bits() < t_.texts.size() && value.steps() == steps_of_text(value.index());
       case ValueKind::Array:
       case ValueKind::Table: return depth >= 1 && depth <= kMaxDepth && items(index, value);
       default: return false;
@@ -368,12 +497,15 @@ class Verifier {
     const uint32_t step = is_table ? 2 : 1;
     const Range range{value.index(), value.count() * step};
     if (!visit(t_.items, range)) return false;
+    uint64_t steps = 1;
     for (uint32_t i = 0; i < range.count; i += step) {
       if (is_table && !is_text(t_.items[range.first + i])) return false;
       const uint32_t item = t_.items[range.first + i + step - 1];
       if (item >= index || t_.values[item].depth() >= value.depth()) return false;
+      steps += t_.values[item].steps();
+      if (is_table) steps += steps_of_text(t_.items[range.first + i]);
     }
-    return true;
+    return steps == value.steps();
   }
 
   bool fact(uint32_t index) {
@@ -381,7 +513,12 @@ class Verifier {
     if (!is_text(fact.name()) || !is_text_or_none(fact.unit()) || fact.type() > 4 || fact.volatility() > 2) return false;
     if (index != 0 && t_.texts[fact.name()] <= t_.texts[t_.facts[index - 1].name()]) return false;
     if (std::isnan(fact.minimum()) || std::isnan(fact.maximum())) return false;
-    return (fact.choices().count == 0 || fact.type() == 3) && are_items_below(fact.choices(), t_.texts.size());
+    const Range choices = fact.choices();
+    if ((choices.count != 0 && fact.type() != 3) || !are_items_below(choices, t_.texts.size())) return false;
+    fact_steps_ += 1 + steps_of_text(fact.name());
+    for (uint32_t i = 0; i < choices.count; ++i) fact_steps_ += steps_of_text(t_.items[choices.first + i]);
+    selection_steps_ = fact_steps_;
+    return is_quick(fact_steps_);
   }
   bool hand_set_fact(uint32_t index) {
     const HandSetFact hand_set = t_.hand_set_facts[index];
@@ -392,13 +529,17 @@ class Verifier {
     const uint8_t type = t_.facts[hand_set.fact()].type();
     // bool, int, float, string and list have the kinds Boolean, Integer, Number, Text and Array
     if (static_cast<uint8_t>(value.kind()) != type + 1) return false;
+    if (value.kind() == ValueKind::Text) return t_.texts[value.index()].size() <= kMaxFactText;
     if (value.kind() != ValueKind::Array) return true;
     const Range range{value.index(), value.count()};
-    if (!visit(t_.items, range)) return false;
+    if (!visit(t_.items, range) || range.count > kMaxFactItems) return false;
+    size_t bytes = 0;
     for (uint32_t i = 0; i < range.count; ++i) {
-      if (t_.values[t_.items[range.first + i]].kind() != ValueKind::Text) return false;
+      const Value item = t_.values[t_.items[range.first + i]];
+      if (item.kind() != ValueKind::Text) return false;
+      bytes += t_.texts[item.index()].size();
     }
-    return true;
+    return bytes <= kMaxFactListBytes;
   }
 
   bool expression(uint32_t index) {
@@ -413,16 +554,20 @@ class Verifier {
         if (constant.kind() == ValueKind::Array && !visit(t_.items, {constant.index(), constant.count()})) return false;
       }
     }
-    return TypeChecker(t_).check(expression);
+    return range.count <= kMaxInstructions && types_.check(expression) &&
+        are_counted(counter_.count(range), expression.steps());
   }
   bool condition(uint32_t index) {
     const Condition condition = t_.conditions[index];
     const Range clauses = condition.clauses();
     if (clauses.count == 0 || !visit(t_.expressions, clauses) || !is_text(condition.text())) return false;
+    uint64_t steps = 0;
     for (uint32_t i = 0; i < clauses.count; ++i) {
-      if (t_.expressions[clauses.first + i].type() != Type::Bool) return false;
+      const Expression clause = t_.expressions[clauses.first + i];
+      if (clause.type() != Type::Bool) return false;
+      steps += clause.steps();
     }
-    return true;
+    return are_counted(steps, condition.steps());
   }
 
   bool choice(uint32_t index) {
@@ -440,8 +585,15 @@ class Verifier {
     return has_numbers && is_text(option.name()) && is_text_or_none(option.unit()) && is_text_or_none(option.doc()) &&
         is_text_or_none(option.default_origin()) && is_text_or_none(option.fact_origin()) &&
         is_text_or_none(option.key()) && is_text_or_none(option.separator()) &&
-        is_none_or(option.from_fact(), t_.facts) && t_.choices.contains(option.choices()) &&
+        is_none_or(option.from_fact(), t_.facts) && are_choices(option) &&
         (option.default_value() == kNone || is_fitting(option, option.default_value()));
+  }
+  bool are_choices(const Option& option) {
+    const Range choices = option.choices();
+    if (!visit(t_.choices, choices)) return false;
+    uint64_t steps = 0;
+    for (uint32_t i = 0; i < choices.count; ++i) steps += t_.values[t_.choices[choices.first + i].value()].steps();
+    return are_counted(steps, option.choice_steps());
   }
   bool is_fitting(const Option& option, uint32_t value_index) const {
     if (value_index >= t_.values.size()) return false;
@@ -478,24 +630,55 @@ class Verifier {
     const Backend backend = t_.backends[index];
     const Range options = backend.options();
     const Range advice = backend.advice();
-    if (!is_text(backend.id()) || !t_.options.contains(options) || !visit(t_.advice, advice)) return false;
+    if (!is_text(backend.id()) || !visit(t_.options, options) || !visit(t_.advice, advice)) return false;
+    uint64_t steps = uint64_t{options.count} * advice.count;
+    for (uint32_t i = 0; i < options.count; ++i) {
+      steps += steps_of_default(t_.options[options.first + i]);
+      if (!is_quick(steps)) return false;
+    }
     for (uint32_t i = 0; i < advice.count; ++i) {
       const Advice each = t_.advice[advice.first + i];
       if (each.option() < options.first || each.option() - options.first >= options.count) return false;
       if (!is_none_or(each.condition(), t_.conditions) || !is_text(each.origin())) return false;
-      if (!is_computable(t_.options[each.option()], each.expression())) return false;
+      const Option option = t_.options[each.option()];
+      if (!is_computable(option, each.expression())) return false;
+      steps += steps_of_condition(each.condition()) + checked(option, t_.expressions[each.expression()].steps());
+      if (!is_quick(steps)) return false;
     }
-    return backend.u8(20) <= 1;
+    return backend.u8(20) <= 1 && are_counted(steps, backend.steps());
   }
   bool option_settings(uint32_t index) {
     const OptionSettings settings = t_.option_settings[index];
     if (settings.option() >= t_.options.size() || !visit(t_.candidates, settings.candidates())) return false;
     const Option option = t_.options[settings.option()];
-    for (uint32_t i = 0; i < settings.candidates().count; ++i) {
-      if (!candidate(option, t_.candidates[settings.candidates().first + i])) return false;
+    const Range candidates = settings.candidates();
+    uint64_t steps = 1;
+    Literals literals;
+    for (uint32_t i = 0; i < candidates.count; ++i) {
+      const Candidate each = t_.candidates[candidates.first + i];
+      if (!candidate(option, each)) return false;
+      steps += 1 + steps_of_condition(each.condition());
+      if (each.source() == Source::Literal) steps += add(each.value(), &literals);
+      if (each.source() == Source::Expression) steps += checked(option, t_.expressions[each.value()].steps());
+      if (!is_quick(steps)) return false;
     }
-    if (settings.program_value() == kNone) return true;
-    return is_fitting(option, settings.program_value()) && is_text(settings.program_origin());
+    const uint32_t fixed = settings.program_value();
+    if (fixed != kNone && (!is_fitting(option, fixed) || !is_text(settings.program_origin()))) return false;
+    if (fixed != kNone) steps += add(fixed, &literals);
+    if (option.default_value() != kNone) add(option.default_value(), &literals);
+    // each key of a table is compared with those before it
+    if (option.kind() == OptionKind::Table) steps += literals.keys * literals.steps;
+    return are_counted(steps, settings.steps());
+  }
+  struct Literals {
+    uint64_t keys = 0;
+    uint64_t steps = 0;
+  };
+  uint64_t add(uint32_t index, Literals* literals) const {
+    const Value value = t_.values[index];
+    literals->keys += value.count();
+    literals->steps += value.steps();
+    return value.steps();
   }
   bool candidate(const Option& option, const Candidate& candidate) const {
     if (!is_none_or(candidate.condition(), t_.conditions) || !is_text(candidate.origin())) return false;
@@ -511,30 +694,52 @@ class Verifier {
     const BackendSettings settings = t_.backend_settings[index];
     if (settings.backend() >= t_.backends.size() || !visit(t_.option_settings, settings.options())) return false;
     const Range options = t_.backends[settings.backend()].options();
+    uint64_t steps = t_.backends[settings.backend()].steps();
     uint32_t next = options.first;
     for (uint32_t i = 0; i < settings.options().count; ++i) {
       const uint32_t option = t_.option_settings[settings.options().first + i].option();
       if (option < next || option - options.first >= options.count) return false;
       next = option + 1;
+      steps += t_.option_settings[settings.options().first + i].steps();
     }
-    return true;
+    return are_counted(steps, settings.steps());
   }
   bool slot(uint32_t index) {
     const Slot slot = t_.slots[index];
-    return is_text(slot.method()) && is_text_or_none(slot.instance()) &&
-        are_items_below(slot.settings(), t_.backend_settings.size());
+    const Range settings = slot.settings();
+    if (!is_text(slot.method()) || !is_text_or_none(slot.instance()) ||
+        !are_items_below(settings, t_.backend_settings.size())) {
+      return false;
+    }
+    uint64_t steps = fact_steps_ + 1 + steps_of_text(slot.method()) + steps_of_text(slot.instance());
+    for (uint32_t i = 0; i < settings.count; ++i) steps += t_.backend_settings[t_.items[settings.first + i]].steps();
+    return are_counted(steps, slot.steps());
   }
   bool profile(uint32_t index) {
     const Profile profile = t_.profiles[index];
     if (!is_text(profile.name())) return false;
     if (index != 0 && t_.texts[profile.name()] <= t_.texts[t_.profiles[index - 1].name()]) return false;
-    return is_none_or(profile.condition(), t_.conditions) && are_items_below(profile.bases(), t_.profiles.size()) &&
-        t_.hand_set_facts.contains(profile.facts()) && t_.slots.contains(profile.slots()) &&
-        is_text_or_none(profile.fingerprint()) && profile.u8(36) <= 2 && profile.u8(37) <= 1;
+    const Range slots = profile.slots();
+    const bool is_sound = is_none_or(profile.condition(), t_.conditions) &&
+        are_items_below(profile.bases(), t_.profiles.size()) && visit(t_.hand_set_facts, profile.facts()) &&
+        visit(t_.slots, slots) && is_text_or_none(profile.fingerprint()) && profile.u8(36) <= 2 &&
+        profile.u8(37) <= 1 && slots.count <= kMaxSlots;
+    if (!is_sound) return false;
+    uint64_t steps = uint64_t{slots.count} * profile.facts().count;
+    for (uint32_t i = 0; i < slots.count; ++i) steps += t_.slots[slots.first + i].steps();
+    selection_steps_ += 1 + uint64_t{profile.bases().count} + steps_of_condition(profile.condition());
+    return is_quick(steps);
   }
   bool model(uint32_t index) {
     const Model model = t_.models[index];
-    return is_text(model.name()) && t_.variants.contains(model.variants()) && model.u8(12) <= 1;
+    const Range variants = model.variants();
+    if (!is_text(model.name()) || !visit(t_.variants, variants) || model.u8(12) > 1) return false;
+    uint64_t steps = (fact_steps_ + t_.project_fact_count + 1) * variants.count;
+    for (uint32_t i = 0; i < variants.count; ++i) {
+      const Variant variant = t_.variants[variants.first + i];
+      steps += steps_of_condition(variant.condition()) + uint64_t{variant.needs().count} * extent_of_fact(4).steps;
+    }
+    return is_quick(steps);
   }
   bool variant(uint32_t index) {
     const Variant variant = t_.variants[index];
@@ -543,7 +748,11 @@ class Verifier {
   }
 
   const Tables& t_;
+  TypeChecker types_{t_};
+  StepCounter counter_{t_};
   uint32_t visits_left_ = kMaxVisits;
+  uint64_t fact_steps_ = 0;  // to look up the facts of a device, and check them
+  uint64_t selection_steps_ = 0;
 };
 
 // Verifies a file; only if it is sound, `*tables` are to be used.
