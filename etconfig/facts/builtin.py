@@ -6,11 +6,26 @@ from etconfig.facts.registry import FactInfo, FactRegistry, FactType, Volatility
 
 
 def _string(name: str, volatility: Volatility, doc: str, choices: tuple[str, ...] = ()) -> FactInfo:
-    return FactInfo(name=name, type=FactType.STRING, volatility=volatility, doc=doc, choices=choices)
+    return FactInfo(
+        name=name,
+        type=FactType.STRING,
+        volatility=volatility,
+        doc=doc,
+        choices=choices,
+        is_identifying=False,
+    )
 
 
 def _count(name: str, volatility: Volatility, doc: str, unit: str | None, minimum: int = 0) -> FactInfo:
-    return FactInfo(name=name, type=FactType.INT, volatility=volatility, doc=doc, unit=unit, minimum=minimum)
+    return FactInfo(
+        name=name,
+        type=FactType.INT,
+        volatility=volatility,
+        doc=doc,
+        unit=unit,
+        minimum=minimum,
+        is_identifying=False,
+    )
 
 
 def _fraction(name: str, doc: str) -> FactInfo:
@@ -22,6 +37,7 @@ def _fraction(name: str, doc: str) -> FactInfo:
         doc=doc,
         minimum=0,
         maximum=1,
+        is_identifying=False,
     )
 
 
@@ -50,6 +66,7 @@ _CPU = (
         type=FactType.STRING_LIST,
         volatility=Volatility.STATIC,
         doc="Instruction set extensions that all cores have, as Linux names them: `avx2`, `asimddp`.",
+        is_identifying=False,
     ),
     _count("cpu.logical_cores", Volatility.LIVE, "Hardware threads that are online.", "cores", 1),
     _count(
@@ -95,6 +112,7 @@ _CPU = (
         volatility=Volatility.LIVE,
         doc="CPU time per time that the cgroup quota allows, unrounded; unknown when there is no quota.",
         minimum=0,
+        is_identifying=False,
     ),
     _count("cpu.cache.l1d", Volatility.STATIC, "The level 1 data cache of a performance core.", "bytes"),
     _count("cpu.cache.l2", Volatility.STATIC, "The level 2 cache that a performance core uses.", "bytes"),
@@ -123,6 +141,13 @@ _DEVICE = (
     _string("device.family", Volatility.STATIC, "The family of models, as the firmware says."),
     _string("device.model", Volatility.STATIC, "The model of the device: `Raspberry Pi 5 Model B Rev 1.0`."),
     _string("device.board", Volatility.STATIC, "The board: `20KHCTO1WW`, `raspberrypi,5-model-b`."),
+    FactInfo(
+        name="device.id",
+        type=FactType.STRING,
+        volatility=Volatility.STATIC,
+        doc="A text that is this device's own, for staged rollouts. It is never detected: you set it.",
+        is_identifying=True,
+    ),
     _string("soc.vendor", Volatility.STATIC, "The maker of the system on a chip: `brcm`, `QTI`, `Apple`."),
     _string("soc.model", Volatility.STATIC, "The system on a chip: `bcm2712`, `SM8650`, `Apple M2`."),
     _string(
@@ -144,6 +169,7 @@ _DEVICE = (
         unit="celsius",
         volatility=Volatility.LIVE,
         doc="The temperature of the hottest sensor.",
+        is_identifying=False,
     ),
 )
 
@@ -173,6 +199,7 @@ _RUNTIME = (
         volatility=Volatility.BOOT,
         doc="The ids of the backends that can run: those of the executor's runtime, and those that installed "
         "plugins serve.",
+        is_identifying=False,
     ),
 )
 

@@ -23,6 +23,8 @@ from etconfig.provenance import Origin, OriginKind
 DETECTOR_LIMIT_S = 2.0
 """The time limit of one detector, in seconds."""
 
+_NEVER_DETECTED = "it identifies the device, so it is never detected; set it"
+
 _FAILURE = "failed:"
 _FAILED = re.compile(rf"detector '.*' {_FAILURE} ")
 
@@ -64,7 +66,7 @@ def detect(
     for detector in detectors:
         _check_provides(detector, registry)
     system = device if isinstance(device, System) else _system_at(device, host)
-    facts = unknown_facts(registry, "no detector looks for it", Origin(OriginKind.DETECTED, "nothing"))
+    facts = _undetected(registry)
     found: dict[str, Fact] = {}
     for run in _run_all(detectors, system, registry, limit_s):
         for fact in (*run.facts, *_missing_facts(run, registry)):
@@ -125,6 +127,16 @@ def detector_failures(sheet: FactSheet) -> list[str]:
     """Return a sentence about each detector that raised an error, or gave what is not a reading of it."""
     reasons = {fact.reason for fact in sheet.facts.values() if fact.reason is not None}
     return sorted(reason for reason in reasons if _FAILED.match(reason))
+
+
+def _undetected(registry: FactRegistry) -> dict[str, Fact]:
+    """Return the facts of a registry as unknown, as those stay that no detector looks for."""
+    nothing = Origin(OriginKind.DETECTED, "nothing")
+    facts = unknown_facts(registry, "no detector looks for it", nothing)
+    for info in registry.infos:
+        if info.is_identifying and not info.is_family:
+            facts[info.name] = Fact.unknown(info.name, info, _NEVER_DETECTED, nothing)
+    return facts
 
 
 def _check_provides(detector: Detector, registry: FactRegistry) -> None:

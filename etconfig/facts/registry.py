@@ -120,6 +120,9 @@ class FactInfo:
         choices: The allowed values of a string; empty if any is allowed.
         minimum: The smallest value of a number, or None.
         maximum: The largest value of a number, or None.
+        is_identifying: True if a value identifies one device or its user, rather than a model: a serial
+            number, a name that somebody chose. Such values are not shown in reports. None if it is not
+            declared: then a text counts as identifying where a sheet is redacted.
     """
 
     name: str
@@ -130,6 +133,7 @@ class FactInfo:
     choices: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
+    is_identifying: bool | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

@@ -96,6 +96,13 @@ def _check_fact_names(
             names = ", ".join(map(repr, strange))
             cause = f"detector {detector.name!r} provides {names}, which no plugin declares"
             raise load_error(entry, cause, "declare each in facts, with this name")
+        secret = [info.name for info in BUILTIN_FACTS.infos if info.is_identifying]
+        taken = [name for name in detector.provides if name in secret]
+        if taken:
+            cause = f"detector {detector.name!r} provides {taken[0]!r}, which is never detected"
+            raise load_error(
+                entry, cause, "declare a fact of its own: only the user sets what identifies them"
+            )
 
 
 def _check_kernels(entry: EntryPoint, contribution: KernelsContribution) -> None:

@@ -190,7 +190,7 @@ def _given_facts(layers: Sequence[Layer], registry: FactRegistry) -> Assumptions
     """Assume the facts that the layers set by hand; of other facts, the bounds are known."""
     given = {name: sourced.value for layer in layers for name, sourced in layer.facts.items()}
     ranges = {name: range_of_value(value) for name, value in given.items()}
-    return Assumptions(registry, ranges, dict.fromkeys(given, True), {})
+    return Assumptions(registry, ranges, dict.fromkeys(given, True), {}, {})
 
 
 def _sheet(facts: ExampleFacts, computed: Sequence[Expression], nothing: Assumptions) -> FactSheet:

@@ -51,7 +51,7 @@ def expected_in_cpp(sheet: FactSheet, system: str | None, *, uses_nvml: bool = F
     for name in list(facts):
         is_family = name not in BUILTIN_FACTS.names
         if (
-            system == "Windows"
+            (system == "Windows" and name != "device.id")  # which no language detects
             or name.startswith("runtime.")
             or (system == "Darwin" and name.startswith(NOT_BY_SYSCTL))
         ):

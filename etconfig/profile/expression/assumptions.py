@@ -64,17 +64,19 @@ class Assumptions:
         ranges: The values that facts can have, for facts with a narrower range than in the registry.
         known: For some facts, whether they are assumed to be known.
         verdicts: Comparisons that are assumed to be true or false, by their text.
+        buckets: The values that calls of `bucket` can have, by their text, for narrower ranges than all.
     """
 
     registry: FactRegistry
     ranges: Mapping[str, ValueRange]
     known: Mapping[str, bool]
     verdicts: Mapping[str, bool]
+    buckets: Mapping[str, NumberRange]
 
     @classmethod
     def none(cls, registry: FactRegistry) -> Assumptions:
         """Return assumptions of nothing but the bounds of the facts."""
-        return cls(registry, {}, {}, {})
+        return cls(registry, {}, {}, {}, {})
 
     def range_of_fact(self, name: str) -> ValueRange:
         """Return the values that a fact can have."""
@@ -115,7 +117,11 @@ class Assumptions:
                 self.range_of(Operation("==", (tree.operands[0], item))) for item in tree.operands[1].items
             ]
             return TRUE if TRUE in each else FALSE if all(one == FALSE for one in each) else ANY_BOOL
-        return range_of_operation(tree.function, operands)
+        found = range_of_operation(tree.function, operands)
+        narrowed = self.buckets.get(repr(tree)) if tree.function == "bucket" else None
+        if narrowed is None or found is None:
+            return found
+        return intersection(found, narrowed)
 
     def _range_of_logic(self, tree: Logic) -> BoolRange | None:
         """Return the range of `&&` or `||`: one operand may decide; otherwise all of them agree."""
@@ -185,9 +191,12 @@ class Assumptions:
                 if here is None:
                     return None
             assert here is not None
-            if before is not None and here.ranges == before.ranges and here.known == before.known:
+            if before is not None and here._narrows_nothing_of(before):
                 break
         return here
+
+    def _narrows_nothing_of(self, before: Assumptions) -> bool:
+        return self.ranges == before.ranges and self.known == before.known and self.buckets == before.buckets
 
     def _assume_not_met(self, tree: Checked) -> Assumptions | None:
         """Assume that a condition does not hold: it is false, or its facts are unknown."""
@@ -229,7 +238,7 @@ class Assumptions:
         if tree.function in _OPPOSITE and (truth or tree.function in ("==", "!=")):
             # `x < nan` is false, and so is `x >= nan`; but what is true makes its opposite false.
             verdicts[repr(Operation(_OPPOSITE[tree.function], tree.operands))] = not truth
-        here: Assumptions | None = Assumptions(self.registry, self.ranges, self.known, verdicts)
+        here: Assumptions | None = self._changed(verdicts=verdicts)
         for name in _needed_facts(tree):
             here = here._with_known(name, True) if here is not None else None
         if here is None or len(tree.operands) != 2:
@@ -237,6 +246,8 @@ class Assumptions:
         left, right = tree.operands
         if isinstance(left, FactValueOf):
             here = here._refined(left.name, tree.function, right, truth)
+        elif isinstance(left, Operation) and left.function == "bucket" and tree.function in _MIRRORED:
+            here = here._refined_bucket(left, tree.function if truth else _OPPOSITE[tree.function], right)
         elif isinstance(left, Operation) and left.function == "size" and tree.function in _OPPOSITE:
             here = here._refined_by_size(left.operands[0], tree.function, right, truth)
         if here is not None and isinstance(right, FactValueOf):
@@ -246,6 +257,10 @@ class Assumptions:
                 word = frozenset((left.value,))
                 contained = ListRange(None, contains=word) if truth else ListRange(None, lacks=word)
                 here = here._with(right.name, contained)
+        elif here is not None and isinstance(right, Operation) and right.function == "bucket":
+            function = _MIRRORED.get(tree.function)
+            if function is not None:
+                here = here._refined_bucket(right, function if truth else _OPPOSITE[function], left)
         return here
 
     def _refined(self, name: str, function: str, other: Checked, truth: bool) -> Assumptions | None:
@@ -288,6 +303,16 @@ class Assumptions:
             return None
         return self._with(measured.name, ListRange(None, int(lengths.lowest), int(lengths.highest)))
 
+    def _refined_bucket(self, call: Operation, function: str, other: Checked) -> Assumptions | None:
+        """Add the consequences of `bucket(...) function other`."""
+        own, against = self.range_of(call), self.range_of(other)
+        if not isinstance(own, NumberRange) or not isinstance(against, NumberRange) or against.may_be_nan:
+            return self
+        common = intersection(own, range_compared(function, own, against))
+        if not isinstance(common, NumberRange):
+            return None
+        return self._changed(buckets={**self.buckets, repr(call): common})
+
     def _with_text(self, name: str, function: str, against: TextRange) -> Assumptions | None:
         if function == "==":
             return self._with(name, against)
@@ -321,12 +346,27 @@ class Assumptions:
         common = intersection(self.range_of_fact(name), values)
         if here is None or common is None:
             return None
-        return Assumptions(self.registry, {**here.ranges, name: common}, here.known, here.verdicts)
+        return here._changed(ranges={**here.ranges, name: common})
 
     def _with_known(self, name: str, is_known: bool) -> Assumptions | None:
         if self.known.get(name, is_known) is not is_known:
             return None
-        return Assumptions(self.registry, self.ranges, {**self.known, name: is_known}, self.verdicts)
+        return self._changed(known={**self.known, name: is_known})
+
+    def _changed(
+        self,
+        ranges: Mapping[str, ValueRange] | None = None,
+        known: Mapping[str, bool] | None = None,
+        verdicts: Mapping[str, bool] | None = None,
+        buckets: Mapping[str, NumberRange] | None = None,
+    ) -> Assumptions:
+        return Assumptions(
+            self.registry,
+            self.ranges if ranges is None else ranges,
+            self.known if known is None else known,
+            self.verdicts if verdicts is None else verdicts,
+            self.buckets if buckets is None else buckets,
+        )
 
 
 def _truths(function: str, left: ValueRange, right: ValueRange) -> frozenset[bool]:
@@ -396,6 +436,15 @@ def _in_common(cases: Iterable[Assumptions | None]) -> Assumptions | None:
         ranges = {
             name: joined(values, case.ranges[name]) for name, values in ranges.items() if name in case.ranges
         }
+    buckets = dict(possible[0].buckets)
+    for case in possible[1:]:
+        buckets = {
+            call: NumberRange(
+                min(values.lowest, case.buckets[call].lowest), max(values.highest, case.buckets[call].highest)
+            )
+            for call, values in buckets.items()
+            if call in case.buckets
+        }
     agreed = [
         {key: value for key, value in first.items() if all(other.get(key) is value for other in others)}
         for first, *others in (
@@ -403,4 +452,5 @@ def _in_common(cases: Iterable[Assumptions | None]) -> Assumptions | None:
             [case.verdicts for case in possible],
         )
     ]
-    return Assumptions(possible[0].registry, ranges, *agreed)
+    known, verdicts = agreed
+    return Assumptions(possible[0].registry, ranges, known, verdicts, buckets)

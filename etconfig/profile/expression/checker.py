@@ -196,6 +196,7 @@ class Checker:
             self._check_choices(node.left, node.right)
             self._check_choices(node.right, node.left)
             self._check_quoted_facts(node)
+            self._check_buckets(node)
         return _applied(signature, left, right)
 
     def _note_compared(self, node: Binary) -> None:
@@ -251,6 +252,15 @@ class Checker:
                 correction = self._corrector.value(info, literal)
                 self._refused(f"{info.name} is never {literal.value!r}", literal, correction)
 
+    def _check_buckets(self, node: Binary) -> None:
+        """Report `bucket(...) < 5`: it is a fraction, not a percentage."""
+        for call, number in ((node.left, node.right), (node.right, node.left)):
+            is_bucket = isinstance(call, FunctionCall) and call.function == "bucket"
+            if is_bucket and isinstance(number, Literal) and isinstance(number.value, (int, float)):
+                message = f"'bucket' is a fraction from 0 to 1, but is compared with {self._shown(number)}"
+                if not 0 <= number.value <= 1:
+                    self._refused(message, number, self._corrector.fraction(number, number.value))
+
     def _logical(self, node: Logical) -> Typed | None:
         owner = repr(node.operator)
         operands = _unless_any_is_none([self.check_as(operand, _BOOL, owner) for operand in node.operands])
@@ -278,6 +288,8 @@ class Checker:
             return self._unknown_function(node)
         if node.function == "has":
             return self._has(node)
+        if node.function == "bucket" and not self._is_bucket(node):
+            return None
         first = node.arguments[0] if node.is_method else None
         if isinstance(first, Name) and "." not in first.name and node.function in ("min", "max"):
             return self._refused(
@@ -299,6 +311,20 @@ class Checker:
         if not isinstance(argument, Name):
             return self._refused("'has' needs the name of a fact", node, self._corrector.has(node))
         return None if self._fact(argument) is None else Typed(_BOOL, HasFact(argument.name))
+
+    def _is_bucket(self, node: FunctionCall) -> bool:
+        """Return True if `bucket` is called with a text and the name of a rollout; report it otherwise."""
+        salt = node.arguments[-1] if len(node.arguments) == 2 else None
+        if salt is None or (isinstance(salt, Literal) and isinstance(salt.value, str) and salt.value):
+            first = node.arguments[0] if node.arguments else None
+            if not isinstance(first, Literal) or first.value not in self.registry:
+                return True
+            message = f"{first.value!r} in quotes is a text, not the fact"
+            self._refused(message, first, self._corrector.quoted_fact(first))
+            return False
+        message = f"'bucket' needs the name of the rollout as a text in quotes, found {self._shown(salt)}"
+        self._refused(message, salt, self._corrector.salt(node))
+        return False
 
     def _unknown_function(self, node: FunctionCall) -> Typed | None:
         checked = [self.check(argument) for argument in node.arguments]

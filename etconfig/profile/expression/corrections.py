@@ -42,6 +42,7 @@ _NAMES_OF_FUNCTIONS = {
     **dict.fromkeys(("includes", "has_text"), "contains"),
     **dict.fromkeys(("starts_with", "startswith", "hasprefix"), "startsWith"),
     **dict.fromkeys(("ends_with", "endswith", "hassuffix"), "endsWith"),
+    **dict.fromkeys(("hash", "percent", "percentage", "percentile", "rollout", "fraction"), "bucket"),
 }
 _ROUNDING = frozenset(("int", "round", "floor", "trunc", "integer"))
 
@@ -136,6 +137,9 @@ class Corrector:
             info = self.registry.get(node.name)
             least = 0 if info is None or info.minimum is None else max(0, int(info.minimum))
             compared = f"{node.name} > {least}{'' if given is _INT else '.0'}"
+            return Correction(f"compare it: {compared}", node.start, node.end, compared)
+        if isinstance(node, FunctionCall) and node.function == "bucket":
+            compared = f"{self.text(node)} < 0.05"
             return Correction(f"compare it: {compared}", node.start, node.end, compared)
         return Correction(type_help.comparison_example(node, given))
 
@@ -329,7 +333,25 @@ class Corrector:
                     return found
             found = self.mixed_numbers(arguments, types)
             return found if found.help else Correction(usage)
+        if node.function == "bucket" and node.is_method and types == [_STRING, _STRING]:
+            return _writing(node, f"bucket({', '.join(map(self.text, arguments))})", is_safe=True)
         return Correction(usage)
+
+    def salt(self, node: FunctionCall) -> Correction:
+        """Return the correction of a bucket whose rollout has no name, or not a constant one."""
+        text, salt = node.arguments
+        if isinstance(salt, Name) and salt.name not in self.registry:
+            return _writing(salt, self.source.quoted(salt.name), why=": the name is a text")
+        if isinstance(text, Literal) and isinstance(text.value, str) and isinstance(salt, Name):
+            return _writing(node, f"bucket({self.text(salt)}, {self.text(text)})", is_safe=True)
+        return Correction(type_help.usage("bucket"))
+
+    @staticmethod
+    def fraction(node: Node, number: float) -> Correction:
+        """Return the correction of a percentage where a fraction belongs."""
+        if 1 < number <= 100:
+            return _writing(node, repr(number / 100), why=f" for {number} %")
+        return Correction("write a fraction, such as 0.05 for 5 %")
 
     @staticmethod
     def _with_other_types(

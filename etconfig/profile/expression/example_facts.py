@@ -18,6 +18,7 @@ from etconfig.profile.expression.checked import (
     Operation,
     children,
 )
+from etconfig.profile.expression.example_buckets import texts_in_buckets
 from etconfig.profile.expression.expression import Expression
 from etconfig.profile.expression.ranges import BoolRange, ListRange, NumberRange, TextRange, ValueRange
 
@@ -60,7 +61,9 @@ def example_facts(truths: ConditionTruths, device: Assumptions) -> dict[str, obj
         decided[max(condition.facts, default="")].append((condition, is_met))
         for name in condition.facts:
             constants[name].update(_constants(condition.tree))
-    candidates = [_candidates(name, device, constants[name]) for name in names]
+    trees = [condition.tree for condition, _ in truths]
+    buckets = {name: list(texts_in_buckets(name, trees, device)) for name in names}
+    candidates = [_candidates(name, device, constants[name], buckets[name]) for name in names]
     if len(names) > _MAX_FACTS:
         raise SearchLimitError
     search = _Search(names, candidates, decided)
@@ -126,25 +129,27 @@ def _is_plain(tree: Checked) -> bool:
 
 def typical_value(name: str, device: Assumptions) -> object:
     """A value that a fact may have, as devices often do."""
-    return next(_values(device.range_of_fact(name), ()))
+    return next(_values(device.range_of_fact(name), (), ()))
 
 
-def _candidates(name: str, device: Assumptions, constants: Iterable[object]) -> list[object]:
+def _candidates(
+    name: str, device: Assumptions, constants: Iterable[object], texts: Sequence[str]
+) -> list[object]:
     """Values to try for a fact, and first, if that is possible, that it is not known: examples stay short."""
     if device.known.get(name) is False:
         return [_NOT_KNOWN]
-    distinct = dict.fromkeys(_values(device.range_of_fact(name), constants))
+    distinct = dict.fromkeys(_values(device.range_of_fact(name), constants, texts))
     found: list[object] = list(islice(distinct, _MAX_CANDIDATES + 1))
     return found if device.known.get(name) else [_NOT_KNOWN, *found]
 
 
-def _values(values: ValueRange, constants: Iterable[object]) -> Iterator[object]:
+def _values(values: ValueRange, constants: Iterable[object], texts: Sequence[str]) -> Iterator[object]:
     if isinstance(values, BoolRange):
         yield from sorted(values.values)
     elif isinstance(values, NumberRange):
         yield from _numbers(values, constants)
     elif isinstance(values, TextRange):
-        yield from _texts(values, constants)
+        yield from _texts(values, constants, texts)
     else:
         yield from _lists(values, constants)
 
@@ -163,10 +168,11 @@ def _numbers(values: NumberRange, constants: Iterable[object]) -> Iterator[float
             yield int(number) if is_whole else float(number)
 
 
-def _texts(values: TextRange, constants: Iterable[object]) -> Iterator[str]:
+def _texts(values: TextRange, constants: Iterable[object], first: Sequence[str]) -> Iterator[str]:
     if values.words is not None:
         yield from sorted(values.words)
         return
+    yield from (word for word in first if word not in values.excluded)
     words = sorted(each for each in constants if isinstance(each, str))
     yield from (word for word in words if word not in values.excluded)
     joined = (first + last for first in words for last in words)  # for a prefix and a suffix at once

@@ -72,6 +72,21 @@ def _differ(left: tuple[float, ...], right: tuple[float, ...]) -> bool:
     return not _are_equal(left, right)
 
 
+BUCKETS = 2**52
+"""The number of values of `bucket`: each fits in a float exactly."""
+
+
+def _bucket(text: str, salt: str) -> float:
+    """Return the place of a text between 0 and 1, for staged rollouts.
+
+    MD5, since all that must agree have it, SQL included. It spreads texts evenly; no secret depends on it.
+    """
+    from hashlib import md5  # few expressions need it
+
+    digest = md5(f"{salt}:{text}".encode(), usedforsecurity=False).hexdigest()
+    return int(digest[:13], 16) / BUCKETS
+
+
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "!": operator.not_,
     "==": operator.eq,
@@ -101,5 +116,6 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "size": len,
     "min": min,
     "max": max,
+    "bucket": _bucket,
 }
 """Functions by name: the operator or function, after its operand type where the type decides the meaning."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from etconfig.profile.expression.operations import INT_MAX, INT_MIN, OPERATIONS
+from etconfig.profile.expression.operations import BUCKETS, INT_MAX, INT_MIN, OPERATIONS
 from etconfig.profile.expression.ranges import (
     ANY_BOOL,
     ANY_TEXT,
@@ -39,6 +39,8 @@ def range_of_operation(function: str, operands: Sequence[ValueRange]) -> ValueRa
         (operand,) = operands
         assert isinstance(operand, BoolRange)
         return BoolRange(frozenset(not value for value in operand.values))
+    if function == "bucket":
+        return _bucket(*operands)
     if function == "string +":
         return _concatenated(*operands)
     return _truth(function, *operands)
@@ -184,6 +186,16 @@ def _size(operand: ValueRange) -> NumberRange:
         return NumberRange(0, INT_MAX)
     sizes = {len(word) for word in operand.words}
     return NumberRange(min(sizes), max(sizes))
+
+
+def _bucket(text: ValueRange, salt: ValueRange) -> NumberRange:
+    """Return the range of `bucket`: between 0 and 1, or that of a few texts that are known."""
+    assert isinstance(text, TextRange)
+    assert isinstance(salt, TextRange)
+    if text.words is None or salt.words is None or len(text.words) * len(salt.words) > _MAX_PAIRS:
+        return NumberRange(0.0, 1 - 1 / BUCKETS)
+    found = [OPERATIONS["bucket"](*pair) for pair in product(text.words, salt.words)]
+    return NumberRange(min(found), max(found))
 
 
 def _concatenated(left: ValueRange, right: ValueRange) -> TextRange:

@@ -16,7 +16,7 @@ ARITHMETIC = frozenset("+-*/%")
 STRING_METHODS = ("contains", "endsWith", "startsWith")
 """Functions that are called on a string, with a string."""
 
-FUNCTIONS = ("has", "max", "min", "size", *STRING_METHODS)
+FUNCTIONS = ("bucket", "has", "max", "min", "size", *STRING_METHODS)
 """All functions. `has` takes a fact rather than a value, so the checker handles it."""
 
 
@@ -67,5 +67,8 @@ def call_signature(
     if function in STRING_METHODS:
         fits = is_method and list(arguments) == [_STRING, _STRING]
         return OperationSignature(_BOOL, function) if fits else None
+    if function == "bucket":
+        fits = not is_method and list(arguments) == [_STRING, _STRING]
+        return OperationSignature(ExpressionType.FLOAT, function) if fits else None
     fits = len(arguments) >= 2 and arguments[0].is_number and len(set(arguments)) == 1 and not is_method
     return OperationSignature(arguments[0], function) if fits else None

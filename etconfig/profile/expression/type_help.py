@@ -10,6 +10,8 @@ _USAGE = {
     "size": "size takes a string or a list, as in size(cpu.features) or cpu.features.size()",
     "min": "min takes two or more numbers of one type, as in min(cpu.available_cores, 4)",
     "max": "max takes two or more numbers of one type, as in max(cpu.available_cores - 1, 1)",
+    "bucket": "bucket takes a string and the name of the rollout, "
+    "as in bucket(device.id, 'threads-2') < 0.05",
     "has": "has takes the name of a fact, as in has(power.battery_level)",
     **{
         name: f'{name} is called on a string with a string, as in os.name.{name}("l")'

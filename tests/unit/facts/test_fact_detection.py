@@ -77,6 +77,8 @@ class TestReadings:
 
     def test_a_fact_without_a_detector_says_so(self):
         assert run()["gpu.count"].reason == "no detector looks for it"
+        reason = "it identifies the device, so it is never detected; set it"
+        assert run()["device.id"].reason == reason
 
     def test_a_promised_fact_without_a_reading_says_so(self):
         fact = run(detector("gpu", ["gpu.count"], lambda system: []))["gpu.count"]

@@ -131,6 +131,11 @@ class TestFacts:
                 "declare each in facts, with this name",
             ),
             (
+                "detectors=(FunctionDetector('acme', ('device.id',), gives),)",
+                "detector 'acme' provides 'device.id', which is never detected",
+                "declare a fact of its own: only the user sets what identifies them",
+            ),
+            (
                 "facts=(FactInfo(name='acme.cores', type='int', doc='Cores.', volatility=Volatility.BOOT),)",
                 "the type of fact 'acme.cores' is 'int'",
                 "give one of FactType.BOOL, FactType.INT, FactType.FLOAT, FactType.STRING, "

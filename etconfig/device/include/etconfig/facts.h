@@ -57,9 +57,11 @@ inline constexpr TopicFinders kFinders[] = {
     {detect_npu, detect_android_npu, detect_apple_npu},
 };
 
+inline std::string_view reason_to_set(Topic topic) { return topic == Topic::None ? kNeverDetected : kOnlyInPython; }
+
 inline void leave_to_application(Topic topic, Readings* to) {
   for (const FactInfo& info : kFacts) {
-    if (info.topic == topic && !is_family(info)) to->unknown(info.name, "nothing", kOnlyInPython);
+    if (info.topic == topic && !is_family(info)) to->unknown(info.name, "nothing", reason_to_set(topic));
   }
 }
 
@@ -144,7 +146,7 @@ inline FactStatus find_facts(const Request& request, Facts* facts) {
   FactStatus status = FactStatus::Ok;
   for (size_t fact = 0; fact < kFactCount; ++fact) {
     if (!request.has(fact) || is_family(kFacts[fact]) || facts->find(kFacts[fact].name).is_present()) continue;
-    const FactStatus set = facts->set_unknown(kFacts[fact].name, kOnlyInPython, "detected nothing");
+    const FactStatus set = facts->set_unknown(kFacts[fact].name, reason_to_set(kFacts[fact].topic), "detected nothing");
     facts->mark_detected(kFacts[fact].name);
     if (status == FactStatus::Ok) status = set;
   }

@@ -23,6 +23,7 @@
 namespace etconfig::device::detection {
 
 inline constexpr std::string_view kOnlyInPython = "etconfig detects it only in Python; the application sets it";
+inline constexpr std::string_view kNeverDetected = "it identifies the device, so it is never detected; set it";
 
 enum class Sysctl : uint8_t { Number, Text };
 

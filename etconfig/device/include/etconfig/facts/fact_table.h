@@ -79,6 +79,7 @@ inline constexpr FactInfo kFacts[] = {
     {"device.family", nullptr, nullptr, FactType::Text, Volatility::Static, Topic::Device, kUnbounded, kUnbounded},
     {"device.model", nullptr, nullptr, FactType::Text, Volatility::Static, Topic::Device, kUnbounded, kUnbounded},
     {"device.board", nullptr, nullptr, FactType::Text, Volatility::Static, Topic::Device, kUnbounded, kUnbounded},
+    {"device.id", nullptr, nullptr, FactType::Text, Volatility::Static, Topic::None, kUnbounded, kUnbounded},
     {"soc.vendor", nullptr, nullptr, FactType::Text, Volatility::Static, Topic::Device, kUnbounded, kUnbounded},
     {"soc.model", nullptr, nullptr, FactType::Text, Volatility::Static, Topic::Device, kUnbounded, kUnbounded},
     {"power.source", nullptr, "mains battery", FactType::Text, Volatility::Live, Topic::Power, kUnbounded, kUnbounded},
