@@ -15,6 +15,7 @@ _HOME = {
     "Arguments": "resolver",
     "BenchmarkReport": "analysis",
     "DeviceBundle": "device.bundle",
+    "DeviceMatrix": "analysis",
     "CancelToken": "method.stop",
     "ConfigError": "errors",
     "Configuration": "app.configuration",
@@ -57,6 +58,7 @@ _HOME = {
     "open_data_file": "program",
     "pack_bundle": "app.bundling",
     "resolve": "app.configuration",
+    "resolve_devices": "analysis",
     "select_model": "app.model_choice",
     "validate_file": "app.validation",
     "verify_program": "analysis",
@@ -66,12 +68,14 @@ _HOME = {
 if TYPE_CHECKING:
     from etconfig.analysis import (
         BenchmarkReport,
+        DeviceMatrix,
         InstallationReport,
         ProgramReport,
         VerificationReport,
         benchmark,
         examine_installation,
         inspect_program,
+        resolve_devices,
         verify_program,
     )
     from etconfig.app.api import detect_facts, load_program
@@ -114,6 +118,7 @@ __all__ = [
     "Configuration",
     "DataLoader",
     "DeviceBundle",
+    "DeviceMatrix",
     "Diagnostic",
     "EtconfigError",
     "ExecutionError",
@@ -152,6 +157,7 @@ __all__ = [
     "open_data_file",
     "pack_bundle",
     "resolve",
+    "resolve_devices",
     "select_model",
     "validate_file",
     "verify_program",

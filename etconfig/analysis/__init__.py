@@ -9,9 +9,11 @@ from etconfig.lazy import lazy_names
 _HOME = {
     "BenchmarkComparison": "comparison",
     "BenchmarkReport": "benchmark_report",
+    "DeviceMatrix": "device_matrix",
     "Finding": "finding",
     "InstallationReport": "examination",
     "MachineReport": "machine",
+    "MatrixDevice": "device_matrix",
     "MethodReport": "program_report",
     "ProgramReport": "program_report",
     "VerificationReport": "verification",
@@ -23,6 +25,7 @@ _HOME = {
     "generate_inputs": "generated_inputs",
     "inspect_program": "inspection",
     "load_benchmark": "benchmark_report",
+    "resolve_devices": "matrix_building",
     "verify_program": "verification",
 }
 """Which module each public name lives in."""
@@ -31,20 +34,24 @@ if TYPE_CHECKING:
     from etconfig.analysis.benchmark_report import BenchmarkReport, load_benchmark
     from etconfig.analysis.benchmarking import benchmark
     from etconfig.analysis.comparison import BenchmarkComparison, compare_benchmarks
+    from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
     from etconfig.analysis.examination import InstallationReport, examine_installation
     from etconfig.analysis.finding import Finding
     from etconfig.analysis.generated_inputs import generate_inputs
     from etconfig.analysis.inspection import inspect_program
     from etconfig.analysis.machine import MachineReport, describe_machine
+    from etconfig.analysis.matrix_building import resolve_devices
     from etconfig.analysis.program_report import MethodReport, ProgramReport
     from etconfig.analysis.verification import VerificationReport, VerifiedCase, verify_program
 
 __all__ = [
     "BenchmarkComparison",
     "BenchmarkReport",
+    "DeviceMatrix",
     "Finding",
     "InstallationReport",
     "MachineReport",
+    "MatrixDevice",
     "MethodReport",
     "ProgramReport",
     "VerificationReport",
@@ -56,6 +63,7 @@ __all__ = [
     "generate_inputs",
     "inspect_program",
     "load_benchmark",
+    "resolve_devices",
     "verify_program",
 ]
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from etconfig.app.configuration import Configuration
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.lock import LOCK_FILE, Lock, LockedDevice
-from etconfig.option_path import OptionPath
 from etconfig.plugin import BACKENDS
 from etconfig.profile import Profile
 from etconfig.resolver import Resolution
+from etconfig.resolver.difference import option_values
 from etconfig.resolver.program_values import PROGRAM_IN_MEMORY
 from etconfig.schema import BackendSpec, schema_signature
 
@@ -36,7 +36,7 @@ def make_lock(configuration: Configuration, resolution: Resolution, program: Loa
         device=LockedDevice(
             profiles={profile.name: _profile(profile) for profile in configuration.chain},
             facts=resolution.facts_used(),
-            options=dict(_options(resolution)),
+            options=option_values(resolution),
             result={"fingerprint": resolution.fingerprint()},
         ),
     )
@@ -67,13 +67,6 @@ def _profile(profile: Profile) -> dict[str, Any]:
     values: dict[str, Any] = _plain(profile.values)
     values["profile"].pop("description", None)
     return values
-
-
-def _options(resolution: Resolution) -> Iterator[tuple[str, object]]:
-    for arguments in resolution:
-        for backend in arguments:
-            for name, value in arguments[backend].to_jsonable().items():
-                yield str(OptionPath(backend, name, arguments.method, arguments.instance)), value
 
 
 def _plain(value: Any) -> Any:

@@ -95,6 +95,8 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("invalid-resolution", "A file is not a saved resolution."),
     ("invalid-lock-file", "A file is not a lock file, or has a version that cannot be read."),
     ("lock-mismatch", "The current resolution differs from the lock file."),
+    ("invalid-matrix-file", "A file does not contain the expected options of devices."),
+    ("matrix-mismatch", "A device gets something else than the file of expected options says."),
     # other runtimes
     ("invalid-bundle", "A file is not a device bundle, or is damaged."),
     ("invalid-etargs", "A file does not contain packed arguments, or is damaged."),

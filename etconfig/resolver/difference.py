@@ -87,6 +87,16 @@ def reported_values(resolution: Resolved) -> dict[OptionPath, ReportedValue]:
     }
 
 
+def option_values(resolution: Resolved) -> dict[str, Any]:
+    """Return the value of every option of every method instance as plain data, by option path."""
+    return {
+        str(OptionPath(backend, name, arguments.method, arguments.instance)): value
+        for arguments in resolution
+        for backend, resolved in arguments.backends.items()
+        for name, value in resolved.options.to_jsonable().items()
+    }
+
+
 def differences(
     old: Mapping[OptionPath, ReportedValue], new: Mapping[OptionPath, ReportedValue]
 ) -> tuple[OptionChange, ...]:

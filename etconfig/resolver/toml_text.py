@@ -21,6 +21,11 @@ def profile_text(name: str, resolved: Iterable[Arguments]) -> str:
     return "\n".join(blocks)
 
 
+def toml_key(name: str) -> str:
+    """Return a key as TOML writes it: quoted unless it is bare."""
+    return name if _BARE_KEY.fullmatch(name) else toml_value(name)
+
+
 def toml_value(value: object) -> str:
     """Return a value as TOML writes it; None, which TOML lacks, leaves an option at its default."""
     if value is None:
@@ -30,7 +35,7 @@ def toml_value(value: object) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        pairs = ", ".join(f"{_key(key)} = {toml_value(item)}" for key, item in value.items())
+        pairs = ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(toml_value, value))}]"
@@ -46,14 +51,14 @@ def _blocks(arguments: Arguments, wider: Sequence[Arguments]) -> Iterator[str]:
     """
     scope = ""
     if arguments.instance is not None:
-        scope = f"instances.{_key(arguments.instance)}."
+        scope = f"instances.{toml_key(arguments.instance)}."
         yield f"[{scope[:-1]}]\nmethod = {toml_value(arguments.method)}\n"
     elif arguments.method != ANY_METHOD:
-        scope = f"methods.{_key(arguments.method)}."
+        scope = f"methods.{toml_key(arguments.method)}."
     for backend in arguments:
         options = arguments[backend].to_jsonable()
         inherited = next((a[backend].to_jsonable() for a in reversed(wider) if backend in a), options)
-        header = f"{scope}options.{_key(backend)}]\n"
+        header = f"{scope}options.{toml_key(backend)}]\n"
         # A table would merge with the inherited one, so that one is unset first. Only overlays allow a
         # profile to set one option twice.
         tables = {k: v for k, v in options.items() if isinstance(v, dict) and v != inherited[k]}
@@ -67,7 +72,3 @@ def _blocks(arguments: Arguments, wider: Sequence[Arguments]) -> Iterator[str]:
 
 def _lines(options: Mapping[str, object]) -> str:
     return "".join(f"{name} = {toml_value(value)}\n" for name, value in options.items())
-
-
-def _key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else toml_value(name)

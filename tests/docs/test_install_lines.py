@@ -53,6 +53,7 @@ class TestLines:
         assert {line.place.partition(":")[0] for line in LINES} >= {
             "README.md",
             "docs/ci.md",
+            "docs/matrix.md",
             "docs/backends.md",
         }
 

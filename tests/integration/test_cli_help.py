@@ -190,6 +190,10 @@ def prepared(place: Path) -> Path:
     np.savez(place / "prompt.npz", in0=np.ones((3, 4), np.float32))
     np.savez(place / "token.npz", in0=np.ones((1, 4), np.float32), in1=np.array([3]))
     (place / "bench.json").write_text(json.dumps(REPORT))
+    (place / "sheets").mkdir()
+    shutil.copy(place / "pi5.json", place / "sheets")
+    expected = '[devices.pi5]\nprofile = "raspberry-pi/pi-5"\n'
+    (place / "devices.toml").write_text(f"etconfig_matrix = 1\n{expected}")
     for name in ("before.json", "after.json"):
         shutil.copy(place / "device.json", place / name)
     return place
@@ -201,6 +205,7 @@ NOT_RUN = {
     "etconfig conformance ReferenceCpuBackend": "the plugin's own tests run every check",
 }
 FINDS_SOMETHING = {
+    "etconfig matrix model.pte --facts sheets --expect devices.toml": "the file lacks the options",
     "etconfig devices diff pi-4 pi-5": "they differ",
     "etconfig devices diff raspberry-pi/pi-4 raspberry-pi/pi-5": "they differ",
     "etconfig devices diff pi-5 pi5.json --json": "the sheet was made from another board",

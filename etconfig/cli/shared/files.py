@@ -35,11 +35,11 @@ class FoundFiles:
     missing: tuple[str, ...] = ()
 
 
-def find_files(texts: Sequence[str]) -> FoundFiles:
+def find_files(texts: Sequence[str], suffix: str = _SUFFIX) -> FoundFiles:
     """Expand the arguments to files.
 
-    A directory stands for every *.toml below it, except in hidden directories; a pattern such as
-    `profiles/**/*.toml` for the files that match it. Both are sorted by path. `-` is standard input.
+    A directory stands for every file with the suffix below it, except in hidden directories; a pattern such
+    as `profiles/**/*.toml` for the files that match it. Both are sorted by path. `-` is standard input.
 
     Raises:
         click.BadParameter: no argument stands for a file.
@@ -48,7 +48,7 @@ def find_files(texts: Sequence[str]) -> FoundFiles:
     missing: list[str] = []
     for text in texts:
         try:
-            paths.update(dict.fromkeys(_files_of(text, missing)))
+            paths.update(dict.fromkeys(_files_of(text, suffix, missing)))
         except click.BadParameter as error:
             missing.append(error.message)
     if missing and not paths:
@@ -98,13 +98,13 @@ def _renamed(problem: Diagnostic, before: str, after: str) -> Diagnostic:
     return replace(problem, message=message, notes=tuple(notes))
 
 
-def _files_of(text: str, unread: list[str]) -> list[Path]:
+def _files_of(text: str, suffix: str, unread: list[str]) -> list[Path]:
     """Return the files of one argument; directories below it that cannot be read are added to `unread`."""
     if text == "-":
         return [standard_input()]
     path = Path(text)
     if path.is_dir():
-        return _all_of(_below(path, unread), f"Directory {text!r} contains no {_SUFFIX} file")
+        return _all_of(_below(path, suffix, unread), f"Directory {text!r} contains no {suffix} file")
     if os.path.lexists(path):  # also if its name looks like a pattern, or it is a broken link
         return [path]
     if set(text) & set("*?["):
@@ -121,10 +121,10 @@ def _all_of(paths: Iterator[Path], otherwise: str) -> list[Path]:
     return found
 
 
-def _below(directory: Path, unread: list[str]) -> Iterator[Path]:
+def _below(directory: Path, suffix: str, unread: list[str]) -> Iterator[Path]:
     def report(error: OSError) -> None:
         unread.append(f"Directory {str(error.filename)!r} cannot be read: {error.strerror}")
 
     for parent, directories, names in os.walk(directory, onerror=report):
         directories[:] = [name for name in directories if not name.startswith(".")]
-        yield from (Path(parent, name) for name in names if name.endswith(_SUFFIX))
+        yield from (Path(parent, name) for name in names if name.endswith(suffix))

@@ -41,6 +41,10 @@ require_match_option = click.option(
     "--require-match", is_flag=True, help="Fail if auto finds generic/any only, which matches every device."
 )
 
+fact_option = click.option(
+    "--fact", "fact_texts", multiple=True, metavar="NAME=VALUE", help="Set a fact by hand. Repeatable."
+)
+
 locked_option = click.option("--locked", is_flag=True, help="Fail if anything differs from etconfig.lock.")
 
 program_argument = click.argument("program", type=click.Path(path_type=Path))
@@ -123,10 +127,7 @@ class FiniteNumber(click.FloatRange):
 
 def device_options(command: CommandT, *, several: bool = False) -> CommandT:
     """Add `--facts`, `--device` and `--fact`, which select the device; with `several`, of several devices."""
-    command = click.option(
-        "--fact", "fact_texts", multiple=True, metavar="NAME=VALUE", help="Set a fact by hand. Repeatable."
-    )(command)
-    return sheet_options(command, several=several)
+    return sheet_options(fact_option(command), several=several)
 
 
 def _repeatable(several: bool) -> str:
@@ -262,7 +263,11 @@ def _pop_request_values(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_configuration_options(function: Callable[..., Any], *, several: bool = False) -> Callable[..., Any]:
-    command = profile_path_option(device_options(function, several=several))
+    return profile_options(device_options(function, several=several), several=several)
+
+
+def profile_options(function: CommandT, *, several: bool = False) -> CommandT:
+    """Add the options that select or change a configuration, without those that select the device."""
     command = click.option(
         "--set",
         "overrides",
@@ -270,7 +275,7 @@ def _with_configuration_options(function: Callable[..., Any], *, several: bool =
         metavar="PATH=VALUE",
         shell_complete=complete_assignment,
         help="Set [METHOD[@INSTANCE]:]BACKEND.OPTION. Repeatable.",
-    )(command)
+    )(profile_path_option(function))
     command = require_match_option(command)
     return click.option(
         "--profile",

@@ -13,6 +13,7 @@ COMMAND_SUMMARIES = {
     "facts": "Show what is known about this device.",
     "inspect": "Show what a program contains and what it needs to run here.",
     "lock": "Record a resolution and what it depends on, for --locked.",
+    "matrix": "Show side by side what each of several devices gets.",
     "models": "Select the variant of a model for a device; check them all.",
     "new-backend": "Write a complete and tested package for a new backend.",
     "pack": "Write a bundle for devices, or resolved arguments.",

@@ -1,0 +1,138 @@
+"""`resolve_devices`: resolve for one device after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
+from etconfig.analysis.device_names import name_devices
+from etconfig.app.device_configurations import DeviceConfigurations
+from etconfig.app.targets import Delegating, find_installation, plugin_warning
+from etconfig.diagnostics import Severity
+from etconfig.errors import ConfigError, PluginError
+from etconfig.facts import FactOverrides, FactRegistry, FactSheet, load_fact_sheet
+from etconfig.parameters import AnyPath, as_path, check_type
+from etconfig.resolver.difference import canonical, option_values
+
+if TYPE_CHECKING:
+    from etconfig.app.installation import Installation
+    from etconfig.profile import Layer
+    from etconfig.resolver import Overrides
+
+_EXPECTED = 'paths of fact sheets, or sheets by name, as {"pixel-8": sheet}'
+
+
+def resolve_devices(
+    programs: Delegating | Iterable[Delegating] = (),
+    *,
+    devices: Mapping[str, FactSheet | AnyPath] | Iterable[AnyPath],
+    profile: AnyPath | None = None,
+    require_match: bool = False,
+    fact_overrides: FactOverrides | None = None,
+    overrides: Overrides | Layer | None = None,
+    installation: Installation | None = None,
+) -> DeviceMatrix:
+    """Resolve for several devices, and put the results side by side.
+
+    Each device gets the profile that `auto` selects for it. A sheet that cannot be read, or a device whose
+    options do not resolve, is among `MatrixDevice.problems` and does not stop the others.
+
+    Example:
+        >>> program = etconfig.load_program("model.pte")
+        >>> sheets = {"pi-5": "pi-5.json", "new": etconfig.FactSheet.empty()}
+        >>> matrix = etconfig.resolve_devices(program, devices=sheets)
+        >>> [(device.device, device.profile) for device in matrix]
+        [('pi-5', 'raspberry-pi/pi-5'), ('new', 'generic/any')]
+        >>> matrix.values("forward:ReferenceCpuBackend.num_threads")
+        ('4', '1')
+
+    Args:
+        programs: The program or programs that the options are for. Without one, options are resolved for the
+            methods and backends that the configuration mentions.
+        devices: The paths of fact sheets, which are named after their files; or sheets, or their paths, by
+            name.
+        profile: One profile for all devices, as for `configure`.
+        require_match: Refuse `generic/any` if `auto` finds no other profile for a device.
+        fact_overrides: Facts set by hand on every device.
+        overrides: Options that win over all others, as for `configure`.
+        installation: Plugins, profiles and project file; by default the program's, else those found from
+            the current directory.
+
+    Returns:
+        A device for each sheet, in their order.
+
+    Raises:
+        ConfigError: the project file, a fact set by hand or an override is wrong.
+        BackendUnavailableError: a program delegates to a backend that is not installed.
+        TypeError: an argument is of a wrong type.
+    """
+    given = (programs,) if isinstance(programs, Delegating) else tuple(programs)
+    check_type("require_match", require_match, bool, "True or False")
+    installation = find_installation(installation, given[0] if given else None)
+    configurations = DeviceConfigurations(
+        given,
+        installation,
+        profile=profile,
+        require_match=require_match,
+        fact_overrides=fact_overrides,
+        overrides=overrides,
+    )
+    return build_matrix(configurations, _named_sheets(devices), installation.fact_registry)
+
+
+def build_matrix(
+    configurations: DeviceConfigurations,
+    sheets: Iterable[tuple[str, FactSheet | Path]],
+    registry: FactRegistry,
+) -> DeviceMatrix:
+    """Resolve for each of the devices, given by name and sheet. Raises as `resolve_devices`."""
+    known: dict[str, Mapping[str, Any]] = {}
+    return DeviceMatrix([_device(configurations, device, sheet, registry, known) for device, sheet in sheets])
+
+
+def _named_sheets(
+    devices: Mapping[str, FactSheet | AnyPath] | Iterable[AnyPath],
+) -> list[tuple[str, FactSheet | Path]]:
+    if isinstance(devices, str):
+        raise TypeError(f"devices: expected {_EXPECTED}, given str")
+    check_type("devices", devices, Iterable, _EXPECTED)
+    if isinstance(devices, Mapping):
+        return [
+            (name, sheet if isinstance(sheet, FactSheet) else as_path("devices", sheet, _EXPECTED))
+            for name, sheet in devices.items()
+        ]
+    paths = [as_path("devices", path, _EXPECTED) for path in devices]
+    return [*zip(name_devices(paths), paths, strict=True)]
+
+
+def _device(
+    configurations: DeviceConfigurations,
+    device: str,
+    sheet: FactSheet | Path,
+    registry: FactRegistry,
+    known: dict[str, Mapping[str, Any]],
+) -> MatrixDevice:
+    """Resolve for one device; equal options of several are one object, kept in `known`."""
+    profile = None
+    try:
+        facts = sheet if isinstance(sheet, FactSheet) else load_fact_sheet(sheet, registry)
+        choice = configurations.choose(facts)
+        profile = choice.profile.name
+        resolution = configurations.configuration(choice, facts).resolve(facts)
+    except ConfigError as error:
+        return MatrixDevice(device=device, profile=profile, problems=error.diagnostics, options={})
+    except PluginError as error:
+        problem = replace(plugin_warning(error), severity=Severity.ERROR)
+        return MatrixDevice(device=device, profile=profile, problems=(problem,), options={})
+    options = option_values(resolution)
+    return MatrixDevice(
+        device=device,
+        profile=resolution.profile,
+        selected_by=resolution.selected_by,
+        is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
+        problems=resolution.warnings,
+        options=known.setdefault(canonical(options), options),
+    )

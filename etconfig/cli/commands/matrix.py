@@ -1,0 +1,277 @@
+"""`etconfig matrix`: what each of several devices gets, side by side."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.cli.shared.files import find_files
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.options import ConfigurationRequest, fact_option, json_option, profile_options
+from etconfig.cli.shared.output import (
+    print_error,
+    print_json,
+    show,
+    show_commands,
+    show_diagnostics,
+    show_document,
+    show_findings,
+    with_progress,
+)
+from etconfig.cli.shared.standard_input import standard_input
+from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.writing import check_can_write, check_is_not_read, write_file
+
+if TYPE_CHECKING:
+    from etconfig.analysis import DeviceMatrix
+    from etconfig.analysis.expected_matrix import MatrixDifference
+    from etconfig.diagnostics import Diagnostic
+    from etconfig.facts import FactSheet
+
+_FORMATS = ("text", "json", "markdown", "html", "github")
+_WIDTH, _MIN_WIDTH = 120, 60
+"""The width in characters where there is no terminal, and the least one."""
+
+
+def _find_sheets(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> list[Path]:
+    """Expand patterns and directories to sheets, each once; one that stands for no file is wrong usage."""
+    if not texts:
+        return []
+    try:
+        found = find_files(texts, ".json")
+        if found.missing:
+            raise click.BadParameter("; ".join(found.missing))
+    except click.BadParameter as error:
+        error.ctx, error.param = context, parameter
+        raise
+    return [*{os.path.abspath(path): path for path in reversed(found.paths)}.values()][::-1]  # noqa: PTH100
+
+
+@click.command("matrix", cls=StrictCommand)
+@click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--facts",
+    "sheets",
+    multiple=True,
+    metavar="FILE|PATTERN|DIRECTORY",
+    type=click.Path(),
+    callback=_find_sheets,
+    help="The fact sheet of a device, or several: a quoted pattern, or a directory. Repeatable.",
+)
+@profile_options
+@fact_option
+@click.option("--all", "every", is_flag=True, help="Show every option, not only those that differ.")
+@click.option(
+    "--expect",
+    metavar="FILE.toml",
+    type=click.Path(path_type=Path),
+    help="Compare with the expected options in this file; exit with 1 if anything differs.",
+)
+@click.option(
+    "--write-expect",
+    metavar="FILE.toml",
+    type=click.Path(path_type=Path),
+    help="Write the file for --expect.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    default="text",
+    show_default=True,
+    help="The format: text for people, json for programs, markdown for comments on pull requests, html for "
+    "a page, github for annotations in GitHub Actions.",
+)
+@json_option
+def command(
+    programs: Sequence[Path],
+    sheets: Sequence[Path],
+    every: bool,
+    expect: Path | None,
+    write_expect: Path | None,
+    form: str,
+    as_json: bool,
+    **options: object,
+) -> int:
+    """Show side by side what each of several devices gets.
+
+    Every device gets the profile that auto selects for it, unless --profile names one for all. Devices
+    are called like the files of their sheets. A sheet that is broken, or a device whose options do not
+    resolve, is reported and does not stop the others. Exits with 1 if there is such a device, or if
+    anything differs from --expect.
+
+    \b
+    Examples:
+      etconfig matrix model.pte --facts 'sheets/*.json'
+      etconfig matrix model.pte --facts sheets --all --format html > devices.html
+      etconfig matrix model.pte --facts sheets --write-expect devices.toml
+      etconfig matrix model.pte --facts sheets --expect devices.toml
+    """
+    if as_json and form not in ("text", "json"):
+        raise click.UsageError(f"give --json or --format {form}, not both")
+    if not sheets:
+        raise click.UsageError("give the devices: --facts 'sheets/*.json', or the directory of the sheets")
+    if expect is not None and write_expect is not None:
+        raise click.UsageError("give --expect or --write-expect, not both")
+    if write_expect is not None:
+        _check_target(write_expect, [*programs, *sheets])
+    request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
+    from etconfig.analysis.expected_matrix import load_expected
+
+    expected = None if expect is None else load_expected(expect)
+    matrix = _matrix(request, programs, sheets)
+    differences = None if expected is None else expected.differences(matrix)
+    if write_expect is not None:
+        return _write(write_expect, matrix)
+    _show(matrix, differences, expect, form="json" if as_json else form, every=every)
+    return 1 if differences or matrix.has_errors else 0
+
+
+def _matrix(request: ConfigurationRequest, programs: Sequence[Path], sheets: Sequence[Path]) -> DeviceMatrix:
+    from etconfig.analysis.device_names import name_devices
+    from etconfig.analysis.matrix_building import build_matrix
+    from etconfig.app.device_configurations import DeviceConfigurations
+    from etconfig.app.targets import options_by_backend
+    from etconfig.facts import parse_fact_assignments
+    from etconfig.resolver import layer_from_overrides
+
+    loaded = [each for each in map(request.open_program, programs) if each is not None]
+    installation = loaded[0].installation if loaded else request.installation
+    registry = installation.fact_registry
+    configurations = DeviceConfigurations(
+        loaded,
+        installation,
+        profile=standard_input() if request.profile == "-" else request.profile,
+        require_match=request.require_match,
+        fact_overrides=parse_fact_assignments(request.fact_texts, registry),
+        overrides=layer_from_overrides(
+            request.overrides, "--set", known_options=partial(options_by_backend, installation)
+        ),
+    )
+    named: list[tuple[str, FactSheet | Path]] = [*zip(name_devices(sheets), sheets, strict=True)]
+    return build_matrix(configurations, with_progress(named, "resolving"), registry)
+
+
+def _check_target(path: Path, sources: Sequence[Path]) -> None:
+    """Check that `--write-expect` replaces only a file of expected options."""
+    from etconfig.analysis.expected_matrix import load_expected
+    from etconfig.errors import ConfigError
+
+    check_is_not_read(path, sources)
+    if path.is_file() and path.stat().st_size:
+        try:
+            load_expected(path)
+        except ConfigError as error:
+            raise click.ClickException(
+                f"cannot write {path}: it is there, and not a file of expected options; remove it, or give "
+                "another name"
+            ) from error
+    check_can_write(path)
+
+
+def _write(path: Path, matrix: DeviceMatrix) -> int:
+    from etconfig.analysis.expected_matrix import expected_text
+
+    if matrix.has_errors:
+        show_findings(_placed(matrix))
+        print_error(f"{path} is not written: {_with_errors(matrix)}")
+        return 1
+    write_file(path, expected_text(matrix).encode())
+    show_findings(_placed(matrix))
+    count = sum(len(device.options) for device in matrix)
+    devices = format_count(len(matrix), "device")
+    show(f"{format_count(count, 'option')} of {devices} written to {path}", err=not path.is_file())
+    return 0
+
+
+def _show(
+    matrix: DeviceMatrix,
+    differences: Sequence[MatrixDifference] | None,
+    expect: Path | None,
+    *,
+    form: str,
+    every: bool,
+) -> None:
+    if form == "json":
+        found = {} if differences is None else {"differences": [each.to_jsonable() for each in differences]}
+        print_json({**matrix.to_jsonable(), **found})
+    elif form == "github":
+        _show_annotations(matrix, differences or ())
+    elif form in ("markdown", "html"):
+        from etconfig.cli.rendering.matrix_markup import matrix_html, matrix_markdown
+
+        write = matrix_markdown if form == "markdown" else matrix_html
+        show_document(write(matrix, differences, every=every))
+    elif differences is None:
+        _show_text(matrix, every=every)
+    if differences is not None and expect is not None:
+        _show_comparison(matrix, differences, expect, in_text=form == "text")
+
+
+def _show_text(matrix: DeviceMatrix, *, every: bool) -> None:
+    from etconfig.cli.rendering.matrix_text import devices_text, hidden_text, options_text
+
+    width = _width()
+    show(matrix.summary)
+    show_document(f"\n{devices_text(matrix, width)}")
+    paths = matrix.options if every else matrix.differing
+    if paths:
+        show_document(f"\n{options_text(matrix, paths, width)}")
+    hidden = None if every else hidden_text(matrix)
+    if hidden:
+        show_document(f"\n{hidden}\n")
+    if matrix.problems:
+        show()
+        show_findings(_placed(matrix))
+
+
+def _show_comparison(
+    matrix: DeviceMatrix, differences: Sequence[MatrixDifference], expect: Path, *, in_text: bool
+) -> None:
+    """Print the differences, and how it ended: that is for people, and so on stderr beside data."""
+    from etconfig.analysis.expected_matrix import mismatch_summary
+
+    if in_text:
+        from etconfig.cli.rendering.matrix_text import differences_text
+
+        if differences:
+            show_document(differences_text(differences, _width()))
+        show_findings(_placed(matrix))
+        if differences:
+            show_findings([mismatch_summary(expect, differences)])
+    elif differences:
+        show_diagnostics([mismatch_summary(expect, differences)])
+    if matrix.has_errors:
+        print_error(_with_errors(matrix))
+    elif not differences:
+        show(f"{expect}: {format_count(len(matrix), 'device')} as expected", err=not in_text)
+
+
+def _show_annotations(matrix: DeviceMatrix, differences: Sequence[MatrixDifference]) -> None:
+    from etconfig.diagnostics.render import render
+
+    show_commands(render([*(each.diagnostic() for each in differences), *_placed(matrix)], "github"))
+
+
+def _placed(matrix: DeviceMatrix) -> Iterator[Diagnostic]:
+    """Yield each problem once, with a note that names the devices that have it."""
+    from etconfig.cli.rendering.matrix_text import names_of
+
+    for problem, devices in matrix.problems.items():
+        yield replace(problem, notes=(*problem.notes, names_of(devices, matrix)))
+
+
+def _with_errors(matrix: DeviceMatrix) -> str:
+    wrong = sum(device.has_errors for device in matrix)
+    return f"{wrong:,} of {format_count(len(matrix), 'device')} {'has' if wrong == 1 else 'have'} errors"
+
+
+def _width() -> int:
+    return max(_MIN_WIDTH, shutil.get_terminal_size((_WIDTH, 24)).columns)

@@ -1,0 +1,156 @@
+"""The text of a matrix: options as rows, results as columns, as many as the terminal has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from etconfig.analysis.device_matrix import DeviceMatrix
+from etconfig.analysis.expected_matrix import MatrixDifference
+from etconfig.cli.shared.listings import MAX_ROWS, cell_text, more_text
+from etconfig.display import count_text
+from etconfig.resolver.difference import ABSENT_TEXT
+
+_GAP = 2
+_MAX_CELL = 24
+"""The width of a value; a longer one is wrapped."""
+_MAX_PATH = 48
+_MAX_TABLES, _MAX_RESULTS = 2, 20
+"""With more tables below each other, or more results, each option lists its values instead."""
+
+
+def devices_text(matrix: DeviceMatrix, width: int) -> str:
+    """Return a row for each device: its profile, and the number of its result."""
+    numbers = matrix.result_numbers
+    rows = (
+        (each.device, each.profile or "none", "error" if each.has_errors else str(numbers[each.device]))
+        for each in matrix
+    )
+    shown = [tuple(map(cell_text, row)) for row in islice(rows, MAX_ROWS)]
+    limits = ((width - 10) // 2, (width - 10) // 2, _MAX_CELL)  # 6 for RESULT, and two gaps
+    return _grid(("DEVICE", "PROFILE", "RESULT"), shown, limits) + more_text(len(matrix))
+
+
+def options_text(matrix: DeviceMatrix, paths: Sequence[str], width: int) -> str:
+    """Return a row for each option, and a column for each result."""
+    rows = [[cell_text(cell) for cell in (path, *matrix.values(path))] for path in paths[:MAX_ROWS]]
+    more = more_text(len(paths))
+    first, *widths = (min(max(map(len, column)), _MAX_CELL) for column in zip(*rows, strict=True))
+    widest = min(_MAX_PATH, width - _MAX_CELL - _GAP)
+    first = min(max(len(row[0]) for row in rows), widest)
+    names = [cell_text(result.devices[0]) for result in matrix.results]
+    if all(len(result.devices) == 1 for result in matrix.results):
+        wide = [max(own, len(name)) for own, name in zip(widths, names, strict=True)]
+        if first + sum(wide) + _GAP * len(wide) <= width:
+            return _grid(("OPTION", *names), rows, (widest, *wide)) + more
+    numbers = [str(result.number) for result in matrix.results]
+    widths = [max(own, len(number)) for own, number in zip(widths, numbers, strict=True)]
+    groups = [*_groups(widths, width - first)]
+    if len(groups) > _MAX_TABLES or len(widths) > _MAX_RESULTS:
+        return "\n".join(_by_value(matrix, path, width) for path in paths[:MAX_ROWS]) + more
+    tables = (
+        _grid(
+            ("OPTION", *numbers[start:end]),
+            [(row[0], *row[1 + start : 1 + end]) for row in rows],
+            (widest, *widths[start:end]),
+        )
+        for start, end in groups
+    )
+    return "\n".join(tables) + more
+
+
+def differences_text(differences: Sequence[MatrixDifference], width: int) -> str:
+    """Return a row for each difference: the device, what differs, the expected value and the actual one."""
+    rows = [
+        tuple(
+            cell_text(cell)
+            for cell in (each.device, each.subject, each.expected or ABSENT_TEXT, each.got or ABSENT_TEXT)
+        )
+        for each in islice(differences, MAX_ROWS)
+    ]
+    room = width - 3 * _GAP
+    limits = (room // 4, room * 3 // 8, room * 3 // 16, room * 3 // 16)
+    return _grid(("DEVICE", "OPTION", "EXPECTED", "GOT"), rows, limits) + more_text(len(differences))
+
+
+def _by_value(matrix: DeviceMatrix, path: str, width: int) -> str:
+    """Return an option, and a line for each of its values with the devices that get it."""
+    devices: dict[str, list[str]] = {}
+    for result, value in zip(matrix.results, matrix.values(path), strict=True):
+        devices.setdefault(value, []).extend(result.devices)
+    rows = [
+        (cell_text(value), count_text(len(names), "device"), _listed(names, width // 2))
+        for value, names in sorted(devices.items(), key=lambda each: -len(each[1]))
+    ]
+    lines = _grid(None, rows, (_MAX_CELL // 2, _MAX_CELL, width // 2)).splitlines(keepends=True)
+    return f"{cell_text(path)}\n" + "".join(f"  {line}" for line in lines)
+
+
+def _listed(names: Sequence[str], width: int) -> str:
+    """Return as many names as there is room for, and the number of others."""
+    shown, length = 0, 0
+    for name in names:
+        length += len(cell_text(name)) + 2
+        if shown and length > width - len(" and 10,000 more"):
+            break
+        shown += 1
+    more = len(names) - shown
+    return ", ".join(map(cell_text, names[:shown])) + (f" and {more:,} more" if more else "")
+
+
+def _groups(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last column, exclusive, of each table that fits into `room` characters."""
+    start = used = 0
+    for index, width in enumerate(widths):
+        if index > start and used + width + _GAP > room:
+            yield start, index
+            start, used = index, 0
+        used += width + _GAP
+    yield start, len(widths)
+
+
+def _grid(headers: Sequence[str] | None, rows: Sequence[Sequence[str]], limits: Sequence[int]) -> str:
+    """Return aligned columns; cells that are wider than the limit of their column are wrapped."""
+    lines: list[list[str]] = []
+    for row in ([headers] if headers else []) + [*rows]:
+        cells = [_wrapped(cell, limit) for cell, limit in zip(row, limits, strict=True)]
+        height = max(map(len, cells))
+        lines += ([*line] for line in zip(*(c + [""] * (height - len(c)) for c in cells), strict=True))
+    if not lines:
+        return ""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    gap = " " * _GAP
+    padded = (gap.join(map(str.ljust, line, widths)).rstrip() for line in lines)
+    return "".join(f"{line}\n" for line in padded)
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    """Return the lines of a cell, broken after a separator where there is one in the second half."""
+    lines: list[str] = []
+    while len(cell) > width:
+        cut = max(cell.rfind(mark, width // 2, width) for mark in " ,/.:_-") + 1 or width
+        lines.append(cell[:cut])
+        cell = cell[cut:]
+    return [*lines, cell]
+
+
+def hidden_text(matrix: DeviceMatrix) -> str | None:
+    """Return the line about the options that are the same on every device, or None if there are none."""
+    same = len(matrix.options) - len(matrix.differing)
+    if not same:
+        return None
+    if len(matrix) == 1:
+        return f"The device gets {count_text(same, 'option')}; --all lists them"
+    which = (
+        f"The other {count_text(same, 'option')}" if matrix.differing else f"All {count_text(same, 'option')}"
+    )
+    verb = "is" if same == 1 else "are"
+    return f"{which} {verb} the same on every device; --all lists them"
+
+
+def names_of(devices: Iterable[str], matrix: DeviceMatrix) -> str:
+    """Return the devices that have a problem, in words."""
+    names = list(devices)
+    if len(names) == len(matrix) > 1:
+        return "on every device"
+    return f"on {_listed(names, 100)}"
