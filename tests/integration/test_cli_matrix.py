@@ -166,7 +166,20 @@ class TestSheets:
     def test_without_sheets_it_is_wrong_usage(self, cli: Cli) -> None:
         done = cli("matrix", "model.pte")
         assert (done.status, done.stdout) == (2, "")
-        assert "give the devices: --facts 'sheets/*.json'" in done.stderr
+        assert "give the devices: --facts 'sheets/*.json', or --device pixel-8" in done.stderr
+
+    def test_known_devices_are_called_by_their_names_in_the_order_given(self, cli: Cli, sheets: Path) -> None:
+        before = ("--device", "pi-5", "--facts", "sheets/p*.json", "--device", "google/pixel-8")
+        done = cli("matrix", *before, "--device", "raspberry-pi/pi-5", "--json")
+        assert self.names(done) == ["raspberry-pi/pi-5", "pixel-8", "google/pixel-8"]
+
+    def test_a_sheet_never_has_the_name_of_a_known_device(self, cli: Cli, sheets: Path) -> None:
+        for maker in ("google", "spare"):
+            (sheets / maker).mkdir()
+            (sheets / "pixel-8.json").rename(sheets / maker / "pixel-8.json")
+            shutil.copy(sheets / maker / "pixel-8.json", sheets)
+        done = cli("matrix", "--facts", "sheets/*/*.json", "--device", "pixel-8", "--json")
+        assert self.names(done) == ["sheets/google/pixel-8", "spare/pixel-8", "google/pixel-8"]
 
 
 class TestProblems:

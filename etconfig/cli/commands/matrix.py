@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.files import find_files
+from etconfig.cli.shared.files import FoundFiles, find_files
 from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.known_device import KnownDevicePath, sheet_options
 from etconfig.cli.shared.options import ConfigurationRequest, fact_option, json_option, profile_options
 from etconfig.cli.shared.output import (
     print_error,
@@ -25,7 +26,7 @@ from etconfig.cli.shared.output import (
     show_findings,
     with_progress,
 )
-from etconfig.cli.shared.standard_input import standard_input
+from etconfig.cli.shared.standard_input import StandardInput, standard_input
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_can_write, check_is_not_read, write_file
 
@@ -40,30 +41,50 @@ _WIDTH, _MIN_WIDTH = 120, 60
 """The width in characters where there is no terminal, and the least one."""
 
 
-def _find_sheets(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> list[Path]:
-    """Expand patterns and directories to sheets, each once; one that stands for no file is wrong usage."""
-    if not texts:
-        return []
+def _expanded(sheets: Sequence[Path]) -> list[Path]:
+    """Expand patterns and directories to sheets, each once.
+
+    Raises:
+        click.BadParameter: one stands for no file.
+    """
+    found: dict[str, Path] = {}
+    for sheet in sheets:
+        is_named = isinstance(sheet, (KnownDevicePath, StandardInput))
+        files = FoundFiles(paths=[sheet]) if is_named else _found(str(sheet))
+        for path in files.paths:
+            found.setdefault(os.path.abspath(path), path)  # noqa: PTH100  (a path that `..` leads to is the same)
+    return [*found.values()]
+
+
+def _found(text: str) -> FoundFiles:
     try:
-        found = find_files(texts, ".json")
-        if found.missing:
-            raise click.BadParameter("; ".join(found.missing))
+        found = find_files([text], ".json")
     except click.BadParameter as error:
-        error.ctx, error.param = context, parameter
+        error.ctx, error.param_hint = click.get_current_context(), "'--facts'"
         raise
-    return [*{os.path.abspath(path): path for path in reversed(found.paths)}.values()][::-1]  # noqa: PTH100
+    if found.missing:
+        raise click.BadParameter(
+            "; ".join(found.missing), click.get_current_context(), param_hint="'--facts'"
+        )
+    return found
+
+
+def _named(sheets: Sequence[Path]) -> list[tuple[str, FactSheet | Path]]:
+    """Return each sheet with the name of its device, in their order."""
+    from etconfig.analysis.device_names import name_devices
+
+    known = [str(sheet) for sheet in sheets if isinstance(sheet, KnownDevicePath)]
+    others = [sheet for sheet in sheets if not isinstance(sheet, KnownDevicePath)]
+    names = iter(name_devices(others, known))
+    return [(str(each) if isinstance(each, KnownDevicePath) else next(names), each) for each in sheets]
 
 
 @click.command("matrix", cls=StrictCommand)
 @click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--facts",
-    "sheets",
-    multiple=True,
-    metavar="FILE|PATTERN|DIRECTORY",
-    type=click.Path(),
-    callback=_find_sheets,
-    help="The fact sheet of a device, or several: a quoted pattern, or a directory. Repeatable.",
+@partial(
+    sheet_options,
+    several=True,
+    help_text="Use this fact sheet, those that a quoted pattern matches, or those of a directory.",
 )
 @profile_options
 @fact_option
@@ -92,7 +113,7 @@ def _find_sheets(context: click.Context, parameter: click.Parameter, texts: Sequ
 @json_option
 def command(
     programs: Sequence[Path],
-    sheets: Sequence[Path],
+    sheet: Sequence[Path],
     every: bool,
     expect: Path | None,
     write_expect: Path | None,
@@ -103,23 +124,25 @@ def command(
     """Show side by side what each of several devices gets.
 
     Every device gets the profile that auto selects for it, unless --profile names one for all. Devices
-    are called like the files of their sheets. A sheet that is broken, or a device whose options do not
-    resolve, is reported and does not stop the others. Exits with 1 if there is such a device, or if
-    anything differs from --expect.
+    are called as --device names them, or like the files of their sheets. A sheet that is broken, or a
+    device whose options do not resolve, is reported and does not stop the others. Exits with 1 if there
+    is such a device, or if anything differs from --expect.
 
     \b
     Examples:
       etconfig matrix model.pte --facts 'sheets/*.json'
+      etconfig matrix model.pte --device pixel-8 --device pi-5
       etconfig matrix model.pte --facts sheets --all --format html > devices.html
       etconfig matrix model.pte --facts sheets --write-expect devices.toml
       etconfig matrix model.pte --facts sheets --expect devices.toml
     """
     if as_json and form not in ("text", "json"):
         raise click.UsageError(f"give --json or --format {form}, not both")
-    if not sheets:
-        raise click.UsageError("give the devices: --facts 'sheets/*.json', or the directory of the sheets")
+    if not sheet:
+        raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     if expect is not None and write_expect is not None:
         raise click.UsageError("give --expect or --write-expect, not both")
+    sheets = _expanded(sheet)
     if write_expect is not None:
         _check_target(write_expect, [*programs, *sheets])
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
@@ -135,7 +158,6 @@ def command(
 
 
 def _matrix(request: ConfigurationRequest, programs: Sequence[Path], sheets: Sequence[Path]) -> DeviceMatrix:
-    from etconfig.analysis.device_names import name_devices
     from etconfig.analysis.matrix_building import build_matrix
     from etconfig.app.device_configurations import DeviceConfigurations
     from etconfig.app.targets import options_by_backend
@@ -155,8 +177,7 @@ def _matrix(request: ConfigurationRequest, programs: Sequence[Path], sheets: Seq
             request.overrides, "--set", known_options=partial(options_by_backend, installation)
         ),
     )
-    named: list[tuple[str, FactSheet | Path]] = [*zip(name_devices(sheets), sheets, strict=True)]
-    return build_matrix(configurations, with_progress(named, "resolving"), registry)
+    return build_matrix(configurations, with_progress(_named(sheets), "resolving"), registry)
 
 
 def _check_target(path: Path, sources: Sequence[Path]) -> None:

@@ -24,6 +24,8 @@ _CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
 _KEY = "etconfig.known_devices"
 """The key of click's context for the values of `--device`, which `--facts` adds to its own."""
 
+_HELP = "Use a saved fact sheet instead of detecting this device; - is standard input."
+
 
 class KnownDevicePath(_LocalPath):
     """The path of the sheet of a known device, which messages call by the device's name."""
@@ -69,7 +71,7 @@ class SheetPath(InputPath):
         return super().convert(value, param, ctx)
 
 
-def sheet_options(command: _CommandT, *, several: bool) -> _CommandT:
+def sheet_options(command: _CommandT, *, several: bool, help_text: str = _HELP) -> _CommandT:
     """Add `--facts` and `--device`; the command gets what both name as `sheet`.
 
     That is one path or None, or with `several` a tuple of them, in the order of the command line.
@@ -93,7 +95,7 @@ def sheet_options(command: _CommandT, *, several: bool) -> _CommandT:
         multiple=several,
         type=InputPath(),
         callback=_add_devices,
-        help="Use a saved fact sheet instead of detecting this device; - is standard input." + repeatable,
+        help=help_text + repeatable,
     )(command)
 
 
