@@ -70,14 +70,9 @@ PUBLIC_MODULES = (
         ("Event", "EventKind", "RecordingTracer", "chrome_trace", "etdump"),
     ),
     PublicModule(
-        "etconfig.transport",
-        "Read `.etargs` files.",
-        ("Package", "PackedBackend", "PackedConfiguration", "PackedMethod", "PackedOption", "load_package"),
-    ),
-    PublicModule(
         "etconfig.device",
-        "Find the C++ headers for programs on a device.",
-        ("device_include_dir",),
+        "Find the C++ headers for programs on a device; read what bundles have for known ones.",
+        ("PackedBackend", "PackedConfiguration", "PackedMethod", "PackedOption", "device_include_dir"),
     ),
     PublicModule("etconfig.plugin.v1", "The plugin API, version 1."),
     PublicModule(

@@ -12,6 +12,7 @@ from etconfig.app.bundled_models import bundled_models
 from etconfig.app.configuration import Configuration, configure
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import AUTO, named_profile
+from etconfig.app.resolved_bundle import PRODUCER
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating, find_installation
 from etconfig.device.bundle import DeviceBundle
@@ -24,7 +25,6 @@ from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.profile import ProfileReader
 from etconfig.provenance import Sourced
 from etconfig.records import record
-from etconfig.version import __version__
 
 if TYPE_CHECKING:
     from etconfig.profile import Layer
@@ -144,7 +144,7 @@ def make_bundle(
     project = installation.project
     directory = None if project is None else Path(project.name).absolute().parent
     content = BundleContent(
-        producer=f"etconfig {__version__}",
+        producer=PRODUCER,
         registry=installation.fact_registry,
         profiles=tuple(_profile(installation, *each) for each in configurations.items()),
         project_facts={**installation.project_facts, **by_hand},

@@ -6,12 +6,33 @@ from typing import TYPE_CHECKING
 
 from etconfig.lazy import lazy_names
 
-_HOME = {"device_include_dir": "headers"}
+_HOME = {
+    "PackedBackend": "packed",
+    "PackedConfiguration": "packed",
+    "PackedMethod": "packed",
+    "PackedOption": "packed",
+    "PlainValue": "packed",
+    "device_include_dir": "headers",
+}
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
     from etconfig.device.headers import device_include_dir
+    from etconfig.device.packed import (
+        PackedBackend,
+        PackedConfiguration,
+        PackedMethod,
+        PackedOption,
+        PlainValue,
+    )
 
-__all__ = ["device_include_dir"]
+__all__ = [
+    "PackedBackend",
+    "PackedConfiguration",
+    "PackedMethod",
+    "PackedOption",
+    "PlainValue",
+    "device_include_dir",
+]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any
 
+from etconfig.device.bundle_fingerprints import wrong_fingerprints
 from etconfig.device.bundle_format import PROVIDERS
 from etconfig.device.bundle_reader import read_tables
 from etconfig.device.bundle_writer import write_tables
 from etconfig.device.decision import BundleDecision, DecidedOption, SlotDecision, hand_set_facts
 from etconfig.device.evaluation import ExpressionEvaluator
+from etconfig.device.packed import PackedConfiguration
+from etconfig.device.packed_reader import packed_configuration
 from etconfig.device.steps import (
     MAX_FACT_ITEMS,
     MAX_FACT_LIST_BYTES,
@@ -24,6 +27,8 @@ from etconfig.errors import FactError, OptionError, ProfileError, SavedResultErr
 from etconfig.facts import FactSheet
 from etconfig.parameters import AnyPath, as_path, check_type, home_help
 from etconfig.records import record
+
+_SHEET = "a FactSheet, as etconfig.load_fact_sheet reads it"
 
 
 @record(frozen=True, kw_only=True)
@@ -176,7 +181,7 @@ class DeviceBundle:
                 matches and is refused.
             TypeError: `facts` is not a fact sheet.
         """
-        check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.load_fact_sheet reads it")
+        check_type("facts", facts, FactSheet, _SHEET)
         tables = self.tables
         self._check_lengths(facts)
         known = {**facts.values, **hand_set_facts(tables, 0, tables.project_fact_count)}
@@ -188,6 +193,9 @@ class DeviceBundle:
         ]
         extended = {base for number in matching for base in self._bases(number)}
         candidates = [number for number in matching if number not in extended]
+        if not candidates and self._is_resolved:
+            message = "the configurations of the bundle were resolved when packing, and no device selects one"
+            raise _unselected("no-matching-profile", message, f"name one: {', '.join(self.profile_names)}")
         if not candidates:
             raise _unselected("no-matching-profile", "no profile of the bundle matches this device")
         highest = max(tables.profiles[number].provider for number in candidates)
@@ -221,6 +229,18 @@ class DeviceBundle:
                     diagnostics=(Diagnostic(code="invalid-fact-value", message=message, help=help),)
                 )
 
+    @property
+    def _is_resolved(self) -> bool:
+        """True if every configuration was resolved when packing."""
+        profiles = self.tables.profiles
+        return bool(profiles) and all(profile.fingerprint != NONE for profile in profiles)
+
+    def _check_resolved(self, profile: str | None) -> None:
+        """Refuse to decide without facts what depends on them."""
+        is_resolved = self._is_resolved if profile is None else self.is_configuration(profile)
+        if not is_resolved:
+            raise TypeError(f"facts: expected {_SHEET}, given None; the bundle depends on facts")
+
     def _bases(self, number: int) -> Sequence[int]:
         profile = self.tables.profiles[number]
         return self.tables.items[profile.first_base : profile.first_base + profile.base_count]
@@ -228,7 +248,7 @@ class DeviceBundle:
     def _name(self, number: int) -> str:
         return self.tables.texts[self.tables.profiles[number].name]
 
-    def resolve(self, facts: FactSheet, profile: str | None = None) -> BundleResolution:
+    def resolve(self, facts: FactSheet | None = None, profile: str | None = None) -> BundleResolution:
         """Return the options of every method instance on a device with these facts.
 
         Example:
@@ -238,7 +258,7 @@ class DeviceBundle:
             'generic/any'
 
         Args:
-            facts: The device.
+            facts: The device; needed unless the profile was resolved when packing.
             profile: The name of a profile; by default the one that the bundle names, else the one that the
                 device selects.
 
@@ -248,11 +268,14 @@ class DeviceBundle:
             OptionError: an option has no valid value; with every problem.
             TypeError: `facts` is not a fact sheet, or `profile` not a name.
         """
-        check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.load_fact_sheet reads it")
+        check_type("facts", facts, (FactSheet, NoneType), _SHEET)
         check_type("profile", profile, (str, NoneType), "the name of a profile in the bundle, as str")
         selection = None
         if profile is None and self.tables.named_profile != NONE:
             profile = self._name(self.tables.named_profile)
+        if facts is None:
+            self._check_resolved(profile)
+            facts = FactSheet.empty()
         if profile is None:
             selection = self.select(facts)
             profile = selection.profile
@@ -272,6 +295,50 @@ class DeviceBundle:
             help = did_you_mean(name, self.profile_names) or f"it has {', '.join(self.profile_names)}"
             raise _unselected("unknown-profile", f"the bundle has no profile {name!r}", help)
         return self.tables.profiles[self.profile_names.index(name)]
+
+    def is_configuration(self, profile: str) -> bool:
+        """Return True if a profile was resolved when packing, so that its options depend on no facts.
+
+        Raises:
+            ProfileError: there is no such profile.
+        """
+        return self._profile(profile).fingerprint != NONE
+
+    def configuration(self, profile: str) -> PackedConfiguration:
+        """Return the arguments of a configuration that was resolved when packing, and how each is sent.
+
+        Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> pi5 = etconfig.load_fact_sheet("pi-5.json")
+            >>> bundle = etconfig.pack_resolutions({"pi5": etconfig.resolve(program, facts=pi5)})
+            >>> [method.label for method in bundle.configuration("pi5").methods]
+            ['embed', 'forward']
+
+        Raises:
+            ProfileError: there is no such profile, or it has conditions.
+            TypeError: `profile` is not a name.
+        """
+        check_type("profile", profile, str, "the name of a configuration in the bundle, as str")
+        row = self._profile(profile)
+        if not self.is_configuration(profile):
+            message = f"profile {profile!r} of the bundle was not resolved when packing"
+            help = "resolve it with the facts of a device"
+            raise _unselected("unknown-profile", message, help)
+        return packed_configuration(self.tables, row)
+
+    def check_fingerprints(self) -> None:
+        """Check that the bundle has the content that it was written with.
+
+        Reading verifies that a bundle is sound, but not that nobody changed a value in it.
+
+        Raises:
+            SavedResultError: a fingerprint does not belong to the content.
+        """
+        wrong = [*wrong_fingerprints(self.tables)]
+        if wrong:
+            message = f"the bundle was changed after it was written: {'; '.join(wrong)}"
+            problem = Diagnostic(code="invalid-bundle", message=message, help="write it with `etconfig pack`")
+            raise SavedResultError(diagnostics=(problem,))
 
     def provider_of(self, profile: str) -> str:
         """Return the kind of source of a profile: bundled, package or user."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from etconfig.device.bundle_format import (
@@ -16,6 +16,7 @@ from etconfig.device.bundle_format import (
 )
 from etconfig.device.decision import hand_set_facts
 from etconfig.device.evaluation import stored_value
+from etconfig.device.packed_reader import packed_configuration
 from etconfig.device.tables import (
     NONE,
     BackendRow,
@@ -73,8 +74,16 @@ def _profile(tables: BundleTables, profile: ProfileRow) -> dict[str, Any]:
         "provider": PROVIDERS[profile.provider].name.lower(),
         "is_fallback": bool(profile.is_fallback),
         "facts": dict(hand_set_facts(tables, profile.first_fact, profile.fact_count)),
-        "settings": [setting for slot in slots for setting in _settings(tables, slot)],
+        **_contents(tables, profile, slots),
     }
+
+
+def _contents(tables: BundleTables, profile: ProfileRow, slots: Sequence[SlotRow]) -> dict[str, Any]:
+    """Return the values that were resolved when packing, or the settings that a device decides."""
+    if profile.fingerprint == NONE:
+        return {"settings": [setting for slot in slots for setting in _settings(tables, slot)]}
+    packed = packed_configuration(tables, profile)
+    return {"fingerprint": packed.fingerprint, "arguments": packed.to_jsonable()}
 
 
 def _settings(tables: BundleTables, slot: SlotRow) -> Iterator[dict[str, Any]]:

@@ -99,7 +99,6 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("matrix-mismatch", "A device gets something else than the file of expected options says."),
     # other runtimes
     ("invalid-bundle", "A file is not a device bundle, or is damaged."),
-    ("invalid-etargs", "A file does not contain packed arguments, or is damaged."),
     ("cannot-carry", "A runtime's option map, or a bundle, cannot carry the value of an option."),
     # plugins
     ("broken-plugin", "An installed plugin is broken; everything that does not need it still works."),

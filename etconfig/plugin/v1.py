@@ -78,7 +78,7 @@ from etconfig.schema import (
     option,
 )
 from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
-from etconfig.transport import EXECUTORCH, WireOption, wire_options
+from etconfig.wire import EXECUTORCH, WireOption, wire_options
 
 __all__ = [
     "EXECUTORCH",

@@ -110,12 +110,11 @@ class TestPack:
         self, place: Path, cli: Callable[..., Any]
     ) -> None:
         for arguments, problem in (
-            (("-o", "a.etargs"), "give --facts for the device, or --here"),
+            (("-o", "a.bin"), "the name of a bundle ends in .etbundle"),
             (("--emit", "cpp"), "code contains no conditions: give --facts for the device, or --here"),
-            (("--here", "-o", "a.etbundle"), "in a.etbundle conditions travel"),
-            (("--here", "--facts", "device.json", "-o", "a.etargs"), "give --here or --facts, not both"),
-            (("--here", "--strict", "-o", "a.etargs"), "--strict is for bundles"),
-            (("model.pte", "--here", "-o", "a.etargs"), "give one PROGRAM"),
+            (("--here", "-o", "a.bin"), "the name of a bundle ends in .etbundle"),
+            (("--here", "--facts", "device.json", "-o", "a.etbundle"), "give --here or --facts, not both"),
+            (("--here", "--strict", "-o", "a.etbundle"), "--strict is for conditions"),
             (("--emit", "cpp", "-o", "a.etbundle"), "leave out --emit to write a.etbundle"),
         ):
             outcome = cli("pack", "model.pte", *arguments)
@@ -139,7 +138,7 @@ class TestPack:
         assert cli("pack", "--profile", "auto", "--profile", "auto", "-o", "app.etbundle").status == 0
 
     def test_this_machine_is_packed_on_request(self, place: Path, cli: Callable[..., Any]) -> None:
-        assert cli("pack", "model.pte", "--here", "-o", "a.etargs").status == 0
+        assert cli("pack", "model.pte", "--here", "-o", "a.etbundle").status == 0
 
     def test_several_programs_share_a_bundle(self, place: Path, cli: Callable[..., Any]) -> None:
         (place / "other.pte").write_bytes((place / "model.pte").read_bytes())
@@ -273,12 +272,10 @@ class TestRefusals:
         self, place: Path, cli: Callable[..., Any], option: tuple[str, str]
     ) -> None:
         assert cli("pack", "model.pte", "-o", "app.etbundle").status == 0
-        assert cli("pack", "model.pte", "--here", "-o", "app.etargs").status == 0
         (place / "x.ptd").write_bytes(b"")
-        for name in ("app.etbundle", "app.etargs"):
-            outcome = cli("inspect", name, *option)
-            assert outcome.status == 2
-            assert f"{name} is not a program: leave out {option[0]}" in outcome.stderr
+        outcome = cli("inspect", "app.etbundle", *option)
+        assert outcome.status == 2
+        assert f"app.etbundle is not a program: leave out {option[0]}" in outcome.stderr
 
 
 class TestPython:

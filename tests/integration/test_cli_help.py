@@ -13,13 +13,11 @@ import click
 import numpy as np
 import pytest
 from command_line import DATA, Outcome
-from packages import EVERYTHING
 
 from etconfig.app.bundling import pack_bundle
 from etconfig.app.installation import Installation
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.cli.startup.group import etconfig
-from etconfig.transport import write_package
 
 PROJECT = """\
 [instances.left]
@@ -176,7 +174,6 @@ def prepared(place: Path) -> Path:
     (place / "profiles" / "acme" / "board.toml").write_text(BOARD)
     shutil.copy(DATA / "sheets" / "raspberry-pi-5.json", place / "pi5.json")
     shutil.copy(DATA / "sheets" / "laptop-on-battery.json", place / "laptop.json")
-    (place / "model.etargs").write_bytes(write_package(EVERYTHING))
     (place / "app.etbundle").write_bytes(small_bundle())
     for name in ("encoder.pte", "decoder.pte"):
         shutil.copy(place / "model.pte", place / name)

@@ -5,105 +5,122 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import DATA, ON_DEVICE, Outcome, error
-from packages import configuration, packed
+from packed_options import with_texts
 
-from etconfig.transport import (
-    Package,
-    PackedBackend,
-    PackedMethod,
-    include_files,
-    load_package,
-    write_package,
-)
+from etconfig import load_bundle
+from etconfig.device import device_include_dir
 
 PI5 = DATA / "sheets" / "raspberry-pi-5.json"
 LAPTOP = DATA / "sheets" / "laptop-on-battery.json"
 Cli = Callable[..., Outcome]
 
 
-class TestFile:
-    """An .etargs file contains one or more configurations, each under a unique name."""
+def values_of(resolution: Any) -> list[tuple[object, ...]]:
+    return [
+        (row["method"], row["instance"], row["backend"], name, option["value"])
+        for row in resolution["arguments"]
+        for name, option in row["options"].items()
+    ]
+
+
+class TestConfigurations:
+    """With --facts, a bundle contains one or more configurations, each under a unique name."""
 
     def test_one_configuration_has_the_name_of_its_profile(self, cli: Cli, place: Path) -> None:
-        done = cli("pack", "model.pte", "--facts", PI5, "-o", "x.etargs")
-        assert (done.status, done.stdout, done.stderr) == (0, "1 configuration written to x.etargs\n", "")
-        assert [each.name for each in load_package(place / "x.etargs").configurations] == [
-            "raspberry-pi/pi-5"
-        ]
+        done = cli("pack", "model.pte", "--facts", PI5, "-o", "x.etbundle")
+        assert (done.status, done.stderr) == (0, "")
+        assert done.stdout.startswith("1 configuration written to x.etbundle: ")
+        assert load_bundle("x.etbundle").profile_names == ("raspberry-pi/pi-5",)
 
     def test_it_has_the_values_and_the_fingerprint_of_resolve(self, cli: Cli, place: Path) -> None:
         asked = ("model.pte", *ON_DEVICE, "--set", "forward:ReferenceNpuBackend.core=2")
         resolved = cli("resolve", *asked, "--json").json
-        cli("pack", *asked, "-o", "x.etargs")
-        (configuration,) = load_package(place / "x.etargs").configurations
-        assert configuration.fingerprint == resolved["fingerprint"]
-        packed = {
-            (method.method, method.instance, backend.id): {
-                option.name: option.value for option in backend.options
-            }
-            for method in configuration.methods
-            for backend in method.backends
-        }
-        assert packed == {
-            (row["method"], row["instance"], row["backend"]): {
-                name: option["value"] for name, option in row["options"].items()
-            }
-            for row in resolved["arguments"]
-        }
+        cli("pack", *asked, "-o", "x.etbundle")
+        bundle = load_bundle("x.etbundle")
+        assert bundle.configuration(*bundle.profile_names).fingerprint == resolved["fingerprint"]
+        assert values_of(bundle.resolve().to_jsonable()) == values_of(resolved)
 
     def test_options_that_were_set_are_marked(self, cli: Cli, place: Path) -> None:
-        cli("pack", "model.pte", *ON_DEVICE, "--set", "embed:ReferenceNpuBackend.core=0", "-o", "x.etargs")
-        (embed, *_) = load_package(place / "x.etargs").configurations[0].methods
+        cli("pack", "model.pte", *ON_DEVICE, "--set", "embed:ReferenceNpuBackend.core=0", "-o", "x.etbundle")
+        bundle = load_bundle("x.etbundle")
+        (embed, *_) = bundle.configuration(*bundle.profile_names).methods
         assert [option.name for _, option in embed.options() if option.is_set] == ["core"]
 
     def test_several_devices_have_the_names_of_their_sheets(self, cli: Cli, place: Path) -> None:
-        done = cli("pack", "model.pte", "--facts", PI5, "--facts", LAPTOP, "-o", "x.etargs")
-        assert done.stdout == "2 configurations written to x.etargs\n"
-        names = [each.name for each in load_package(place / "x.etargs").configurations]
-        assert names == ["raspberry-pi-5", "laptop-on-battery"]
+        done = cli("pack", "model.pte", "--facts", PI5, "--facts", LAPTOP, "-o", "x.etbundle")
+        assert done.stdout.startswith("2 configurations written to x.etbundle: ")
+        assert load_bundle("x.etbundle").profile_names == ("laptop-on-battery", "raspberry-pi-5")
 
     def test_several_profiles_are_packed_under_their_names(self, cli: Cli, place: Path) -> None:
         profiles = ("--profile", "generic/any", "--profile", "raspberry-pi/pi-5")
-        cli("pack", "model.pte", *profiles, "--facts", PI5, "-o", "x.etargs")
-        names = [each.name for each in load_package(place / "x.etargs").configurations]
-        assert names == ["generic/any", "raspberry-pi/pi-5"]
+        cli("pack", "model.pte", *profiles, "--facts", PI5, "-o", "x.etbundle")
+        assert load_bundle("x.etbundle").profile_names == ("generic/any", "raspberry-pi/pi-5")
+
+    def test_this_machine_is_one_of_them(self, cli: Cli, place: Path) -> None:
+        assert cli("pack", "model.pte", "--here", "-o", "x.etbundle").status == 0
+        here = cli("resolve", "model.pte", "--json").json
+        found = cli("resolve", "--bundle", "x.etbundle", "--json").json
+        assert values_of(found) == values_of(here)
+
+    def test_several_programs_share_a_bundle(self, cli: Cli, place: Path) -> None:
+        shutil.copy(DATA / "programs" / "add.pte", "add.pte")
+        assert cli("pack", "model.pte", "add.pte", "--facts", PI5, "-o", "x.etbundle").status == 0
+        bundle = load_bundle("x.etbundle")
+        assert [slot.method for slot in bundle.resolve().slots] == ["embed", "forward"]
+
+    def test_models_keep_their_conditions(self, cli: Cli, place: Path) -> None:
+        (place / "etconfig.toml").write_text(
+            '[[model.digits.variants]]\nfile = "model.pte"\nwhen = \'power.source == "mains"\'\n'
+        )
+        assert cli("pack", "model.pte", "--facts", PI5, "-o", "x.etbundle").status == 0
+        described = cli("inspect", "x.etbundle", "--json").json
+        assert described["models"][0]["variants"][0]["when"] == 'power.source == "mains"'
+        assert [fact["name"] for fact in described["facts"]] == ["power.source", "runtime.backends"]
+        assert cli("resolve", "--bundle", "x.etbundle").status == 0
+
+    def test_options_that_nothing_passes_on_are_noted(self, cli: Cli, place: Path) -> None:
+        budget = f"forward:ReferenceCpuBackend.scratch_bytes={2**33}"
+        done = cli("pack", "model.pte", "--facts", PI5, "--set", budget, "-o", "x.etbundle")
+        assert done.status == 0
+        assert (
+            "note[cannot-carry]: ExecuTorch's option map cannot carry ReferenceCpuBackend.scratch_bytes: its "
+            "integers have 32 bits, and 8589934592 needs more\n"
+            "  = help: the bundle has it: let the application read it there and apply it"
+        ) in done.stderr
 
 
 class TestInspect:
-    """`inspect` shows the contents of a file."""
+    """`inspect` shows the configurations of a bundle, and `resolve` one of them."""
 
     def test_it_is_a_table(self, cli: Cli) -> None:
-        cli("pack", "model.pte", *ON_DEVICE, "--profile", "generic/any", "-o", "x.etargs")
-        head, _, title, columns, first, *_ = cli("inspect", "x.etargs").stdout.splitlines()
+        cli("pack", "model.pte", *ON_DEVICE, "--profile", "generic/any", "-o", "x.etbundle")
+        head, counts, used, _, title, columns, first, *_ = cli("inspect", "x.etbundle").stdout.splitlines()
         assert head.startswith("written by etconfig ")
+        assert counts.startswith("1 configuration, 2 backends, 0 facts; ")
+        assert used == "devices use configuration generic/any without selecting"
         assert title.startswith("generic/any: sha256:")
         assert columns.split() == ["METHOD", "BACKEND", "OPTION", "VALUE", "SENT", "AS", "SCOPE"]
         assert first.split() == ["embed", "ReferenceNpuBackend", "core", "0", "core", "=", "0", "method"]
 
     def test_control_characters_do_not_reach_the_terminal(self, cli: Cli, place: Path) -> None:
-        odd = PackedMethod("a\x1b[2J", None, (PackedBackend("b\u202e", (packed("c\n", "d\r"),)),))
-        data = write_package(Package("e\x07", (configuration("f\x1b", odd),)))
-        (place / "x.etargs").write_bytes(data)
-        shown = cli("inspect", "x.etargs").stdout
-        assert all(c.isprintable() or c == "\n" for c in shown)
-        assert shown.splitlines()[-1].split() == [
-            r"a\u001b[2J",
-            r"b\u202e",
-            r"c\u000a",
-            "'d\\r'",
-            r"c\u000a",
-            "=",
-            "'d\\r'",
-            "method",
-        ]
+        assert cli("pack", "model.pte", "--facts", PI5, "-o", "x.etbundle").status == 0
+        odd = {"embed": "a\x1b[2J", "ReferenceNpuBackend": "b\u202e", "core": "c\n", "balanced": "d\r"}
+        with_texts(load_bundle("x.etbundle"), odd, "e\x07").save("odd.etbundle")
+        done = cli("inspect", "odd.etbundle")
+        assert done.status == 0, done.stderr
+        assert all(c.isprintable() or c == "\n" for c in done.stdout)
+        row = done.stdout.splitlines()[6].split()
+        assert row == [r"a\u001b[2J", r"b\u202e", r"c\u000a", "0", r"c\u000a", "=", "0", "method"]
 
     def test_it_is_data_with_json(self, cli: Cli) -> None:
-        cli("pack", "model.pte", *ON_DEVICE, "-o", "x.etargs")
-        (configuration,) = cli("inspect", "x.etargs", "--json").json["configurations"]
-        row = configuration["arguments"][0]
+        cli("pack", "model.pte", *ON_DEVICE, "-o", "x.etbundle")
+        (profile,) = cli("inspect", "x.etbundle", "--json").json["profiles"]
+        assert profile["fingerprint"].startswith("sha256:")
+        row = profile["arguments"][0]
         assert (row["method"], row["instance"], row["backend"]) == ("embed", None, "ReferenceNpuBackend")
         assert row["options"]["core"] == {
             "value": 0,
@@ -112,7 +129,36 @@ class TestInspect:
             "scope": "method",
             "applies": "load",
             "is_set": False,
+            "origin": "default ReferenceNpuOptions",
         }
+
+    def test_a_file_that_was_changed_is_refused(self, cli: Cli, place: Path) -> None:
+        cli("pack", "model.pte", "--facts", PI5, "-o", "x.etbundle")
+        data = (place / "x.etbundle").read_bytes()
+        assert data.count(b"balanced\0") == 1
+        (place / "x.etbundle").write_bytes(data.replace(b"balanced\0", b"balancer\0"))
+        done = cli("inspect", "x.etbundle")
+        assert done.status == 2
+        assert (
+            "error[invalid-bundle]: the bundle was changed after it was written: its content does not have "
+            "its fingerprint; the values of configuration 'raspberry-pi/pi-5' do not have its fingerprint"
+        ) in done.stderr
+
+    def test_a_configuration_is_named(self, cli: Cli) -> None:
+        cli("pack", "model.pte", "--facts", PI5, "--facts", LAPTOP, "-o", "x.etbundle")
+        shown = cli("resolve", "--bundle", "x.etbundle", "--profile", "laptop-on-battery").stdout
+        assert shown.startswith("profile laptop-on-battery\n")
+        assert "default ReferenceCpuOptions (fact cpu.available_cores)" in shown
+        done = cli("resolve", "--bundle", "x.etbundle")
+        assert done.status == 2
+        assert "help: name one: laptop-on-battery, raspberry-pi-5" in done.stderr
+
+    @pytest.mark.parametrize("given", [("--facts", PI5), ("--fact", "cpu.available_cores=2")])
+    def test_facts_for_what_is_resolved_are_refused(self, cli: Cli, given: tuple[object, ...]) -> None:
+        cli("pack", "model.pte", "--facts", PI5, "-o", "x.etbundle")
+        done = cli("resolve", "--bundle", "x.etbundle", *given)
+        message = "configuration raspberry-pi/pi-5 was resolved when packing: leave out --facts and --fact"
+        assert done == Outcome(2, "", error(message, "see `etconfig resolve --help`"))
 
 
 class TestUsage:
@@ -130,8 +176,27 @@ class TestUsage:
             (("-o", "X.KT"), "give --emit kotlin to write code to X.KT, or --output FILE.etbundle"),
             (("-o", "x.swift"), "give --emit swift to write code to x.swift, or --output FILE.etbundle"),
             (
-                ("-o", "x.etargs", "--emit", "cpp"),
-                "leave out --emit to write x.etargs, or give --output another name",
+                ("-o", "x.etbundle", "--emit", "cpp"),
+                "leave out --emit to write x.etbundle, or give --output another name",
+            ),
+            (
+                ("-o", "x.txt"),
+                "x.txt: the name of a bundle ends in .etbundle, by which commands know it; give --output "
+                "x.etbundle",
+            ),
+            (
+                ("-o", "x"),
+                "x: the name of a bundle ends in .etbundle, by which commands know it; give --output "
+                "x.etbundle",
+            ),
+            (
+                ("-o", "x.txt", "--emit", "kotlin"),
+                "x.txt: the name of a file for --emit kotlin ends in one of .kt, .kts",
+            ),
+            (
+                ("-o", "x.swift", "--emit", "cpp"),
+                "x.swift: the name of a file for --emit cpp ends in one of .h, .hh, .hpp, .hxx, .inc, .cc, "
+                ".cpp, .cxx",
             ),
         ],
     )
@@ -149,22 +214,22 @@ class TestUsage:
 
     def test_several_profiles_and_several_devices_are_refused(self, cli: Cli) -> None:
         facts = ("--facts", PI5, "--facts", LAPTOP)
-        done = cli("pack", *facts, "--profile", "a", "--profile", "b", "-o", "x.etargs")
+        done = cli("pack", *facts, "--profile", "a", "--profile", "b", "-o", "x.etbundle")
         assert done.status == 2
         assert "give several --profile or several --facts, not both" in done.stderr
 
     def test_one_name_twice_is_refused(self, cli: Cli, place: Path) -> None:
         twice = ("--profile", "generic/any") * 2
-        done = cli("pack", "model.pte", *twice, *ON_DEVICE, "-o", "x.etargs")
+        done = cli("pack", "model.pte", *twice, *ON_DEVICE, "-o", "x.etbundle")
         assert done.status == 2
         assert "two configurations would be called 'generic/any'; give each once" in done.stderr
-        assert not (place / "x.etargs").exists()
+        assert not (place / "x.etbundle").exists()
 
     @pytest.mark.parametrize("other", ["device.json", "other/device.json"])
     def test_sheets_of_one_name_are_refused(self, cli: Cli, place: Path, other: str) -> None:
         (place / "other").mkdir()
         shutil.copy("device.json", "other/device.json")
-        done = cli("pack", "model.pte", *ON_DEVICE, "--facts", other, "-o", "x.etargs")
+        done = cli("pack", "model.pte", *ON_DEVICE, "--facts", other, "-o", "x.etbundle")
         assert done.status == 2
         assert (
             "two configurations would be called 'device'; give each sheet once, and sheets with different"
@@ -183,25 +248,26 @@ class TestUsage:
         assert (place / name).read_bytes() == before
 
     def test_a_path_that_cannot_be_written_is_an_error(self, cli: Cli) -> None:
-        done = cli("pack", "model.pte", *ON_DEVICE, "-o", "missing/x.etargs")
-        assert done == Outcome(2, "", error("cannot write missing/x.etargs: No such file or directory"))
+        done = cli("pack", "model.pte", *ON_DEVICE, "-o", "missing/x.etbundle")
+        assert done == Outcome(2, "", error("cannot write missing/x.etbundle: No such file or directory"))
 
 
 class TestHeaders:
     """`--header` writes the C++ headers, as they are included."""
 
     def test_headers_are_those_of_the_package(self, cli: Cli, place: Path) -> None:
+        source = device_include_dir()
+        names = {path.relative_to(source) for path in source.rglob("*.h")}
         done = cli("pack", "--header", "include")
-        assert done.stdout == (
-            "include/etconfig/etargs.h written\ninclude/etconfig/etargs_executorch.h written\n"
-        )
-        for name, content in include_files().items():
-            assert (place / "include" / name).read_bytes() == content
+        assert done.stdout == f"{len(names)} headers written to include: #include <etconfig/device.h>\n"
+        assert {path.relative_to("include") for path in Path("include").rglob("*.h")} == names
+        for name in names:
+            assert (place / "include" / name).read_bytes() == (source / name).read_bytes()
 
     def test_a_path_that_cannot_be_written_is_an_error(self, cli: Cli, place: Path) -> None:
         (place / "include").write_text("")
         done = cli("pack", "--header", "include/x")
-        assert done == Outcome(2, "", error("cannot write include/x/etconfig: Not a directory"))
+        assert done == Outcome(2, "", error("cannot write include/x/etconfig/device: Not a directory"))
 
 
 class TestCode:

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from command_line import Outcome
 from hostile_texts import COMMAND, FORBIDDEN, code_points, hostile_texts, without_surrogates
-from packages import configuration, packed
+from packed_options import with_texts
 from plugin_data import write_distribution
 from program_writer import plan, write
 
-from etconfig.transport import Package, PackedBackend, PackedMethod, write_package
+import etconfig
+from etconfig.device.bundle import DeviceBundle
 
 Cli = Callable[..., Outcome]
 
@@ -64,6 +65,13 @@ def _profiles(texts: Iterable[str]) -> Iterator[str]:
         for text in quoted[:1]
     )
     yield f'[profile]\nname = "d"\n[methods.{quoted[2]}.instances.{quoted[3]}]\n{quoted[4]} = 1\n'
+
+
+def packed_program() -> DeviceBundle:
+    """The options of the program in the current directory, on a device of no facts."""
+    with etconfig.load_program("model.pte") as program:
+        resolution = etconfig.resolve(program, profile="generic/any", facts=etconfig.FactSheet.empty())
+        return etconfig.pack_resolutions({"board": resolution})
 
 
 class TestFiles:
@@ -129,10 +137,10 @@ class TestFiles:
     ) -> None:
         names = list(dict.fromkeys(without_surrogates(text) for text in texts[:20]))
         (place / "a.pte").write_bytes(write(*(plan(name=name) for name in names)))
-        options = tuple(packed(name, name) for name in names if name)
-        method = PackedMethod(names[1], None, (PackedBackend(names[2], options),))
-        (place / "a.etargs").write_bytes(write_package(Package(names[1], (configuration(names[3], method),))))
-        for file in ("a.pte", "a.etargs"):
+        words = ("board", "embed", "forward", "ReferenceNpuBackend", "core", "balanced", "power_mode", "fp32")
+        hostile = dict(zip(words, names[2:], strict=False))
+        with_texts(packed_program(), hostile, names[1]).save("a.etbundle")
+        for file in ("a.pte", "a.etbundle"):
             harmless("inspect", file)
             harmless("inspect", file, "--json")
         harmless("inspect", "a.pte", "--memory-plan", "-")
@@ -178,15 +186,13 @@ class TestTerminal:
     def test_only_colors_and_the_layout_control_it(self, place: Path, terminal: Callable[..., str]) -> None:
         quoted = "\n".join(f"{json.dumps(text)} = {json.dumps(text)}" for text in hostile_texts(60))
         (place / "a.toml").write_text(f'[profile]\nname = "a"\n[options.ReferenceNpuBackend]\n{quoted}\n')
-        (place / "a.etargs").write_bytes(
-            write_package(
-                Package(
-                    "\x1b[31mred\n::error::x",
-                    (configuration("\x1b[2J", PackedMethod("\x1b[2J\x07", None, ())),),
-                )
-            )
-        )
-        for command in (("validate", "a.toml"), ("inspect", "a.etargs"), ("resolve", "--profile", "a.toml")):
+        texts = {"board": "\x1b[2J", "embed": "\x1b[2J\x07"}
+        with_texts(packed_program(), texts, "\x1b[31mred\n::error::x").save("a.etbundle")
+        for command in (
+            ("validate", "a.toml"),
+            ("inspect", "a.etbundle"),
+            ("resolve", "--profile", "a.toml"),
+        ):
             shown = re.sub(r"\x1b\[[0-9;]*m|\r\n", "\n", terminal(*command))
             assert not FORBIDDEN.search(shown)
             assert not COMMAND.search(shown)

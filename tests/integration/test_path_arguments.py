@@ -19,7 +19,6 @@ from etconfig.conformance import Settings
 from etconfig.errors import EtconfigError
 from etconfig.plugin.v1 import ApiRange, ConformanceContribution, System
 from etconfig.profile import ProfileLibrary, ProfileSource
-from etconfig.transport import load_package
 
 SHEET = DATA / "sheets" / "raspberry-pi-5.json"
 EXPORTS = DATA / "exports"
@@ -79,7 +78,6 @@ def files(place: Path, cli: Callable[..., Any]) -> Path:
     (place / "folder").mkdir()
     report = etconfig.benchmark("model.pte", runs=1, warmup=0)
     (place / "bench.json").write_text(json.dumps(report.to_jsonable()))
-    assert cli("pack", "model.pte", "--facts", "device.json", "--output", "app.etargs").status == 0
     etconfig.pack_bundle(profiles=["generic/any"]).save("app.etbundle")
     return place
 
@@ -163,7 +161,6 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
         lambda p: ProfileLibrary(()).find(p).path,
     ),
     "etconfig.profile.ProfileSource directory": ("folder", lambda p: ProfileSource("mine", p)),
-    "etconfig.transport.load_package path": ("app.etargs", lambda p: load_package(p)),
     "etconfig.plugin.v1.ConformanceContribution programs": (
         "folder",
         lambda p: ConformanceContribution(api=ApiRange(1, 1), programs=p).programs,
@@ -218,7 +215,7 @@ class TestHome:
         "call",
         [
             etconfig.load_fact_sheet,
-            load_package,
+            etconfig.load_bundle,
             lambda path: etconfig.resolve(profile=path),
         ],
     )

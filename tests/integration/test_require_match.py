@@ -35,7 +35,7 @@ def bsd(place: Path) -> Path:
         ("lock",),
         ("run", "model.pte", "--input", "x.npy"),
         ("bench", "model.pte", "--runs", "1", "--warmup", "0"),
-        ("pack", "model.pte", "--output", "out.etargs"),
+        ("pack", "model.pte", "--output", "out.etbundle"),
         ("watch", "--count", "1", "--interval", "0"),
         ("profiles", "match"),
     ],

@@ -105,9 +105,9 @@ class TestFactSheets:
     ) -> None:
         given((place / "device.json").read_text())
         sheets = ("--facts", "device.json", "--facts", "-")
-        assert cli("pack", "model.pte", *sheets, "-o", "x.etargs").status == 0
-        packed = cli("inspect", "x.etargs", "--json").json
-        assert [each["name"] for each in packed["configurations"]] == ["device", "stdin"]
+        assert cli("pack", "model.pte", *sheets, "-o", "x.etbundle").status == 0
+        packed = cli("inspect", "x.etbundle", "--json").json
+        assert [each["name"] for each in packed["profiles"]] == ["device", "stdin"]
 
 
 class TestSavedResults:

@@ -54,7 +54,7 @@ def test_the_wheel_holds_every_module_profile_sheet_and_header_and_the_marker_of
     profiles = {f"etconfig/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "profiles").rglob("*.toml")}
     assert "etconfig/profiles/generic/any.toml" in profiles
     headers = {p.relative_to(ROOT).as_posix() for p in (ROOT / "etconfig").rglob("*.h")}
-    assert "etconfig/transport/include/etconfig/etargs.h" in headers
+    assert "etconfig/device/include/etconfig/device.h" in headers
     sources = {p.relative_to(ROOT).as_posix() for p in (ROOT / "etconfig" / "device").rglob("*.cpp")}
     assert {"etconfig/device/etconfig_device.cpp", "etconfig/device/etdevice/main.cpp"} <= sources
     sheets = {f"etconfig/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "sheets").rglob("*.json")}

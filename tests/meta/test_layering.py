@@ -51,7 +51,8 @@ ROOMS: dict[str, set[str]] = {
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},
     "resolver": BOTTOM | {"schema", "facts", "profile"},
-    "device": BOTTOM | {"schema", "facts", "profile", "resolver"},
+    "wire": BOTTOM | {"schema"},
+    "device": BOTTOM | {"schema", "facts", "profile", "resolver", "wire"},
     "models": BOTTOM | {"facts", "profile"},
     "backend": BOTTOM,
     "c_interface": BOTTOM | {"schema", "backend"},
@@ -61,24 +62,23 @@ ROOMS: dict[str, set[str]] = {
     "kernels": BOTTOM | {"kernel"},
     "method": BOTTOM | {"backend", "tracing", "program", "kernel"},
     "numpy_executor": BOTTOM | {"backend", "tracing", "program", "kernel", "method"},
-    "transport": BOTTOM | {"schema"},
-    "plugin": BOTTOM | {"schema", "facts", "backend", "c_interface", "kernel", "method", "transport"},
+    "plugin": BOTTOM | {"schema", "facts", "backend", "c_interface", "kernel", "method", "wire"},
     "app": BOTTOM
     | {"schema", "facts", "profile", "resolver", "models"}
     | {"backend", "tracing", "program", "method", "numpy_executor", "kernel", "kernels"}
-    | {"transport", "plugin", "device"},
+    | {"wire", "plugin", "device"},
     "conformance": BOTTOM
     | {"app", "method", "program", "backend", "plugin"}
     | {"schema", "facts", "resolver"}
     # the worker that forks the processes of checks imports these ahead of time
-    | {"numpy_executor", "kernels", "transport"},
+    | {"numpy_executor", "kernels", "wire"},
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
     | {"method", "tracing", "kernel", "program"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
     | {"conformance", "analysis", "scaffold", "app"}
-    | {"resolver", "schema", "facts", "profile", "models", "plugin", "transport", "device"}
+    | {"resolver", "schema", "facts", "profile", "models", "plugin", "wire", "device"}
     # `run` and `inspect` show the contents of these
     | {"method", "tracing", "kernel", "program"},
     "__main__": {"cli"},

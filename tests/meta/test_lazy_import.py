@@ -99,9 +99,10 @@ def test_listing_backends_loads_neither_pydantic_nor_numpy() -> None:
 
 def test_the_writer_of_small_files_is_imported_when_one_is_written() -> None:
     """The flatbuffers package imports numpy, which takes longer than most commands."""
-    importing = "import etconfig.transport.etargs_writer as writer, etconfig.tracing.etdump"
+    importing = "import etconfig.device.bundle as bundle, etconfig.tracing.etdump"
     assert not modules_after(importing) & {"flatbuffers", "numpy"}
-    written = modules_after(f"{importing}\nwriter.write_package(writer.Package('test', ()))")
+    packing = "import etconfig\netconfig.pack_bundle(profiles=['generic/any']).to_bytes()"
+    written = modules_after(f"{importing}\n{packing}")
     assert "flatbuffers" in written
 
 

@@ -107,10 +107,10 @@ class TestPages:
         [
             ("import etconfig.app.api", ["etconfig.app.api"]),
             ("from etconfig.app.api import load_program", ["etconfig.app.api.load_program"]),
-            ("from etconfig.transport import emit", ["etconfig.transport.emit"]),
+            ("from etconfig.device import PlainValue", ["etconfig.device.PlainValue"]),
             ("import etconfig\netconfig.resolver", ["etconfig.resolver"]),
             ("import etconfig\nfrom etconfig.plugin import v1\netconfig.resolve(1)", []),
-            ("from etconfig.transport import load_package", []),
+            ("from etconfig.device import PackedOption", []),
         ],
     )
     def test_private_names_are_noticed(self, code, found):

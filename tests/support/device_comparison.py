@@ -12,6 +12,8 @@ from typing import Any
 
 from device_stacks import Stack, random_sheet
 
+import etconfig
+from etconfig.device.bundle_fingerprints import values_fingerprint
 from etconfig.device.bundle_writer import write_tables
 from etconfig.errors import EtconfigError
 from etconfig.facts import FactSheet
@@ -112,6 +114,7 @@ class Comparison:
         if isinstance(wanted, Resolution):
             self._seen["resolve: ok"] += 1
             assert found == {"arguments": rows(wanted), "profile": name}
+            self.compare_packed(wanted, path)
             return wanted
         self._seen.update(f"resolve: {code}" for code in wanted)
         if wanted == {_CONFLICT}:
@@ -120,6 +123,16 @@ class Comparison:
             problems = {_CODES[problem["problem"]] for problem in found["problems"]}
             assert problems == wanted - {_CONFLICT}
         return wanted
+
+    def compare_packed(self, wanted: Resolution, path: Path) -> None:
+        """Compare the same arguments in a bundle of their own, which is resolved when packing."""
+        bundle = etconfig.pack_resolutions({"board": wanted})
+        packed = self._bundle.with_name("packed.etbundle")
+        packed.write_bytes(bundle.to_bytes())
+        found = self._etdevice.ask("resolve", packed, path, "-")
+        assert found == {"arguments": rows(wanted), "profile": "board"}
+        assert bundle.resolve().to_jsonable()["arguments"] == rows(wanted)
+        assert values_fingerprint(bundle.resolve().slots) == wanted.fingerprint()
 
     def compare_changes(
         self, name: str, before: Resolution, sheet: FactSheet, paths: tuple[Path, Path]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
-from etconfig.cli.rendering.package_text import SUFFIX, show_package
 from etconfig.cli.rendering.program_text import print_program
 from etconfig.cli.shared.options import (
     data_option,
@@ -46,13 +45,12 @@ def command(
 
     Shows methods with their inputs, outputs, operators, delegates and memory; constants and other data; and
     why the executor could not run a method here. For that, the plugins of the executor and of the program's
-    backends are imported. For an .etargs file, shows the arguments in it; for an .etbundle file, its
-    profiles, conditions, options and the facts that it reads.
+    backends are imported. For an .etbundle file, shows its profiles, conditions, options and the facts that
+    it reads, or the arguments in it if these were resolved when packing.
 
     \b
     Examples:
       etconfig inspect model.pte
-      etconfig inspect model.etargs
       etconfig inspect app.etbundle
       etconfig inspect model.pte --data weights.ptd
       etconfig inspect model.pte --memory-plan memory.svg
@@ -61,10 +59,9 @@ def command(
     from etconfig.app.api import load_program
     from etconfig.app.executors import NUMPY
 
-    show_other = {BUNDLE_SUFFIX: show_bundle, SUFFIX: show_package}.get(program.suffix.lower())
-    if show_other is not None:
+    if program.suffix.lower() == BUNDLE_SUFFIX:
         _check_alone(program, {"--data": data, "--memory-plan": picture, "--executor": executor})
-        show_other(program, as_json=as_json)
+        show_bundle(program, as_json=as_json)
         return
     is_text = picture is not None and str(picture) == "-"
     if as_json and is_text:

@@ -1,4 +1,4 @@
-"""`etconfig pack`: write a bundle that devices decide, or arguments resolved for known devices."""
+"""`etconfig pack`: write a bundle that devices decide, or one that is resolved for known devices, or code."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from etconfig.cli.shared.output import show, show_diagnostics, show_document
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_is_not_read, write_file
-from etconfig.version import __version__
 
 if TYPE_CHECKING:
+    from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.device.bundle import DeviceBundle
     from etconfig.resolver import Resolution
-    from etconfig.transport import PackedConfiguration
 
-_PRODUCER = f"etconfig {__version__}"
-_LANGUAGES = {".h": "cpp", ".hpp": "cpp", ".cpp": "cpp", ".kt": "kotlin", ".swift": "swift"}
-"""The languages of code by the suffix of a file."""
+_SUFFIX = ".etbundle"
+_CODE_SUFFIXES = {
+    "cpp": (".h", ".hh", ".hpp", ".hxx", ".inc", ".cc", ".cpp", ".cxx"),
+    "kotlin": (".kt", ".kts"),
+    "swift": (".swift",),
+}
+"""The ends of the names of files with code, by language."""
 
 
 @click.command("pack", cls=StrictCommand)
@@ -33,7 +37,7 @@ _LANGUAGES = {".h": "cpp", ".hpp": "cpp", ".cpp": "cpp", ".kt": "kotlin", ".swif
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The .etbundle or .etargs file, or the file for code, which otherwise goes to stdout.",
+    help="The .etbundle file, or the file for code, which otherwise goes to stdout.",
 )
 @click.option("--here", is_flag=True, help="Resolve for this machine; --facts does so for other devices.")
 @click.option(
@@ -50,7 +54,7 @@ _LANGUAGES = {".h": "cpp", ".hpp": "cpp", ".cpp": "cpp", ".kt": "kotlin", ".swif
     "include",
     metavar="DIRECTORY",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the C++ headers that read .etargs files; compilers take the directory as -I.",
+    help="Write the C++ headers that decide bundles; compilers take the directory as -I.",
 )
 @several_configurations_options
 def command(
@@ -62,39 +66,39 @@ def command(
     include: Path | None,
     requests: Sequence[ConfigurationRequest],
 ) -> None:
-    """Write a bundle for devices, or resolved arguments.
+    """Write a bundle for devices, or code with resolved options.
 
-    An .etbundle file contains profiles with their conditions: every profile that can be selected, or
-    those of --profile. A device selects among them and resolves the options by itself, in C++. Values that
-    may leave their bounds there, and conditions that conflict, are refused now.
+    A bundle contains profiles with their conditions: every profile that can be selected, or those of
+    --profile. A device selects among them and resolves the options by itself, in C++. Values that may leave
+    their bounds there, and conditions that conflict, are refused now.
 
-    With --facts or --here, the conditions are resolved now. An .etargs file contains every option of one or
-    more such configurations; a program on the device picks one by its name. That is the name of its profile,
-    or of its fact sheet if there are several. Code contains one configuration. Options that were set must
-    fit what the language can pass to ExecuTorch; others that do not fit are left out and listed in a comment.
+    With --facts or --here, the conditions are resolved now: the bundle contains one or more configurations
+    with a value for every option, and a program on the device picks one by its name. That is the name of its
+    profile, or of its fact sheet if there are several. Code contains one configuration. Options that were set
+    must fit what the language can pass to ExecuTorch; others that do not fit are left out and listed in a
+    comment.
 
     \b
     Examples:
       etconfig pack model.pte -o app.etbundle
       etconfig pack encoder.pte decoder.pte --profile raspberry-pi/pi-5 -o app.etbundle
-      etconfig pack model.pte --facts pi5.json --facts laptop.json -o model.etargs
+      etconfig pack model.pte --facts pi5.json --facts laptop.json -o app.etbundle
       etconfig pack model.pte --here --emit cpp -o model_options.h
       etconfig pack --header include
     """
     is_resolved = here or any(request.sheet is not None for request in requests)
     if output is not None:
-        _check_suffix(output, language, is_resolved=is_resolved)
         check_is_not_read(output, _sources(programs, requests))
-    _check_modes(programs, requests, here=here, strict=strict, is_resolved=is_resolved)
+        _check_suffix(output, language)
+    _check_modes(requests, here=here, strict=strict, is_resolved=is_resolved)
     if language is not None and not is_resolved:
         raise click.UsageError("code contains no conditions: give --facts for the device, or --here")
     if include is not None:
         _write_headers(include)
-    program = programs[0] if programs else None
     if language is not None:
-        _emit(program, language, output, requests)
+        _emit(programs, language, output, requests)
     elif output is not None and is_resolved:
-        _write(program, output, requests)
+        _write_resolved(programs, output, requests)
     elif output is not None:
         _write_bundle(programs, output, requests, strict=strict)
     elif include is None:
@@ -102,20 +106,13 @@ def command(
 
 
 def _check_modes(
-    programs: Sequence[Path],
-    requests: Sequence[ConfigurationRequest],
-    *,
-    here: bool,
-    strict: bool,
-    is_resolved: bool,
+    requests: Sequence[ConfigurationRequest], *, here: bool, strict: bool, is_resolved: bool
 ) -> None:
     """Refuse options that contradict each other."""
     if here and any(request.sheet is not None for request in requests):
         raise click.UsageError("give --here or --facts, not both")
     if is_resolved and strict:
-        raise click.UsageError("--strict is for bundles: with --facts or --here, functions are called now")
-    if is_resolved and len(programs) > 1:
-        raise click.UsageError("give one PROGRAM with --facts or --here; a bundle takes several")
+        raise click.UsageError("--strict is for conditions: with --facts or --here, functions are called now")
 
 
 def _write_bundle(
@@ -136,7 +133,7 @@ def _write_bundle(
         )
     profiles = [standard_input() if name == "-" else name for name in named]
     packed = make_bundle(
-        [loaded for loaded in map(first.open_program, programs) if loaded is not None],
+        _opened(programs, first),
         profiles=profiles or None,
         require_match=first.require_match,
         fact_overrides=parse_fact_assignments(first.fact_texts, first.installation.fact_registry),
@@ -144,32 +141,38 @@ def _write_bundle(
         strict=strict,
         installation=first.installation,
     )
-    data = packed.bundle.to_bytes()
     show_diagnostics(packed.warnings)
+    _save(packed.bundle, "profile", output)
+
+
+def _opened(programs: Sequence[Path], request: ConfigurationRequest) -> list[LoadedProgram]:
+    return [loaded for loaded in map(request.open_program, programs) if loaded is not None]
+
+
+def _save(bundle: DeviceBundle, noun: str, output: Path) -> None:
+    data = bundle.to_bytes()
     write_file(output, data)
-    count = format_count(len(packed.bundle.profile_names), "profile")
+    count = format_count(len(bundle.profile_names), noun)
     show(f"{count} written to {output}: {format_bytes(len(data))}", err=not output.is_file())
 
 
-def _check_suffix(output: Path, language: str | None, *, is_resolved: bool) -> None:
+def _check_suffix(output: Path, language: str | None) -> None:
     """Refuse a name that promises another content than the file will have."""
     suffix = output.suffix.lower()
-    if language is not None and suffix in (".etargs", ".etbundle"):
+    if _is_stream(output) or suffix in (_CODE_SUFFIXES[language] if language else (_SUFFIX,)):
+        return
+    if language is not None and suffix == _SUFFIX:
         raise click.UsageError(f"leave out --emit to write {output}, or give --output another name")
-    meant = _LANGUAGES.get(suffix)
+    meant = next((known for known, suffixes in _CODE_SUFFIXES.items() if suffix in suffixes), None)
     if language is None and meant is not None:
-        raise click.UsageError(f"give --emit {meant} to write code to {output}, or --output FILE.etbundle")
-    if language is None and suffix == ".etargs" and not is_resolved:
+        raise click.UsageError(f"give --emit {meant} to write code to {output}, or --output FILE{_SUFFIX}")
+    if language is None:
         raise click.UsageError(
-            f"{output} contains resolved arguments: give --facts for the device, or --here for this machine; "
-            "conditions travel in --output FILE.etbundle"
+            f"{output}: the name of a bundle ends in {_SUFFIX}, by which commands know it; give --output "
+            f"{output.with_suffix(_SUFFIX)}"
         )
-    if language is None and suffix != ".etbundle" and not is_resolved and not _is_stream(output):
-        raise click.UsageError(f"{output}: the name of a bundle ends in .etbundle, by which commands know it")
-    if suffix == ".etbundle" and is_resolved:
-        raise click.UsageError(
-            f"in {output} conditions travel: leave out --facts and --here, or give --output FILE.etargs"
-        )
+    expected = ", ".join(_CODE_SUFFIXES[language])
+    raise click.UsageError(f"{output}: the name of a file for --emit {language} ends in one of {expected}")
 
 
 def _is_stream(output: Path) -> bool:
@@ -185,69 +188,67 @@ def _sources(programs: Sequence[Path], requests: Sequence[ConfigurationRequest])
 
 
 def _write_headers(directory: Path) -> None:
-    from etconfig.transport import include_files
+    from etconfig.device import device_include_dir
 
-    for name, content in include_files().items():
-        path = directory / name
+    source = device_include_dir()
+    headers = sorted(source.rglob("*.h"))
+    for header in headers:
+        path = directory / header.relative_to(source)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise click.ClickException(f"cannot write {path.parent}: {error.strerror}") from error
-        write_file(path, content)
-        show(f"{path} written")
+        write_file(path, header.read_bytes())
+    show(f"{format_count(len(headers), 'header')} written to {directory}: #include <etconfig/device.h>")
 
 
 def _emit(
-    program: Path | None, language: str, output: Path | None, requests: Sequence[ConfigurationRequest]
+    programs: Sequence[Path], language: str, output: Path | None, requests: Sequence[ConfigurationRequest]
 ) -> None:
-    from etconfig.transport import emit
+    from etconfig.app.resolved_bundle import PRODUCER, packed_resolution
+    from etconfig.device.builders import emit
 
     if len(requests) > 1:
         raise click.UsageError("code contains one configuration: give one --profile and one --facts")
-    (configuration,) = _configurations(program, requests)
-    code = emit(configuration, language, _PRODUCER)
+    ((name, resolution),) = _resolutions(programs, requests).items()
+    code = emit(packed_resolution(name, resolution, requests[0].installation), language, PRODUCER)
     if output is None:
         show_document(code)
     else:
         write_file(output, code.encode())
 
 
-def _write(program: Path | None, output: Path, requests: Sequence[ConfigurationRequest]) -> None:
-    from etconfig.app.pack import notes_beside_the_map
-    from etconfig.transport import Package, write_package
+def _write_resolved(programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest]) -> None:
+    """Pack the configuration of each request without conditions."""
+    from etconfig.app.resolved_bundle import notes_beside_the_map, pack_resolutions
+    from etconfig.facts import parse_fact_assignments
 
-    configurations = tuple(_configurations(program, requests))
-    data = write_package(Package(_PRODUCER, configurations))
-    show_diagnostics(notes_beside_the_map(configurations))
-    write_file(output, data)
-    show(
-        f"{format_count(len(configurations), 'configuration')} written to {output}", err=not output.is_file()
+    first = requests[0]
+    bundle = pack_resolutions(
+        _resolutions(programs, requests),
+        fact_overrides=parse_fact_assignments(first.fact_texts, first.installation.fact_registry),
+        installation=first.installation,
     )
+    show_diagnostics(notes_beside_the_map(map(bundle.configuration, bundle.profile_names)))
+    _save(bundle, "configuration", output)
 
 
-def _configurations(
-    program: Path | None, requests: Sequence[ConfigurationRequest]
-) -> Iterator[PackedConfiguration]:
-    """Yield the configuration of each request, under a unique name."""
-    from etconfig.app.pack import pack_resolution
-
-    names: set[str] = set()
-    sheets = {request.sheet for request in requests}
-    is_by_sheet = len(sheets) > 1 or (len(requests) > 1 and requests[0].profile is None)
+def _resolutions(programs: Sequence[Path], requests: Sequence[ConfigurationRequest]) -> dict[str, Resolution]:
+    """Return the resolution of each request by name: of its device if there are several, else its profile."""
+    found: dict[str, Resolution] = {}
+    is_by_device = len({request.device_name for request in requests}) > 1 or (
+        len(requests) > 1 and requests[0].profile is None
+    )
     for request in requests:
-        resolution = request.resolve_file(program)
-        name = request.sheet.stem if is_by_sheet and request.sheet else _profile_name(resolution)
-        if name in names:
+        resolution = request.resolve_files(programs)
+        assert resolution.profile is not None  # `configure` always chooses one
+        name = request.device_name if is_by_device and request.device_name else resolution.profile
+        if name in found:
             advice = (
                 "give each sheet once, and sheets with different file names"
-                if is_by_sheet
+                if is_by_device
                 else "give each once"
             )
             raise click.UsageError(f"two configurations would be called {name!r}; {advice}")
-        names.add(name)
-        yield pack_resolution(name, resolution)
-
-
-def _profile_name(resolution: Resolution) -> str:
-    assert resolution.profile is not None  # `configure` always chooses one
-    return resolution.profile
+        found[name] = resolution
+    return found

@@ -108,6 +108,10 @@ def _resolve_bundle(path: Path, request: ConfigurationRequest, *, as_json: bool)
     _check_facts(tables, 0, tables.project_fact_count, device.by_hand)
     profile = None if request.profile == "auto" else request.profile
     resolution = loaded.resolve(device.facts.with_overrides(device.by_hand), profile)
+    if loaded.is_configuration(resolution.profile) and (request.sheet is not None or device.by_hand):
+        raise click.UsageError(
+            f"configuration {resolution.profile} was resolved when packing: leave out --facts and --fact"
+        )
     row = tables.profiles[loaded.profile_names.index(resolution.profile)]
     _check_facts(tables, row.first_fact, row.fact_count, device.by_hand)
     show_decided(resolution, as_json=as_json)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from etconfig.cli.shared.output import print_json, print_table, show
 
 if TYPE_CHECKING:
     from etconfig.device.bundle import BundleResolution
+    from etconfig.device.packed import PackedConfiguration, PackedOption
 
 BUNDLE_SUFFIX = ".etbundle"
 
@@ -25,28 +26,68 @@ def show_bundle(path: Path, *, as_json: bool) -> None:
     from etconfig.device.description import describe_bundle
 
     bundle = load_bundle(path)
+    bundle.check_fingerprints()
     found = describe_bundle(bundle.tables)
     if as_json:
         print_json({**found, "size_bytes": len(bundle.to_bytes())})
         return
+    packed = [bundle.configuration(name) for name in bundle.profile_names if bundle.is_configuration(name)]
+    noun = "configuration" if packed else "profile"
+    counts = [
+        format_count(len(found["profiles"]), noun),
+        format_count(len(found["backends"]), "backend"),
+        format_count(len(found["facts"]), "fact"),
+    ]
     show(f"written by {found['producer']}: {found['fingerprint']}")
-    counts = (
-        format_count(len(found[name]), name.removesuffix("s")) for name in ("profiles", "backends", "facts")
-    )
     show(f"{', '.join(counts)}; {format_bytes(len(bundle.to_bytes()))}")
     if found["named_profile"] is not None:
-        show(f"devices use profile {found['named_profile']} without selecting")
+        show(f"devices use {noun} {found['named_profile']} without selecting")
     if found["require_match"]:
         show("devices refuse a profile that matches every device")
     _table(("FACT", "TYPE", "UNIT", "CHANGES"), map(_fact, found["facts"]))
+    if packed:
+        _show_configurations(packed)
+    else:
+        _show_profiles(found)
+    _table(("MODEL", "VARIANT", "NEEDS", "WHEN"), _variants(found["models"]))
+    sizes = sorted(found["sizes"].items(), key=lambda part: (-part[1], part[0]))
+    _table(("PART", "BYTES"), ((name, str(size)) for name, size in sizes if size))
+
+
+def _show_profiles(found: Mapping[str, Any]) -> None:
     _table(("PROFILE", "FROM", "EXTENDS", "MATCH"), map(_profile, found["profiles"]))
     headers = ("PROFILE", "METHOD", "BACKEND", "OPTION", "VALUE", "WHEN")
     _table(headers, (row for profile in found["profiles"] for row in _settings(profile)))
     _table(("BACKEND", "OPTION", "DEFAULT", "APPLIES", "SCOPE", "KEY"), _options(found["backends"]))
     _table(("BACKEND", "RECOMMENDS", "VALUE", "WHEN"), _recommendations(found["backends"]))
-    _table(("MODEL", "VARIANT", "NEEDS", "WHEN"), _variants(found["models"]))
-    sizes = sorted(found["sizes"].items(), key=lambda part: (-part[1], part[0]))
-    _table(("PART", "BYTES"), ((name, str(size)) for name, size in sizes if size))
+
+
+def _show_configurations(configurations: Sequence[PackedConfiguration]) -> None:
+    for configuration in configurations:
+        show()
+        show(f"{configuration.name}: {configuration.fingerprint}")
+        print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "SENT AS", "SCOPE"), _packed(configuration))
+
+
+def _packed(configuration: PackedConfiguration) -> Iterator[tuple[str, ...]]:
+    from etconfig.resolver import show_setting
+
+    for method in configuration.methods:
+        for backend, option in method.options():
+            cells = (method.label, backend, option.name, show_setting(option.value), _sent(backend, option))
+            yield (*cells, option.scope.value)
+
+
+def _sent(backend: str, option: PackedOption) -> str:
+    """Return the key and value in ExecuTorch's option map, or the reason why the map cannot have them."""
+    from etconfig.resolver import show_setting
+    from etconfig.wire import EXECUTORCH, THREAD_POOL_OPTIONS
+
+    if option.value is None:
+        return "-"
+    if (backend, option.name) in THREAD_POOL_OPTIONS:
+        return "a call: ExecuTorch's thread pool"
+    return option.obstacle(EXECUTORCH) or f"{option.key} = {show_setting(option.sent)}"
 
 
 def show_decided(resolution: BundleResolution, *, as_json: bool) -> None:

@@ -21,6 +21,7 @@ from etconfig.records import record
 if TYPE_CHECKING:
     from etconfig.app.configuration import Configuration
     from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.app.targets import Delegating
     from etconfig.facts import FactSheet
     from etconfig.provenance import Sourced
     from etconfig.resolver import Resolution
@@ -166,13 +167,18 @@ class ConfigurationRequest:
         """The device that the options select."""
         return read_device(self.installation, self.sheet, self.fact_texts)
 
-    def configure(self, program: LoadedProgram | None) -> Configuration:
+    @property
+    def device_name(self) -> str | None:
+        """The name of the device: that of its sheet, without the ending; None for this machine."""
+        return None if self.sheet is None else self.sheet.stem
+
+    def configure(self, program: Delegating | None) -> Configuration:
         """Return the requested configuration; its warnings go to stderr."""
         configuration = self.configure_on(self.device.facts, program)
         show_diagnostics(configuration.resolver.warnings)
         return configuration
 
-    def configure_on(self, facts: FactSheet, program: LoadedProgram | None) -> Configuration:
+    def configure_on(self, facts: FactSheet, program: Delegating | None) -> Configuration:
         """Do the same as `configure`, on other facts and without printing warnings."""
         from etconfig.app.configuration import configure
         from etconfig.app.targets import options_by_backend
@@ -225,6 +231,15 @@ class ConfigurationRequest:
     def resolve_file(self, program: Path | None) -> Resolution:
         """Do the same as `resolve`, for a program in a file."""
         return self.resolve(self.open_program(program))
+
+    def resolve_files(self, programs: Sequence[Path]) -> Resolution:
+        """Return the requested resolution for the methods of several programs together, or of none."""
+        if len(programs) < 2:
+            return self.resolve_file(programs[0] if programs else None)
+        from etconfig.app.several_programs import SeveralPrograms
+
+        opened = [loaded for loaded in map(self.open_program, programs) if loaded is not None]
+        return self.configure(SeveralPrograms.of(opened)).resolve()
 
 
 def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:

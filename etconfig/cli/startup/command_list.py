@@ -16,7 +16,7 @@ COMMAND_SUMMARIES = {
     "matrix": "Show side by side what each of several devices gets.",
     "models": "Select the variant of a model for a device; check them all.",
     "new-backend": "Write a complete and tested package for a new backend.",
-    "pack": "Write a bundle for devices, or resolved arguments.",
+    "pack": "Write a bundle for devices, or code with resolved options.",
     "profiles": "List and show profiles, and explain which of them match.",
     "resolve": "Resolve the arguments of every method, instance and backend.",
     "run": "Run a method of a program.",

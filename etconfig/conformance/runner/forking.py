@@ -20,7 +20,7 @@ PRELOADED = (
     "etconfig.schema.options",
     "etconfig.plugin.registry",
     "etconfig.plugin.v1",
-    "etconfig.transport",
+    "etconfig.wire",
     "etconfig.numpy_executor",
     "etconfig.kernels",
     "ml_dtypes",

@@ -106,6 +106,13 @@ class Bundle {
   // `index` must be below `profile_count()`.
   std::string_view profile_name(uint32_t index) const { return tables_.texts[tables_.profiles[index].name()]; }
 
+  // Of a configuration that was resolved when packing, the fingerprint of its values, as `etconfig resolve --json` prints
+  // it: its options need no facts. Empty if conditions travel.
+  std::string_view profile_fingerprint(uint32_t index) const {
+    const uint32_t text = tables_.profiles[index].fingerprint();
+    return text == format::kNone ? std::string_view() : tables_.texts[text];
+  }
+
   // Selects the profile that fits the facts, or that the bundle was packed for.
   Selection select(const Facts& facts) const {
     if (tables_.named_profile != format::kNone) return named(tables_.named_profile);
@@ -156,6 +163,13 @@ class Bundle {
     }
     if (arguments->status_ == Status::Ok) arguments->status_ = resolve_slot(facts, *arguments, arguments->storage_[0]);
     return arguments->status_;
+  }
+
+  // The same without facts, for a configuration that was resolved when packing.
+  Status resolve(const Selection& selection, std::string_view method, std::string_view instance,
+                 AnyArguments* arguments) const {
+    FactStore<1, 1> none;
+    return resolve(selection, none, method, instance, arguments);
   }
 
   // Resolves the same method instance with the same profile again. If that fails, the arguments stay as they were. The

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from functools import partial
 
-from etconfig.transport.builders.language import (
+from etconfig.device.builders.language import (
     CarriedMethod,
     Language,
     integer_literal,
     object_of_functions,
 )
-from etconfig.transport.runtime_limits import ANDROID
+from etconfig.wire import ANDROID
 
 _OPENING = (
     "import org.pytorch.executorch.BackendOptionsMap",

@@ -7,7 +7,7 @@ import pytest
 
 from etconfig.plugin.v1 import BackendOptions, Ge, Wire, option
 from etconfig.schema import Scope
-from etconfig.transport import ANDROID, EXECUTORCH, WireOption, wire_options
+from etconfig.wire import ANDROID, EXECUTORCH, WireOption, wire_options
 
 
 class Mode(enum.Enum):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from etconfig.device.packed import PackedMethod, PackedOption, PlainValue
 from etconfig.diagnostics import Diagnostic
 from etconfig.records import record
 from etconfig.schema import Scope
-from etconfig.transport.package import PackedMethod, PackedOption
-from etconfig.transport.runtime_limits import RuntimeLimits, WireValue
-from etconfig.transport.wire import cannot_carry, value_help
+from etconfig.wire import RuntimeLimits, WireValue, cannot_carry, value_help
 
 
 @record(frozen=True)
@@ -29,6 +28,7 @@ class CarriedMethod:
         method: The method instance.
         of_method: The carried options of the method instance, by backend.
         of_process: The carried options of the whole process, by backend.
+        called: The options that calls of the runtime set, by backend and name.
         left_out: A line for each option that it cannot carry and that nobody set.
         problems: A problem for each option that it cannot carry and that somebody set.
     """
@@ -36,18 +36,22 @@ class CarriedMethod:
     method: PackedMethod
     of_method: dict[str, list[Entry]]
     of_process: dict[str, list[Entry]]
+    called: dict[tuple[str, str], PlainValue]
     left_out: list[str]
     problems: list[Diagnostic]
 
     @classmethod
-    def split(cls, method: PackedMethod, limits: RuntimeLimits) -> CarriedMethod:
-        """Sort the options of a method instance by whether a binding can carry them."""
-        carried = cls(method, {}, {}, [], [])
+    def split(cls, method: PackedMethod, target: Language) -> CarriedMethod:
+        """Sort the options of a method instance by whether code in a language can carry them."""
+        carried, limits = cls(method, {}, {}, {}, [], []), target.limits
         for backend, option in method.options():
             if option.value is None:
                 continue
-            obstacle = option.obstacle(limits)
-            if obstacle is None:
+            is_called = (backend, option.name) in target.calls
+            obstacle = limits.problem(option.value) if is_called else option.obstacle(limits)
+            if obstacle is None and is_called:
+                carried.called[backend, option.name] = option.value
+            elif obstacle is None:
                 assert option.key is not None
                 assert isinstance(option.sent, (bool, int, str))
                 scope = carried.of_process if option.scope is Scope.PROCESS else carried.of_method
@@ -63,7 +67,7 @@ class CarriedMethod:
 
 def _help(option: PackedOption) -> str:
     if option.key is None:  # no value fits
-        return f"leave {option.name} unset, or write an .etargs file with --output: it has every option"
+        return f"leave {option.name} unset, or pack it with --output FILE.etbundle: that has every option"
     return value_help(option.name)
 
 
@@ -83,10 +87,12 @@ class Language:
     Attributes:
         limits: The limits of ExecuTorch's binding for it.
         write: Returns the code, from the lines of its head and the methods.
+        calls: The backends and options that the code sets by calls of the runtime, without a key in the map.
     """
 
     limits: RuntimeLimits
     write: Callable[[Sequence[str], Sequence[CarriedMethod]], str]
+    calls: Collection[tuple[str, str]] = ()
 
 
 def introduction(carried: CarriedMethod) -> Iterator[str]:

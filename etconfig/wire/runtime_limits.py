@@ -54,3 +54,9 @@ APPLE = RuntimeLimits(name="ExecuTorch's Apple binding", has_process_scope=False
 
 ANDROID = RuntimeLimits(name="ExecuTorch's Android binding", kinds=frozenset({int}), has_process_scope=False)
 """`BackendOptionsMap` of Kotlin, which has `setInt` only. Source: extension/android."""
+
+THREAD_POOL_OPTIONS = frozenset({("XnnpackBackend", "num_threads"), ("XnnpackBackend", "single_threaded")})
+"""Backends and options that no map has a key for and that C++ code applies to ExecuTorch's thread pool.
+
+`device_executorch.h` does it for bundles. Source: extension/threadpool.
+"""

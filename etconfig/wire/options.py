@@ -9,7 +9,7 @@ from etconfig.records import record
 from etconfig.schema import BackendOptions, Scope
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.plain_data import jsonable
-from etconfig.transport.runtime_limits import RuntimeLimits, WireValue
+from etconfig.wire.runtime_limits import RuntimeLimits, WireValue
 
 
 @record(frozen=True)

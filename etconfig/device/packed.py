@@ -1,4 +1,4 @@
-"""`Package`: resolved arguments of one or more devices, as plain data."""
+"""`PackedConfiguration`: the arguments that a bundle has for one device, as plain data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from etconfig.records import record
 from etconfig.schema import Applies, Scope
-from etconfig.transport.runtime_limits import RuntimeLimits
+from etconfig.wire import RuntimeLimits
 
 PlainValue: TypeAlias = "bool | int | float | str | tuple[PlainValue, ...] | Mapping[str, PlainValue] | None"
 """An option's value: a choice by its name, an array as a tuple, a table as a mapping."""
@@ -25,6 +25,7 @@ class PackedOption:
         scope: One method instance, or the whole process.
         applies: When it takes effect.
         is_set: True if somebody set it: its value is not a default, a recommendation, or the program's own.
+        origin: The place that its value comes from.
     """
 
     name: str
@@ -34,6 +35,7 @@ class PackedOption:
     scope: Scope
     applies: Applies
     is_set: bool
+    origin: str
 
     def obstacle(self, limits: RuntimeLimits) -> str | None:
         """Return the reason why a binding cannot carry it, or None if it can."""
@@ -52,6 +54,7 @@ class PackedOption:
             "scope": self.scope.value,
             "applies": self.applies.value,
             "is_set": self.is_set,
+            "origin": self.origin,
         }
 
 
@@ -88,17 +91,13 @@ class PackedMethod:
             for option in backend.options:
                 yield backend.id, option
 
-    def values(self) -> Mapping[str, Mapping[str, PlainValue]]:
-        """Return the values of all options, by backend and name."""
-        return {each.id: {option.name: option.value for option in each.options} for each in self.backends}
-
 
 @record(frozen=True)
 class PackedConfiguration:
-    """The resolved arguments of one device or profile.
+    """The arguments of one device or profile, resolved when packing.
 
     Attributes:
-        name: The name by which the device finds it.
+        name: The name by which a device selects it.
         fingerprint: The fingerprint of the resolution.
         methods: The arguments of each method instance.
     """
@@ -107,34 +106,11 @@ class PackedConfiguration:
     fingerprint: str
     methods: tuple[PackedMethod, ...]
 
-
-@record(frozen=True)
-class Package:
-    """Configurations in one file; names differ.
-
-    Attributes:
-        producer: The program that wrote it, such as `etconfig 0.1.0`.
-        configurations: The configurations.
-    """
-
-    producer: str
-    configurations: tuple[PackedConfiguration, ...]
-
-    def to_jsonable(self) -> dict[str, Any]:
-        """Return the configurations as plain data, as `etconfig inspect --json` prints an `.etargs` file."""
-        return {
-            "producer": self.producer,
-            "configurations": [
-                {
-                    "name": configuration.name,
-                    "fingerprint": configuration.fingerprint,
-                    "arguments": [
-                        {"method": method.method, "instance": method.instance, "backend": backend.id}
-                        | {"options": {option.name: option.to_jsonable() for option in backend.options}}
-                        for method in configuration.methods
-                        for backend in method.backends
-                    ],
-                }
-                for configuration in self.configurations
-            ],
-        }
+    def to_jsonable(self) -> list[dict[str, Any]]:
+        """Return the arguments as plain data, as `etconfig inspect --json` prints them for a bundle."""
+        return [
+            {"method": method.method, "instance": method.instance, "backend": backend.id}
+            | {"options": {option.name: option.to_jsonable() for option in backend.options}}
+            for method in self.methods
+            for backend in method.backends
+        ]

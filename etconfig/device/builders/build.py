@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from etconfig.device.builders.cpp import CPP
+from etconfig.device.builders.kotlin import KOTLIN
+from etconfig.device.builders.language import CarriedMethod, Language
+from etconfig.device.builders.swift import SWIFT
+from etconfig.device.packed import PackedConfiguration
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
-from etconfig.transport.builders.cpp import CPP
-from etconfig.transport.builders.kotlin import KOTLIN
-from etconfig.transport.builders.language import CarriedMethod, Language
-from etconfig.transport.builders.swift import SWIFT
-from etconfig.transport.package import PackedConfiguration
 
 LANGUAGES: Mapping[str, Language] = {"cpp": CPP, "kotlin": KOTLIN, "swift": SWIFT}
 """The languages that `emit` knows, by name."""
@@ -31,7 +31,7 @@ def emit(configuration: PackedConfiguration, language: str, producer: str) -> st
     problems: dict[str, Diagnostic] = {}
     methods = []
     for method in configuration.methods:
-        carried = CarriedMethod.split(method, target.limits)
+        carried = CarriedMethod.split(method, target)
         methods.append(carried)
         problems.update({problem.message: problem for problem in carried.problems})
     if problems:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from etconfig.transport.builders.language import (
+from etconfig.device.builders.cpp_threads import (
+    THREAD_POOL_HEAD,
+    THREADS_CLASS,
+    thread_count,
+    threads_member,
+)
+from etconfig.device.builders.language import (
     CarriedMethod,
     Entry,
     Language,
@@ -14,14 +20,15 @@ from etconfig.transport.builders.language import (
     introduction,
     pascal_case,
 )
-from etconfig.transport.runtime_limits import EXECUTORCH, WireValue
+from etconfig.wire import EXECUTORCH, THREAD_POOL_OPTIONS, WireValue
 
-_HEAD = """
+_INCLUDES = """
 #pragma once
 
 #include <executorch/runtime/backend/backend_options_map.h>
 #include <executorch/runtime/backend/interface.h>
-
+"""
+_NAMESPACE = """
 namespace etconfig_options {
 
 using executorch::runtime::BackendOptions;
@@ -32,7 +39,11 @@ using executorch::runtime::LoadBackendOptionsMap;
 
 def _write(head: Sequence[str], methods: Sequence[CarriedMethod]) -> str:
     names = identifiers(methods, pascal_case)
-    lines = [*map(comment, head), *_HEAD.splitlines()]
+    has_threads = any(thread_count(carried) is not None for carried in methods)
+    parts = (
+        (_INCLUDES, THREAD_POOL_HEAD, _NAMESPACE, THREADS_CLASS) if has_threads else (_INCLUDES, _NAMESPACE)
+    )
+    lines = [*map(comment, head), *(line for part in parts for line in part.splitlines())]
     for name, carried in zip(names, methods, strict=True):
         lines += _struct(name, carried)
     lines += _process(methods)
@@ -42,12 +53,15 @@ def _write(head: Sequence[str], methods: Sequence[CarriedMethod]) -> str:
 def _struct(name: str, carried: CarriedMethod) -> Iterator[str]:
     yield from introduction(carried)
     yield f"struct {name} final {{"
-    yield from (f"  {line}" for line in _members(carried.of_method))
-    yield ""
+    if carried.of_method:
+        yield from (f"  {line}" for line in _members(carried.of_method))
+        yield ""
     yield "  // The map refers to this object: keep it for as long as the map and what is loaded with it."
-    yield "  Error fill(LoadBackendOptionsMap& map) {"
+    parameter = " map" if carried.of_method else ""
+    yield f"  Error fill(LoadBackendOptionsMap&{parameter}) {{"
     yield from (f"    {line}" for line in _body(carried.of_method, "map.set_options"))
     yield "  }"
+    yield from (f"  {line}".rstrip() for line in threads_member(carried))
     yield "};"
 
 
@@ -101,5 +115,5 @@ def _character(byte: int) -> str:
     return chr(byte) if 32 <= byte < 127 and byte not in b'"\\?' else f"\\{byte:03o}"
 
 
-CPP = Language(EXECUTORCH, _write)
+CPP = Language(EXECUTORCH, _write, THREAD_POOL_OPTIONS)
 """C++."""

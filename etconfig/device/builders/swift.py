@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from etconfig.transport.builders.language import CarriedMethod, Language, object_of_functions
-from etconfig.transport.runtime_limits import APPLE, WireValue
+from etconfig.device.builders.language import CarriedMethod, Language, object_of_functions
+from etconfig.wire import APPLE, WireValue
 
 _OPENING = (
     "import ExecuTorch",

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from etconfig.device.builders import emit
+from etconfig.device.packed import PackedBackend, PackedConfiguration, PackedMethod, PackedOption
 from etconfig.errors import OptionError
 from etconfig.schema import Applies, Scope
-from etconfig.transport import PackedBackend, PackedConfiguration, PackedMethod, PackedOption, emit
 
 THREADS = PackedOption(
     name="threads",
@@ -17,6 +18,7 @@ THREADS = PackedOption(
     scope=Scope.METHOD,
     applies=Applies.LOAD,
     is_set=True,
+    origin="override --set",
 )
 MODE = replace(THREADS, name="mode", value="low", sent="low", key="mode")
 LEVEL = replace(THREADS, name="level", key="level", scope=Scope.PROCESS)
@@ -72,7 +74,7 @@ object EtconfigOptions {
             kotlin(MODE, replace(THREADS, name="ratio", key=None))
         assert [problem.help for problem in caught.value.diagnostics] == [
             "leave mode at its default for this target, or choose a value that fits",
-            "leave ratio unset, or write an .etargs file with --output: it has every option",
+            "leave ratio unset, or pack it with --output FILE.etbundle: that has every option",
         ]
 
     def test_none_is_left_to_the_runtime(self) -> None:
@@ -203,6 +205,62 @@ inline Error set_process_options() {
     def test_the_smallest_integer_is_not_written_as_minus_and_a_number_too_large(self, language: str) -> None:
         smallest = replace(THREADS, value=-(2**31), sent=-(2**31))
         assert "(-2147483647 - 1)" in emit(configuration(smallest), language, "etconfig")
+
+
+POOL = replace(THREADS, name="num_threads", key=None)
+SINGLE = replace(THREADS, name="single_threaded", key=None, value=True, sent=True)
+
+
+def xnnpack(*options: PackedOption) -> str:
+    return emit(configuration(*options, backend="XnnpackBackend"), "cpp", "etconfig")
+
+
+class TestThreads:
+    """The threads of XNNPACK have no key in the map: C++ code calls ExecuTorch's thread pool."""
+
+    def test_their_number_is_a_call(self) -> None:
+        code = xnnpack(POOL, replace(SINGLE, value=False, sent=False))
+        assert (
+            """\
+struct ForwardOptions final {
+  // The map refers to this object: keep it for as long as the map and what is loaded with it.
+  Error fill(LoadBackendOptionsMap&) {
+    Error error = Error::Ok;
+    return error;
+  }
+
+  // num_threads of XNNPACK: keep the result while the method is loaded.
+  XnnpackThreads threads() const { return XnnpackThreads(4); }
+};
+"""
+            in code
+        )
+        assert "class XnnpackThreads final {" in code
+        assert "_unsafe_reset_threadpool(count)" in code
+
+    def test_a_single_thread_wins(self) -> None:
+        code = xnnpack(POOL, SINGLE)
+        assert "  // single_threaded of XNNPACK: keep the result while the method is loaded." in code
+        assert "return XnnpackThreads(0);" in code
+
+    def test_nothing_is_called_if_nothing_decides(self) -> None:
+        unset = replace(POOL, value=None, sent=None)
+        code = xnnpack(unset, replace(SINGLE, value=False, sent=False))
+        assert "XnnpackThreads" not in code
+        assert "threadpool" not in code
+
+    def test_options_of_another_backend_are_refused(self) -> None:
+        with pytest.raises(OptionError, match=r"cannot carry Acme.num_threads: the runtime has no"):
+            emit(configuration(POOL), "cpp", "etconfig")
+
+    def test_more_threads_than_a_number_has_bits_are_refused(self) -> None:
+        with pytest.raises(OptionError, match="its integers have 32 bits, and 2147483648 needs more"):
+            xnnpack(replace(POOL, value=2**31, sent=2**31))
+
+    @pytest.mark.parametrize("language", ["swift", "kotlin"])
+    def test_other_languages_have_no_such_call(self, language: str) -> None:
+        with pytest.raises(OptionError, match=r"cannot carry XnnpackBackend.num_threads: the runtime has no"):
+            emit(configuration(POOL, backend="XnnpackBackend"), language, "etconfig")
 
 
 class TestRoom:

@@ -1,0 +1,115 @@
+"""Configurations that were resolved when packing, as a program in C++ reads them without facts."""
+
+from __future__ import annotations
+
+import enum
+import subprocess
+from pathlib import Path
+
+import pytest
+from device_programs import SANITIZED, compile_device_program
+from resolving import make_facts, make_layer
+
+import etconfig
+from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Wire, option
+from etconfig.profile import Layer
+from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.resolver import Resolution, Resolver, Target
+
+
+class Sharing(enum.Enum):
+    OFF = "off"
+    ALL = "all"
+
+
+class AcmeOptions(BackendOptions):
+    sharing: Sharing = option(
+        "off", applies="load", wire=Wire(key="share_mode", values={"off": 0, "all": 2}), doc="Who shares."
+    )
+    layers: tuple[str, ...] = option((), applies="load", wire=Wire(key="layers", separator=","), doc="Names.")
+    threads: int = option(
+        1,
+        from_fact="cpu.available_cores",
+        applies="execute",
+        scope="process",
+        wire=Wire(key=None),
+        doc="Threads.",
+    )
+    labels: dict[str, list[int]] = option({}, applies="load", doc="Labels.")
+    cache: str | None = option(None, applies="load", doc="Where.")
+    note: str = option("", applies="load", doc="Recommended.")
+    budget: int = option(0, applies="load", doc="Fixed by the program.")
+    share: float = option(0.5, applies="load", doc="A share.")
+
+
+SPEC = BackendSpec(
+    id="Acme",
+    doc="Acme.",
+    options=AcmeOptions,
+    api=ApiRange(1, 1),
+    recommend=lambda facts: {"note": "für Ünïcode 🦊"},
+)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program that prints the configurations of a bundle."""
+    target = tmp_path_factory.mktemp("configurations") / "configurations"
+    return compile_device_program("configurations.cpp", target, "-O1", *SANITIZED)
+
+
+def resolved(layer: Layer, cores: int = 4) -> Resolution:
+    fixed = {"budget": Sourced(2**40, Origin(OriginKind.PROGRAM, "model.pte"))}
+    target = Target(method="forward", backends=("Acme",), instances=("left",), program={"Acme": fixed})
+    return Resolver.compile({"Acme": SPEC}, [layer], [target]).resolve(make_facts(cpu__available_cores=cores))
+
+
+def printed(reader: Path, bundle: etconfig.DeviceBundle, path: Path) -> list[str]:
+    bundle.save(path)
+    done = subprocess.run([reader, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_every_option_is_there_with_all_that_is_known_of_it(reader: Path, tmp_path: Path) -> None:
+    lines = (
+        ("Acme.sharing", "all"),
+        ("Acme.layers", ["a", "b"]),
+        ("forward@left:Acme.labels", {"x": [1, 2]}),
+    )
+    resolution = resolved(make_layer(*lines))
+    bundle = etconfig.pack_resolutions({"board": resolution})
+    common = [
+        'Acme.sharing = "all" sent 2 as share_mode, method, load, set, from profile p.toml:1:1',
+        'Acme.layers = ["a", "b"] sent ["a", "b"] joined as layers, method, load, set, '
+        "from profile p.toml:2:1",
+        "Acme.threads = 4 sent 4 as nothing, process, execute, "
+        "from default AcmeOptions (fact cpu.available_cores)",
+    ]
+    rest = [
+        "Acme.cache = none sent none as cache, method, load, from default AcmeOptions",
+        'Acme.note = "für Ünïcode 🦊" sent "für Ünïcode 🦊" as note, method, load, from recommendation Acme',
+        "Acme.budget = 1099511627776 sent 1099511627776 as budget, method, load, from program model.pte",
+        "Acme.share = 0.5 sent 0.5 as share, method, load, from default AcmeOptions",
+    ]
+    of_default = "Acme.labels = {} sent {} as labels, method, load, from default AcmeOptions"
+    of_left = (
+        "Acme.labels = {x = [1, 2]} sent {x = [1, 2]} as labels, method, load, set, from profile p.toml:3:1"
+    )
+    assert printed(reader, bundle, tmp_path / "app.etbundle") == [
+        "selects 0",
+        f"board {resolution.fingerprint()}",
+        "forward@",
+        *(*common, of_default, *rest),
+        "forward@left",
+        *(*common, of_left, *rest),
+    ]
+
+
+def test_one_of_several_is_selected_by_name(reader: Path, tmp_path: Path) -> None:
+    layer = make_layer()
+    bundle = etconfig.pack_resolutions({"pi": resolved(layer), "laptop": resolved(layer, cores=8)})
+    lines = printed(reader, bundle, tmp_path / "app.etbundle")
+    assert lines[0] == "selects none of 2"
+    threads = [line.split()[2] for line in lines if line.startswith("Acme.threads")]
+    assert threads == ["8", "8", "4", "4"]
