@@ -16,7 +16,9 @@ from doc_shell import Shell
 def test_the_programs_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
     commands = tmp_path / "bin"
     commands.mkdir()
-    for name, script in {"python": '"$@"', "etconfig": '-m etconfig "$@"'}.items():
+    # what the page installs is installed here
+    scripts = {"python": '"$@"', "etconfig": '-m etconfig "$@"', "pip": "-c pass"}
+    for name, script in scripts.items():
         (commands / name).write_text(f"#!/bin/sh\nexec '{sys.executable}' {script}\n")
         (commands / name).chmod(0o755)
     environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}

@@ -10,7 +10,7 @@ from etconfig_upstream.coreml import SPEC as COREML
 from etconfig_upstream.xnnpack import SPEC as XNNPACK
 
 import etconfig
-from etconfig.app.pack import notes_beside_the_map, pack_resolution
+from etconfig.app.resolved_bundle import notes_beside_the_map
 
 SHEETS = Path(__file__).parents[1] / "data" / "sheets"
 PIXEL = "google/tensor-g3"
@@ -82,5 +82,6 @@ class TestOthers:
         assert "beat 'all' from program " in text
 
     def test_packing_has_no_note_for_what_the_map_cannot_carry(self) -> None:
-        packed = pack_resolution("pixel", resolve(PIXEL, "XnnpackBackend", XNNPACK))
+        resolution = resolve(PIXEL, "XnnpackBackend", XNNPACK)
+        packed = etconfig.pack_resolutions({"pixel": resolution}).configuration("pixel")
         assert notes_beside_the_map([packed]) == []

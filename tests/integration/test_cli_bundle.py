@@ -111,9 +111,12 @@ class TestPack:
     ) -> None:
         for arguments, problem in (
             (("-o", "a.bin"), "the name of a bundle ends in .etbundle"),
-            (("--emit", "cpp"), "code contains no conditions: give --facts for the device, or --here"),
+            (("--emit", "cpp"), "code contains no conditions: give --facts or --device, or --here"),
             (("--here", "-o", "a.bin"), "the name of a bundle ends in .etbundle"),
-            (("--here", "--facts", "device.json", "-o", "a.etbundle"), "give --here or --facts, not both"),
+            (
+                ("--here", "--facts", "device.json", "-o", "a.etbundle"),
+                "give --here, or --facts and",
+            ),
             (("--here", "--strict", "-o", "a.etbundle"), "--strict is for conditions"),
             (("--emit", "cpp", "-o", "a.etbundle"), "leave out --emit to write a.etbundle"),
         ):

@@ -55,6 +55,12 @@ class TestConfigurations:
         assert done.stdout.startswith("2 configurations written to x.etbundle: ")
         assert load_bundle("x.etbundle").profile_names == ("laptop-on-battery", "raspberry-pi-5")
 
+    def test_known_devices_have_their_names(self, cli: Cli, place: Path) -> None:
+        devices = ("--device", "google/pixel-8", "--facts", PI5, "--device", "raspberry-pi/pi-5")
+        assert cli("pack", "model.pte", *devices, "-o", "x.etbundle").status == 0
+        names = ("google/pixel-8", "raspberry-pi-5", "raspberry-pi/pi-5")
+        assert load_bundle("x.etbundle").profile_names == names
+
     def test_several_profiles_are_packed_under_their_names(self, cli: Cli, place: Path) -> None:
         profiles = ("--profile", "generic/any", "--profile", "raspberry-pi/pi-5")
         cli("pack", "model.pte", *profiles, "--facts", PI5, "-o", "x.etbundle")
@@ -210,7 +216,7 @@ class TestUsage:
     def test_code_of_several_configurations_is_refused(self, cli: Cli) -> None:
         done = cli("pack", "model.pte", "--facts", PI5, "--facts", LAPTOP, "--emit", "cpp")
         assert done.status == 2
-        assert "code contains one configuration: give one --profile and one --facts" in done.stderr
+        assert "code contains one configuration: give one --profile, and one device" in done.stderr
 
     def test_several_profiles_and_several_devices_are_refused(self, cli: Cli) -> None:
         facts = ("--facts", PI5, "--facts", LAPTOP)

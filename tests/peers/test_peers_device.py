@@ -10,8 +10,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packed_options import configuration, packed
 
 import etconfig
+from etconfig.device.builders import emit
+from etconfig.device.packed import PackedBackend, PackedMethod, PackedOption
+from etconfig.schema import Scope
 
 COMPILER = shutil.which("g++")
 pytestmark = [pytest.mark.peers, pytest.mark.skipif(COMPILER is None, reason="there is no g++")]
@@ -84,6 +88,106 @@ class TestRuntime:
         assert "XnnpackBackend weight_cache_enabled bool 0" in lines
         assert not any("num_threads" in line or "single_threaded" in line for line in lines)
         assert lines[-3:] == [f"threads {threads}", "load 0x0", "execute 0x0"]
+
+
+class TestResolvedWhenPacking:
+    """A configuration that was resolved when packing brings the same options to the same runtime."""
+
+    @pytest.mark.parametrize("cores", [2, 7])
+    def test_the_backend_gets_its_options_and_threads(
+        self, runner: Path, bundle: Path, tmp_path: Path, cores: int
+    ) -> None:
+        facts = {"os.name": "linux", "cpu.available_cores": cores, "runtime.backends": ["XnnpackBackend"]}
+        resolution = etconfig.resolve(
+            etconfig.load_program(PROGRAM),
+            profile=bundle.with_name("acme") / "board.toml",
+            facts=etconfig.FactSheet.empty(),
+            fact_overrides=facts,
+        )
+        packed = tmp_path / "packed.etbundle"
+        etconfig.pack_resolutions({"acme/board": resolution}).save(packed)
+        outputs = [
+            subprocess.run([runner, path, PROGRAM, str(cores)], capture_output=True, text=True, check=True)
+            for path in (packed, bundle)
+        ]
+        assert outputs[0].stdout == outputs[1].stdout
+        assert outputs[0].stdout.endswith(f"threads {1 if cores == 7 else 2}\nload 0x0\nexecute 0x0\n")
+
+    def test_options_that_nothing_carries_are_counted(self, runner: Path, tmp_path: Path) -> None:
+        path = "forward:XnnpackBackend.packed_cache_path"
+        others = {"XnnpackBackend.weight_cache_enabled": True, "XnnpackBackend.num_threads": 1}
+        for length, left_out in ((255, 0), (256, 1)):
+            resolution = etconfig.resolve(
+                etconfig.load_program(PROGRAM),
+                profile="generic/any",
+                facts=etconfig.FactSheet.empty(),
+                overrides={path: "x" * length, **others},
+            )
+            packed = tmp_path / "packed.etbundle"
+            etconfig.pack_resolutions({"board": resolution}).save(packed)
+            done = subprocess.run([runner, packed, PROGRAM], capture_output=True, text=True, check=True)
+            assert done.stdout.splitlines()[1:3] == ["profile board", f"left out {left_out}"]
+
+
+class TestGeneratedCode:
+    """Generated code compiles with all warnings as errors, and brings the same options to the runtime."""
+
+    def build(self, demo: ModuleType, directory: Path, *options: PackedOption) -> Path:
+        method = PackedMethod("forward", None, (PackedBackend("XnnpackBackend", options),))
+        header = directory / "options.h"
+        header.write_text(emit(configuration("board", method), "cpp", "etconfig 1.2"), "utf-8")
+        target = directory / "run"
+        command = demo.compile_command(HERE / "device" / "run_generated.cpp", target)
+        done = subprocess.run(
+            [*command, f'-DGENERATED="{header}"'], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return target
+
+    @pytest.mark.parametrize(("is_single", "threads"), [(False, 3), (True, 1)])
+    @pytest.mark.parametrize(("mode", "outcome"), [(1, ["load 0x0", "execute 0x0"]), (7, ["load 0x12"])])
+    def test_the_map_and_the_threads_are_those_of_the_options(
+        self, demo: ModuleType, tmp_path: Path, is_single: bool, threads: int, mode: int, outcome: list[str]
+    ) -> None:
+        program = self.build(
+            demo,
+            tmp_path,
+            packed("workspace_sharing_mode", "per_model", sent=mode),
+            packed("weight_cache_enabled", False),
+            packed("note", 'Ü"\\?\n', is_set=False),
+            packed("smallest", -(2**31)),
+            packed("num_threads", 3, key=None),
+            packed("single_threaded", is_single, key=None, is_set=is_single),
+            packed("packed_cache_path", None),
+            packed("share", 0.5, is_set=False),
+        )
+        done = subprocess.run([program, PROGRAM], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines() == [
+            f"XnnpackBackend workspace_sharing_mode int {mode}",
+            "XnnpackBackend weight_cache_enabled bool 0",
+            'XnnpackBackend note text Ü"\\?',
+            "",
+            "XnnpackBackend smallest int -2147483648",
+            f"threads {threads}",
+            *outcome,
+        ]
+
+    def test_an_empty_map_is_filled(self, demo: ModuleType, tmp_path: Path) -> None:
+        program = self.build(demo, tmp_path, packed("num_threads", 2, key=None))
+        done = subprocess.run([program, PROGRAM], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines() == ["threads 2", "load 0x0", "execute 0x0"]
+
+    def test_options_of_the_process_are_set(self, demo: ModuleType, tmp_path: Path) -> None:
+        level = packed("level", 3, scope=Scope.PROCESS)
+        backend = PackedBackend("XnnpackBackend", (level,))
+        code = emit(configuration("board", PackedMethod("forward", None, (backend,))), "cpp", "etconfig")
+        source = tmp_path / "process.cpp"
+        main = "int main() { return static_cast<int>(etconfig_options::set_process_options()); }"
+        source.write_text(f"{code.replace('#pragma once', '')}\n{main}\n")
+        command = demo.compile_command(source, tmp_path / "process")
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert subprocess.run([tmp_path / "process"], check=False).returncode == 0
 
 
 def test_the_demo_chooses_on_the_device(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ _CODE_SUFFIXES = {
     type=click.Path(path_type=Path),
     help="The .etbundle file, or the file for code, which otherwise goes to stdout.",
 )
-@click.option("--here", is_flag=True, help="Resolve for this machine; --facts does so for other devices.")
+@click.option("--here", is_flag=True, help="Resolve for this machine; --facts and --device do so for others.")
 @click.option(
     "--strict", is_flag=True, help="Refuse recommendations that only a function of a plugin computes."
 )
@@ -72,17 +72,17 @@ def command(
     --profile. A device selects among them and resolves the options by itself, in C++. Values that may leave
     their bounds there, and conditions that conflict, are refused now.
 
-    With --facts or --here, the conditions are resolved now: the bundle contains one or more configurations
-    with a value for every option, and a program on the device picks one by its name. That is the name of its
-    profile, or of its fact sheet if there are several. Code contains one configuration. Options that were set
-    must fit what the language can pass to ExecuTorch; others that do not fit are left out and listed in a
-    comment.
+    With --facts, --device or --here, the conditions are resolved now: the bundle contains one or more
+    configurations with a value for every option, and a program on the device picks one by its name. That is
+    the name of its profile, or of its fact sheet or device if there are several. Code contains one
+    configuration. Options that were set must fit what the language can pass to ExecuTorch; others that do
+    not fit are left out and listed in a comment.
 
     \b
     Examples:
       etconfig pack model.pte -o app.etbundle
       etconfig pack encoder.pte decoder.pte --profile raspberry-pi/pi-5 -o app.etbundle
-      etconfig pack model.pte --facts pi5.json --facts laptop.json -o app.etbundle
+      etconfig pack model.pte --facts pi5.json --device google/pixel-8 -o app.etbundle
       etconfig pack model.pte --here --emit cpp -o model_options.h
       etconfig pack --header include
     """
@@ -92,7 +92,7 @@ def command(
         _check_suffix(output, language)
     _check_modes(requests, here=here, strict=strict, is_resolved=is_resolved)
     if language is not None and not is_resolved:
-        raise click.UsageError("code contains no conditions: give --facts for the device, or --here")
+        raise click.UsageError("code contains no conditions: give --facts or --device, or --here")
     if include is not None:
         _write_headers(include)
     if language is not None:
@@ -110,9 +110,9 @@ def _check_modes(
 ) -> None:
     """Refuse options that contradict each other."""
     if here and any(request.sheet is not None for request in requests):
-        raise click.UsageError("give --here or --facts, not both")
+        raise click.UsageError("give --here, or --facts and --device, not both")
     if is_resolved and strict:
-        raise click.UsageError("--strict is for conditions: with --facts or --here, functions are called now")
+        raise click.UsageError("--strict is for conditions: without them, functions are called now")
 
 
 def _write_bundle(
@@ -209,7 +209,7 @@ def _emit(
     from etconfig.device.builders import emit
 
     if len(requests) > 1:
-        raise click.UsageError("code contains one configuration: give one --profile and one --facts")
+        raise click.UsageError("code contains one configuration: give one --profile, and one device")
     ((name, resolution),) = _resolutions(programs, requests).items()
     code = emit(packed_resolution(name, resolution, requests[0].installation), language, PRODUCER)
     if output is None:

@@ -13,7 +13,7 @@ import click
 
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_assignment, complete_method, complete_profile
-from etconfig.cli.shared.known_device import sheet_options
+from etconfig.cli.shared.known_device import KnownDevicePath, sheet_options
 from etconfig.cli.shared.output import show_diagnostics
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.records import record
@@ -169,8 +169,10 @@ class ConfigurationRequest:
 
     @property
     def device_name(self) -> str | None:
-        """The name of the device: that of its sheet, without the ending; None for this machine."""
-        return None if self.sheet is None else self.sheet.stem
+        """The name of a known device, or of the sheet, without its ending; None for this machine."""
+        if self.sheet is None:
+            return None
+        return str(self.sheet) if isinstance(self.sheet, KnownDevicePath) else self.sheet.stem
 
     def configure(self, program: Delegating | None) -> Configuration:
         """Return the requested configuration; its warnings go to stderr."""
