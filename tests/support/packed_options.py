@@ -10,6 +10,7 @@ from etconfig.device.bundle import DeviceBundle
 from etconfig.device.bundle_fingerprints import content_fingerprint, values_fingerprint
 from etconfig.device.decision import BundleDecision
 from etconfig.device.packed import PackedConfiguration, PackedMethod, PackedOption, PlainValue
+from etconfig.device.steps import counted
 from etconfig.schema import Applies, Scope
 
 
@@ -28,7 +29,7 @@ def configuration(name: str, *methods: PackedMethod) -> PackedConfiguration:
 def with_texts(bundle: DeviceBundle, changed: Mapping[str, str], producer: str) -> DeviceBundle:
     """Return a bundle of one configuration with other texts, whose fingerprints are right again."""
     texts = [changed.get(text, text) for text in bundle.tables.texts]
-    tables = replace(bundle.tables, producer=producer, texts=texts)
-    (profile,) = tables.profiles
+    (profile,) = bundle.tables.profiles
+    tables = counted(replace(bundle.tables, producer=producer, texts=texts))
     texts[profile.fingerprint] = values_fingerprint(BundleDecision(tables, profile, {}).slots)
     return DeviceBundle(replace(tables, fingerprint=content_fingerprint(tables)))

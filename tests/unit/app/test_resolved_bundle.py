@@ -16,6 +16,7 @@ from etconfig.device.builders.language import CarriedMethod, Language
 from etconfig.device.bundle import DeviceBundle
 from etconfig.device.bundle_writer import write_tables
 from etconfig.device.packed import PackedBackend, PackedConfiguration, PackedMethod, PackedOption
+from etconfig.device.steps import counted
 from etconfig.device.tables import NONE
 from etconfig.errors import OptionError, ProfileError, SavedResultError
 from etconfig.facts import FactSheet
@@ -240,7 +241,7 @@ class TestReading:
     def test_a_configuration_without_a_value_is_described_without_it(self) -> None:
         tables = etconfig.pack_resolutions({"board": resolved()}).tables
         options = [row._replace(default_value=NONE) for row in tables.options]
-        bundle = DeviceBundle.from_bytes(write_tables(replace(tables, options=options)))
+        bundle = DeviceBundle.from_bytes(write_tables(counted(replace(tables, options=options))))
         assert bundle.configuration("board").methods == ()
 
 
