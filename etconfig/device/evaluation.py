@@ -154,6 +154,14 @@ def _equal(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
+def _bucket(text: str, name: str) -> float:
+    """Return the first 52 bits of the MD5 of `name:text`, as a fraction."""
+    from hashlib import md5  # few bundles need it
+
+    digest = md5(name.encode() + b":" + text.encode(), usedforsecurity=False).digest()
+    return (int.from_bytes(digest[:8], "big") >> 12) * 2.0**-52
+
+
 _SPECIAL: Mapping[Op, Callable[[Sequence[Any]], object]] = {
     Op.AND: lambda taken: _logic(False, taken),
     Op.OR: lambda taken: _logic(True, taken),
@@ -189,6 +197,7 @@ _FUNCTIONS: Mapping[Op, Callable[..., object]] = {
     Op.SIZE: len,
     Op.MIN: min,
     Op.MAX: max,
+    Op.BUCKET: _bucket,
 }
 """The operations that need all of their operands."""
 

@@ -58,7 +58,7 @@ def check_expression(tables: BundleTables, expression: ExpressionRow, places: ra
 
 def _apply(tables: BundleTables, instruction: InstructionRow, stack: list[ExpressionType]) -> None:
     """Run one instruction on the types on the stack."""
-    if instruction.op > Op.MAX:
+    if instruction.op > Op.BUCKET:
         raise ValueError("an instruction is unknown")
     op, operand = Op(instruction.op), instruction.operand
     if op is Op.CONSTANT:
@@ -162,6 +162,7 @@ _RESULTS: Mapping[Op, Callable[[_Types], ExpressionType | None]] = {
         _all_of(_FLOAT, _FLOAT),
     ),
     Op.JOIN: _all_of(_STRING, _STRING),
+    Op.BUCKET: _all_of(_STRING, _FLOAT),
     **dict.fromkeys((Op.STARTS_WITH, Op.ENDS_WITH, Op.CONTAINS), _all_of(_STRING, _BOOL)),
     Op.SIZE: _size,
     Op.MIN: _extreme,

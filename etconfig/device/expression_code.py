@@ -52,6 +52,7 @@ _OPS = {
     "size": Op.SIZE,
     "min": Op.MIN,
     "max": Op.MAX,
+    "bucket": Op.BUCKET,
 }
 
 

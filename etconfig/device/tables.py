@@ -74,6 +74,7 @@ class Op(enum.IntEnum):
     SIZE = 30
     MIN = 31
     MAX = 32
+    BUCKET = 33
 
 
 class CandidateSource(enum.IntEnum):

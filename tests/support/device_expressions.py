@@ -20,6 +20,8 @@ from etconfig.errors import ProfileError
 from etconfig.profile import ClauseResult, Expression, parse_expression
 from etconfig.profile.expression.checked import fact_names
 
+BUCKETS = json.loads((Path(__file__).parents[1] / "data" / "bucket_vectors.json").read_text())
+
 _SPECIAL = (
     "(0.0 / 0.0) in [0.0 / 0.0]",
     "[0.0 / 0.0] == [0.0 / 0.0]",
@@ -49,6 +51,10 @@ _SPECIAL = (
     "1.0 / -0.0",
     "!(a.level < 0.5 && a.heat > 10.0 && a.is_hot)",
     "has(a.level) && a.level * 3.0 > 0.1 + 0.2",
+    "bucket(a.model, 'x') < 0.5",
+    "bucket(a.model + a.source, 'ü€𝄞')",
+    *(f"bucket({each['text']!r}, {each['salt']!r})" for each in BUCKETS),
+    *(f"bucket({each['text']!r}, {each['salt']!r}) == {each['bucket']!r}" for each in BUCKETS),
 )
 
 

@@ -143,7 +143,10 @@ def _comparison(random: Random, depth: int) -> str:
         function = random.choice(("startsWith", "endsWith", "contains"))
         return f"({random_text(random, depth)}).{function}({random_text(random, depth)})"
     if shape == 5:
-        return f"({_float(random, depth)} {sign} {_float(random, depth)})"
+        left = _float(random, depth)
+        if left == "a.level":
+            left = f"bucket({random_text(random, 0)}, '{random.choice('xyz')}')"
+        return f"({left} {sign} {_float(random, depth)})"
     if shape == 6:
         return f"({random_integer(random, 0)} in [{random_integer(random, depth)}, 2, 3])"
     return f"({random_integer(random, depth)} {sign} {random_integer(random, depth)})"

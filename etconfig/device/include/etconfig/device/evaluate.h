@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "../fact_store.h"
+#include "bucket.h"
 #include "format.h"
 
 namespace etconfig::device {
@@ -504,6 +505,7 @@ class Evaluator {
       case Op::SubtractFloat:
       case Op::MultiplyFloat:
       case Op::DivideFloat: return number_operand(computed_number(op, left.number, right.number));
+      case Op::Bucket: return number_operand(bucket_of(left.as_text(), right.as_text()));
       case Op::Join: return joined(left.as_text(), right.as_text());
       case Op::StartsWith:
         return boolean_operand(left.as_text().substr(0, right.count) == right.as_text());

@@ -42,8 +42,9 @@ enum class Op : uint8_t {
   AddInt, SubtractInt, MultiplyInt, DivideInt, RemainderInt, NegateInt,
   AddFloat, SubtractFloat, MultiplyFloat, DivideFloat, NegateFloat,
   Join, StartsWith, EndsWith, Contains, Size, Min, Max,
+  Bucket,
 };
-constexpr uint8_t kOps = static_cast<uint8_t>(Op::Max) + 1;
+constexpr uint8_t kOps = static_cast<uint8_t>(Op::Bucket) + 1;
 
 enum class Type : uint8_t { Bool, Int, Float, String, BoolList, IntList, FloatList, StringList, EmptyList };
 constexpr uint8_t kTypes = static_cast<uint8_t>(Type::EmptyList) + 1;

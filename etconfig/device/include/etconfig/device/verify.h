@@ -364,6 +364,7 @@ class TypeChecker {
       case Op::DivideFloat: return operation(2, Type::Float, Type::Float);
       case Op::NegateFloat: return operation(1, Type::Float, Type::Float);
       case Op::Join: return operation(2, Type::String, Type::String);
+      case Op::Bucket: return operation(2, Type::String, Type::Float);
       case Op::StartsWith:
       case Op::EndsWith:
       case Op::Contains: return operation(2, Type::String, Type::Bool);
