@@ -1,4 +1,4 @@
-"""The contents of a lock: what a resolution rests on, by what counts and not by how it is written."""
+"""The contents of a lock: what resolutions rest on, by what counts and not by how it is written."""
 
 from __future__ import annotations
 
@@ -18,14 +18,21 @@ from etconfig.resolver.program_values import PROGRAM_IN_MEMORY
 from etconfig.schema import BackendSpec, schema_signature
 
 
-def make_lock(configuration: Configuration, resolution: Resolution, program: LoadedProgram | None) -> Lock:
-    """Make the lock of a resolution.
+def make_lock(
+    resolved: Mapping[str, tuple[Configuration, Resolution]], program: LoadedProgram | None
+) -> Lock:
+    """Make the lock of the resolutions of one program on one or several devices.
+
+    Args:
+        resolved: The configuration and its resolution, by the name of the device.
+        program: The program; None if options were resolved without one.
 
     Raises:
         ProgramError: the program can no longer be read.
     """
-    installation = configuration.installation
-    specs = _specs(configuration)
+    configurations = [configuration for configuration, _ in resolved.values()]
+    installation = configurations[0].installation
+    specs = {backend: spec for each in configurations for backend, spec in _specs(each).items()}
     project = installation.project
     entries = (installation.index.find(BACKENDS, backend) for backend in specs)
     return Lock(
@@ -33,12 +40,7 @@ def make_lock(configuration: Configuration, resolution: Resolution, program: Loa
         plugins=dict(sorted({entry.distribution: entry.version for entry in entries}.items())),
         schemas={backend: schema_signature(spec) for backend, spec in sorted(specs.items())},
         project={} if project is None else _plain(project.values),
-        device=LockedDevice(
-            profiles={profile.name: _profile(profile) for profile in configuration.chain},
-            facts=resolution.facts_used(),
-            options=option_values(resolution),
-            result={"fingerprint": resolution.fingerprint()},
-        ),
+        devices={name: _device(*each) for name, each in resolved.items()},
     )
 
 
@@ -46,6 +48,15 @@ def lock_path(configuration: Configuration) -> Path:
     """Return the path of the lock file: beside the project file, or in the current directory."""
     project = configuration.installation.project
     return Path(project.name).with_name(LOCK_FILE) if project else Path(LOCK_FILE)
+
+
+def _device(configuration: Configuration, resolution: Resolution) -> LockedDevice:
+    return LockedDevice(
+        profiles={profile.name: _profile(profile) for profile in configuration.chain},
+        facts=resolution.facts_used(),
+        options=option_values(resolution),
+        result={"fingerprint": resolution.fingerprint()},
+    )
 
 
 def _specs(configuration: Configuration) -> Mapping[str, BackendSpec]:

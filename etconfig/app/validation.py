@@ -75,12 +75,16 @@ class Validator:
         device: If given, arguments must resolve on it, also without a program. If a check needs a
             device and none is given, it uses this one.
         fact_overrides: Facts set by hand, by name; they win over those that files set.
+        only_matching: True to resolve a profile only if its `match` holds on the device.
+        unmatched: The profiles that were not resolved for this reason; filled by `problems`.
     """
 
     installation: Installation
     programs: Mapping[str, Delegating] | None = None
     device: FactSheet | None = None
     fact_overrides: FactOverrides | None = None
+    only_matching: bool = False
+    unmatched: set[Path] = field(default_factory=set, repr=False, compare=False)
     _known: dict[str, BackendSpec | Diagnostic] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -197,19 +201,29 @@ class Validator:
         yield from self._condition_problems(layers[-1], None if project else chain[-1])
         specs, broken = self._specs(layers)
         yield from broken
+        is_resolved = project is not None or self._is_about_device(chain[-1])
+        if not is_resolved:
+            self.unmatched.add(path)
         programs = self._readable_programs
-        if not programs and self.device is not None:
+        if not programs and self.device is not None and is_resolved:
             targets = (Target(method=ANY_METHOD, backends=tuple(specs)),)
             yield from self._settings_problems(layers, specs, targets)
             return
         found = tuple(self._settings_problems(layers, specs))
         yield from found
         yield from self._name_problems(chain if project else chain[:-1], layers)
-        for name, program in programs.items():
+        for name, program in programs.items() if is_resolved else ():
             yield from self._program_problems(name, program, layers)
         if self.device is None and not any(problem.is_error for problem in found):
             is_base = project is None and chain[-1].match is None
             yield from self._combined_problems(layers, specs, is_base)
+
+    def _is_about_device(self, profile: Profile) -> bool:
+        """Return False if profiles count only where they match, and this one does not match the device."""
+        if self.device is None or not self.only_matching or profile.match is None:
+            return True
+        facts = self.installation.known_facts(self.device, self._by_hand)
+        return profile.match.evaluate(facts.values) is True
 
     def _project_problems(self, is_project: bool) -> Iterator[Diagnostic]:
         """Check where profiles are found; for a project file also what it has besides settings."""

@@ -148,9 +148,15 @@ class TestRepeatedOptions:
 
     def test_the_options_include_those_that_select_the_input(self) -> None:
         found = set(options_of_one_value())
-        commands = ("validate", "resolve", "lock", "explain")
-        assert {(f"etconfig {name}", "--facts") for name in commands} <= found
+        commands = ("facts", "run", "explain", "models select")
+        assert {(f"etconfig {name}", f) for name in commands for f in ("--facts", "--device")} <= found
         assert {("etconfig validate", "--format"), ("etconfig resolve", "--profile")} <= found
+
+    @pytest.mark.parametrize("name", ["validate", "resolve", "lock", "diff", "pack", "models check"])
+    def test_devices_are_repeated_where_each_of_them_is_meant(self, name: str) -> None:
+        params = ALL[f"etconfig {name}"].params
+        several = {text for option in params if getattr(option, "multiple", False) for text in option.opts}
+        assert several >= {"--facts", "--device"}
 
     def test_options_for_several_values_and_flags_may_be_repeated(
         self, cli: Callable[..., Outcome], place: Path

@@ -23,7 +23,11 @@ num_threads = { expr = "min(cpu.available_cores, 8)" }
 """
 _SHARED = {part: {} for part in ("program", "plugins", "schemas", "project")}
 WITHOUT_A_DEVICE = json.dumps({"etconfig_lock": 1, **_SHARED, "devices": [3]})
-_EMPTY_DEVICE = {part: {} for part in ("profiles", "facts", "options", "result")}
+_EMPTY_DEVICE = {"name": "a", **{part: {} for part in ("profiles", "facts", "options", "result")}}
+UNNAMED, TWICE = (
+    json.dumps({"etconfig_lock": 1, **_SHARED, "devices": devices})
+    for devices in ([{**_EMPTY_DEVICE, "name": 3}], [_EMPTY_DEVICE, _EMPTY_DEVICE])
+)
 TOO_DEEP = json.dumps({"etconfig_lock": 1, **_SHARED, "devices": [_EMPTY_DEVICE]}).replace(
     '"project": {}', '"project": {"a": ' + "[" * 500 + "]" * 500 + "}"
 )
@@ -110,7 +114,7 @@ class TestLocked:
         done = cli(*LOCKED, "--set", "forward:ReferenceNpuBackend.core=1")
         assert done.status == 2
         assert done.stderr == (
-            "error[lock-mismatch]: etconfig.lock is out of date: 1 difference\n"
+            "error[lock-mismatch]: etconfig.lock is out of date: 1 difference in options\n"
             " --> etconfig.lock:1:1\n"
             "  = note: options: forward:ReferenceNpuBackend.core: 0 → 1\n"
             "  = help: if it is intended, write the lock again: "
@@ -204,7 +208,9 @@ class TestLocked:
             ("3", "etconfig.lock is not a lock file"),
             ('{"etconfig_lock": 2}', "etconfig.lock has version 2, expected 1"),
             ('{"etconfig_lock": 1, "plugins": []}', "etconfig.lock has no array 'devices'"),
-            ('{"etconfig_lock": 1, "devices": [{}, {}]}', "etconfig.lock covers 2 devices, expected 1"),
+            ('{"etconfig_lock": 1, "devices": []}', "etconfig.lock covers no device"),
+            (UNNAMED, "etconfig.lock has devices without a 'name' of their own"),
+            (TWICE, "etconfig.lock has devices without a 'name' of their own"),
             ('{"etconfig_lock": 1, "devices": [3]}', "etconfig.lock has no table 'program'"),
             (WITHOUT_A_DEVICE, "etconfig.lock has no table 'profiles'"),
             (TOO_DEEP, "etconfig.lock is nested too deeply"),

@@ -113,7 +113,7 @@ class TestOption:
         done = cli("facts", "--device", "pixel-8", "--fact", "device.model=Mine", "--json").json
         assert done["facts"]["device.model"]["value"] == "Mine"
 
-    @pytest.mark.parametrize("command", ["facts", "resolve", "run model.pte"])
+    @pytest.mark.parametrize("command", ["facts", "explain X.y", "run model.pte"])
     def test_it_is_refused_beside_facts_where_a_command_is_about_one_device(
         self, cli: Cli, command: str
     ) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
+from etconfig.cli.shared.each_device import on_each_device, show_each
+from etconfig.cli.shared.known_device import known_device
+from etconfig.cli.shared.options import ConfigurationRequest, json_option, several_devices_options
 from etconfig.cli.shared.output import print_json, show, show_blocks
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.diagnostics.escape import escape_line
 
 if TYPE_CHECKING:
+    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.option_path import OptionPath
     from etconfig.resolver import OptionChange, ReportedValue
 
@@ -23,10 +26,18 @@ if TYPE_CHECKING:
 @click.command("diff", cls=StrictCommand)
 @click.argument("old", metavar="A")
 @click.argument("new", metavar="B")
-@click.option("--program", type=click.Path(path_type=Path), help="Resolve for the methods of this program.")
-@configuration_options
+@click.option(
+    "--program",
+    "programs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Resolve for the methods of this program. Repeatable.",
+)
+@several_devices_options
 @json_option
-def command(old: str, new: str, program: Path | None, request: ConfigurationRequest, as_json: bool) -> int:
+def command(
+    old: str, new: str, programs: Sequence[Path], requests: Sequence[ConfigurationRequest], as_json: bool
+) -> int:
     """Show which options differ between two configurations.
 
     A and B are each one of:
@@ -35,26 +46,55 @@ def command(old: str, new: str, program: Path | None, request: ConfigurationRequ
       NAME or FILE.toml   a profile, resolved like --profile
       FILE.json or -      a result that `etconfig resolve --json` printed; - is standard input
       facts:FILE.json     a fact sheet, resolved like --facts
+      device:NAME         a known device, resolved like --device
 
     The other options apply to both. Only values count as differences; their origins are shown too.
-    Exits with 1 if an option differs.
+    Exits with 1 if an option differs. With several devices or programs, compares for each program on each
+    device; the exit status is 2 if one of them does not resolve.
 
     \b
     Examples:
       etconfig diff generic/any generic/any
       etconfig diff facts:pi5.json facts:pi5.json --profile generic/any
+      etconfig diff generic/any generic/any --device pixel-8 --device pi-5
     """
-    from etconfig.resolver import differences
+    if all(_names_device(text) for text in (old, new)) and requests[0].sheet is not None:
+        raise click.UsageError("both sides name a device already: leave out --facts and --device")
 
-    sides = [_values_of(text, program, request) for text in (old, new)]
-    changes = differences(*sides)
+    def compare(request: ConfigurationRequest, program: LoadedProgram | None) -> Sequence[OptionChange]:
+        from etconfig.resolver import differences
+
+        return differences(*(_values_of(text, program, request) for text in (old, new)))
+
+    if len(requests) == 1 and len(programs) < 2:
+        changes = compare(requests[0], requests[0].open_program(programs[0] if programs else None))
+        if as_json:
+            print_json(_data(changes))
+        else:
+            _show(changes)
+        return 1 if changes else 0
+    found = list(on_each_device(requests, programs, compare))
     if as_json:
-        print_json({"changes": [change.to_jsonable() for change in changes]})
-    elif not changes:
-        show("The options are the same.")
+        print_json({"differences": [{**one.to_jsonable(), **_data(one.result or ())} for one in found]})
+        failed = any(one.error for one in found)
     else:
+        failed = bool(show_each(found, _show))
+    return 2 if failed else int(any(one.result for one in found))
+
+
+def _data(changes: Sequence[OptionChange]) -> dict[str, object]:
+    return {"changes": [change.to_jsonable() for change in changes]}
+
+
+def _show(changes: Sequence[OptionChange]) -> None:
+    if changes:
         show_blocks(map(_block, changes))
-    return 1 if changes else 0
+    else:
+        show("The options are the same.")
+
+
+def _names_device(text: str) -> bool:
+    return text.startswith(("facts:", "device:"))
 
 
 def _block(change: OptionChange) -> str:
@@ -65,7 +105,7 @@ def _block(change: OptionChange) -> str:
 
 
 def _values_of(
-    text: str, program: Path | None, request: ConfigurationRequest
+    text: str, program: LoadedProgram | None, request: ConfigurationRequest
 ) -> Mapping[OptionPath, ReportedValue]:
     """Return the values of one side by option path."""
     from etconfig.resolver import load_saved_resolution, reported_values
@@ -73,10 +113,12 @@ def _values_of(
     kind, colon, rest = text.partition(":")
     if colon and kind == "facts":
         request = replace(request, sheet=standard_input() if rest == "-" else Path(rest))
+    elif colon and kind == "device":
+        request = replace(request, sheet=known_device(rest))
     elif text == "-":
         return load_saved_resolution(standard_input())
     elif text.endswith(".json"):
         return load_saved_resolution(Path(text))
     else:
         request = replace(request, profile=text)
-    return reported_values(request.resolve_file(program))
+    return reported_values(request.resolve(program))

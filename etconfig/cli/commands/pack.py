@@ -242,7 +242,7 @@ def _resolutions(programs: Sequence[Path], requests: Sequence[ConfigurationReque
     for request in requests:
         resolution = request.resolve_files(programs)
         assert resolution.profile is not None  # `configure` always chooses one
-        name = request.device_name if is_by_device and request.device_name else resolution.profile
+        name = request.device_name if is_by_device and request.sheet is not None else resolution.profile
         if name in found:
             advice = (
                 "give each sheet once, and sheets with different file names"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.each_device import OnDevice, on_each_device, show_each
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
-    configuration_options,
     json_option,
     locked_option,
     read_device,
+    several_devices_options,
 )
 from etconfig.cli.shared.output import print_json, print_table, show, show_blocks, show_document
 from etconfig.cli.shared.usage import StrictCommand
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @click.command("resolve", cls=StrictCommand)
-@click.argument("program", required=False, type=click.Path(path_type=Path))
-@configuration_options
+@click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
+@several_devices_options
 @locked_option
 @click.option(
     "--bundle",
@@ -39,32 +40,54 @@ if TYPE_CHECKING:
 )
 @json_option
 def command(
-    program: Path | None,
-    request: ConfigurationRequest,
+    programs: Sequence[Path],
+    requests: Sequence[ConfigurationRequest],
     bundle: Path | None,
     as_toml: bool,
     explain: bool,
     as_json: bool,
-) -> None:
+) -> int:
     """Resolve the arguments of every method, instance and backend.
 
     Without PROGRAM, resolves for the methods and backends that the configuration mentions. With --bundle,
     decides what a device would, from the bundle alone: --profile is then the name of a profile in it.
+
+    With several devices or programs, resolves each program on each device; what fails on one device keeps no
+    other from being resolved, and the exit status is then 2.
 
     \b
     Examples:
       etconfig resolve model.pte
       etconfig resolve model.pte --profile auto --set forward:ReferenceNpuBackend.core=1 --json
       etconfig resolve model.pte --facts pi5.json --toml
+      etconfig resolve model.pte --device pixel-8 --device raspberry-pi/pi-5
       etconfig resolve --bundle app.etbundle --facts pi5.json
     """
     if as_toml + explain + as_json > 1:
         raise click.UsageError("give one of --toml, --explain and --json")
+    is_one = len(requests) == 1 and len(programs) < 2
+    if as_toml and not is_one:
+        raise click.UsageError("--toml prints one profile: give one device and one PROGRAM")
     if bundle is not None:
-        _check_alone(program, request, has_format=as_toml or explain)
-        _resolve_bundle(bundle, request, as_json=as_json)
-        return
-    resolution = request.resolve_file(program)
+        _check_alone(programs, requests, has_format=as_toml or explain)
+        _resolve_bundle(bundle, requests[0], as_json=as_json)
+        return 0
+    if is_one:
+        _show(requests[0].resolve_file(programs[0] if programs else None), as_json, as_toml, explain)
+        return 0
+    each = on_each_device(requests, programs, ConfigurationRequest.resolve)
+    if as_json:
+        found = list(each)
+        print_json({"resolutions": [_data(one) for one in found]})
+        return 2 if any(one.error for one in found) else 0
+    return show_each(each, lambda resolution: _show(resolution, False, False, explain))
+
+
+def _data(one: OnDevice[Resolution]) -> dict[str, object]:
+    return {**one.to_jsonable(), **({} if one.result is None else one.result.to_jsonable())}
+
+
+def _show(resolution: Resolution, as_json: bool, as_toml: bool, explain: bool) -> None:
     if as_json:
         print_json(resolution.to_jsonable())
     elif as_toml:
@@ -82,10 +105,15 @@ def command(
         print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), option_rows(resolution), count)
 
 
-def _check_alone(program: Path | None, request: ConfigurationRequest, *, has_format: bool) -> None:
-    """Refuse what a bundle has decided already."""
+def _check_alone(
+    programs: Sequence[Path], requests: Sequence[ConfigurationRequest], *, has_format: bool
+) -> None:
+    """Refuse what a bundle has decided already, and a second device."""
+    if len(requests) > 1:
+        raise click.UsageError("--bundle is decided for one device: give one --facts or --device")
+    request = requests[0]
     given = {
-        "PROGRAM": program is not None,
+        "PROGRAM": bool(programs),
         "--set": bool(request.overrides),
         "--profile-path": bool(request.profile_paths),
         "--require-match": request.require_match,

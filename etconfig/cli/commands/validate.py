@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ import click
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.files import FoundFiles, files_argument, named_as_given
 from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.known_device import check_device_names, name_of_device
 from etconfig.cli.shared.options import device_options, make_installation, profile_path_option, read_device
 from etconfig.cli.shared.output import (
     print_error,
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
     from etconfig.app.validation import Validator
 
 
+_MAX_UNMATCHED = 5
+"""The most profiles that are named as resolved on no device."""
+
+
 @click.command("validate", cls=StrictCommand)
 @files_argument
 @click.option(
@@ -43,7 +50,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Check against this program too; by default against those of the project file. Repeatable.",
 )
-@device_options
+@partial(device_options, several=True)
 @click.option(
     "--format",
     "form",
@@ -64,7 +71,7 @@ if TYPE_CHECKING:
 def command(
     files: FoundFiles,
     programs: Sequence[Path],
-    sheet: Path | None,
+    sheet: Sequence[Path],
     fact_texts: Sequence[str],
     form: str,
     fix: bool,
@@ -76,14 +83,15 @@ def command(
 
     Files named etconfig.toml and pyproject.toml are project files, those with [model.NAME] and no
     [profile] are files of models, all others are profiles. In a directory, every *.toml below it
-    is checked. With --facts or --fact, the arguments must resolve
-    on that device. A file called - is a profile on standard input. Files that do not exist or cannot
-    be read do not keep the others from being checked; the exit status is then 2.
+    is checked. With --facts, --device or --fact, the arguments must resolve on each of these devices:
+    those of a profile where its `match` holds, those of a project file everywhere, with the profile that it
+    names or that auto selects. A file called - is a profile on standard input. Files that do not exist or
+    cannot be read do not keep the others from being checked; the exit status is then 2.
 
     \b
     Examples:
       etconfig validate profiles/acme/*.toml
-      etconfig validate profiles --facts pi5.json
+      etconfig validate profiles --facts pi5.json --device pixel-8
       etconfig validate etconfig.toml --program model.pte --format concise
       etconfig validate profiles --fix
       etconfig validate - < profiles/acme/board.toml
@@ -96,24 +104,29 @@ def command(
         raise click.UsageError("--fix cannot change standard input; --diff shows what it would change")
     from etconfig.app.fixing import fix_files
 
-    def check() -> list[Diagnostic]:
-        validator = _make_validator(make_installation(profile_paths), programs, sheet, fact_texts)
-        return _check(files.paths, validator)
+    check_device_names(sheet)
 
-    problems = check()
+    def check() -> tuple[list[Diagnostic], list[Path]]:
+        validators = _make_validators(make_installation(profile_paths), programs, sheet, fact_texts)
+        problems = _check(files.paths, validators)
+        unmatched = set.intersection(*(validator.unmatched for validator in validators.values()))
+        return problems, [path for path in files.paths if path in unmatched]
+
+    problems, unmatched = check()
     fixed = fix_files(files.paths, problems, with_unsafe=unsafe_fixes) if fix or diff else []
     if diff:
         show_diff("".join(file.diff() for file in fixed))
     if fix and fixed:
         for file in fixed:
             write_file(file.path, file.after.encode())
-        problems = check()  # with another validator, which reads the files again
+        problems, unmatched = check()  # with another validator, which reads the files again
         count = sum(file.count for file in fixed)
         show(f"{format_count(count, 'problem')} fixed in {format_count(len(fixed), 'file')}", err=True)
     if not diff:
         _print(problems, form)
     for message in files.missing:
         print_error(message)
+    _note_unmatched(unmatched, sheet)
     show(_summary(files.paths, problems), err=True)
     return _exit_status(files, problems)
 
@@ -147,18 +160,40 @@ def _print(problems: Sequence[Diagnostic], form: str) -> None:
         show(f"{len(problems) - len(shown):,} more problems are not shown; --format json has all", err=True)
 
 
-def _make_validator(
-    installation: Installation, programs: Sequence[Path], sheet: Path | None, fact_texts: Sequence[str]
-) -> Validator:
+def _note_unmatched(files: Sequence[Path], sheets: Sequence[Path]) -> None:
+    """Say which profiles were resolved on no device, since the findings do not show it."""
+    if not files:
+        return
+    named = ", ".join(name_of_device(sheet) for sheet in sheets) or "this device"
+    shown = ", ".join(map(str, files[:_MAX_UNMATCHED]))
+    more = f" and {len(files) - _MAX_UNMATCHED} more" if len(files) > _MAX_UNMATCHED else ""
+    show(
+        f"note: {shown}{more}: not resolved on {named}, since `match` does not hold there; "
+        "resolve --profile FILE resolves it anyway",
+        err=True,
+    )
+
+
+def _make_validators(
+    installation: Installation, programs: Sequence[Path], sheets: Sequence[Path], fact_texts: Sequence[str]
+) -> dict[str, Validator]:
+    """Return the validator of each device, by its name; one without a device if none is given."""
     from etconfig.app.validation import Validator
 
     loaded = {str(path): _load(path, installation) for path in programs} if programs else None
-    if sheet is None and not fact_texts:
-        return Validator(installation=installation, programs=loaded)
-    device = read_device(installation, sheet, fact_texts)
-    return Validator(
-        installation=installation, programs=loaded, device=device.facts, fact_overrides=device.by_hand
-    )
+    if not sheets and not fact_texts:
+        return {"": Validator(installation=installation, programs=loaded)}
+    devices = {sheet: read_device(installation, sheet, fact_texts) for sheet in sheets or (None,)}
+    return {
+        name_of_device(sheet): Validator(
+            installation=installation,
+            programs=loaded,
+            device=device.facts,
+            fact_overrides=device.by_hand,
+            only_matching=True,
+        )
+        for sheet, device in devices.items()
+    }
 
 
 def _load(path: Path, installation: Installation) -> LoadedProgram:
@@ -168,11 +203,27 @@ def _load(path: Path, installation: Installation) -> LoadedProgram:
     return load_program(path, executor=NUMPY, installation=installation)
 
 
-def _check(files: Sequence[Path], validator: Validator) -> list[Diagnostic]:
-    """Return the problems of all files, each once: several files may extend the same broken one."""
-    found = (problem for file in with_progress(files, "checking") for problem in validator.problems(file))
-    every = (*found, *validator.selection_problems())  # in this order: the second depends on the first
-    return list(dict.fromkeys(named_as_given(every, files)))
+def _check(files: Sequence[Path], validators: Mapping[str, Validator]) -> list[Diagnostic]:
+    """Return the problems of all files, each once: several files may extend the same broken one.
+
+    A problem that not every device has names the devices.
+    """
+    found: dict[Diagnostic, dict[str, None]] = {}
+    for file in with_progress(files, "checking"):
+        for device, validator in validators.items():
+            for problem in named_as_given(validator.problems(file), files):
+                found.setdefault(problem, {})[device] = None
+    # after all files, on whose problems it depends; and the same for every device
+    selection = next(iter(validators.values())).selection_problems()
+    found |= {problem: dict.fromkeys(validators) for problem in named_as_given(selection, files)}
+    return [
+        problem if len(devices) == len(validators) else _on_devices(problem, devices)
+        for problem, devices in found.items()
+    ]
+
+
+def _on_devices(problem: Diagnostic, devices: Iterable[str]) -> Diagnostic:
+    return replace(problem, notes=(*problem.notes, f"on {', '.join(devices)}"))
 
 
 def _summary(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,6 +37,17 @@ class KnownDevicePath(_LocalPath):
         return super().__str__()
 
 
+def known_device(name: str) -> KnownDevicePath:
+    """Return the path of the sheet of a known device.
+
+    Raises:
+        FactError: no device has this name, or several do.
+    """
+    from etconfig.facts.known_devices import device_path, find_device
+
+    return KnownDevicePath(device_path(find_device(name)))
+
+
 class KnownDevice(InputPath):
     """The type of the name of a known device; its value is the path of the device's sheet."""
 
@@ -50,9 +61,7 @@ class KnownDevice(InputPath):
         """
         if isinstance(value, Path):
             return value
-        from etconfig.facts.known_devices import device_path, find_device
-
-        return KnownDevicePath(device_path(find_device(value)))
+        return known_device(value)
 
 
 class SheetPath(InputPath):
@@ -69,6 +78,31 @@ class SheetPath(InputPath):
         if is_name and not Path(value).exists():
             return KnownDevice().convert(value, param, ctx)
         return super().convert(value, param, ctx)
+
+
+def name_of_device(sheet: Path | None) -> str:
+    """Return the name of a device in results.
+
+    It is that of a known device, that of the sheet's file without its suffix, or `this device`.
+    """
+    if sheet is None:
+        return "this device"
+    return str(sheet) if isinstance(sheet, KnownDevicePath) else sheet.stem
+
+
+def check_device_names(sheets: Iterable[Path | None]) -> None:
+    """Refuse sheets that would have one name in results.
+
+    Raises:
+        click.UsageError: two have one name.
+    """
+    known: dict[str, Path | None] = {}
+    for sheet in sheets:
+        name = name_of_device(sheet)
+        if name in known:
+            same = "is given twice" if known[name] == sheet else f"and {known[name]} have one file name"
+            raise click.UsageError(f"{sheet} {same}: give each device once, and sheets with different names")
+        known[name] = sheet
 
 
 def sheet_options(command: _CommandT, *, several: bool, help_text: str = _HELP) -> _CommandT:

@@ -13,7 +13,7 @@ import click
 
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_assignment, complete_method, complete_profile
-from etconfig.cli.shared.known_device import KnownDevicePath, sheet_options
+from etconfig.cli.shared.known_device import check_device_names, name_of_device, sheet_options
 from etconfig.cli.shared.output import show_diagnostics
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.records import record
@@ -131,10 +131,6 @@ def device_options(command: CommandT, *, several: bool = False) -> CommandT:
     return sheet_options(fact_option(command), several=several)
 
 
-def _repeatable(several: bool) -> str:
-    return " Repeatable." if several else ""
-
-
 @record(frozen=True, kw_only=True)
 class ConfigurationRequest:
     """The values of the configuration options of a command.
@@ -162,17 +158,19 @@ class ConfigurationRequest:
         """The installation, with the profile directories of the request."""
         return make_installation(self.profile_paths)
 
+    def share_installation(self, other: ConfigurationRequest) -> None:
+        """Use the installation of another request with the same profile directories."""
+        vars(self)["installation"] = other.installation
+
+    @property
+    def device_name(self) -> str:
+        """The name of the device in results: of a known device, of the file of a sheet, or of this one."""
+        return name_of_device(self.sheet)
+
     @cached_property
     def device(self) -> RequestedDevice:
         """The device that the options select."""
         return read_device(self.installation, self.sheet, self.fact_texts)
-
-    @property
-    def device_name(self) -> str | None:
-        """The name of a known device, or of the sheet, without its ending; None for this machine."""
-        if self.sheet is None:
-            return None
-        return str(self.sheet) if isinstance(self.sheet, KnownDevicePath) else self.sheet.stem
 
     def configure(self, program: Delegating | None) -> Configuration:
         """Return the requested configuration; its warnings go to stderr."""
@@ -227,7 +225,8 @@ class ConfigurationRequest:
             from etconfig.app.lock import check_lock
             from etconfig.app.lock_contents import lock_path, make_lock
 
-            check_lock(lock_path(configuration), make_lock(configuration, resolution, program))
+            now = make_lock({self.device_name: (configuration, resolution)}, program)
+            check_lock(lock_path(configuration), now)
         return resolution
 
     def resolve_file(self, program: Path | None) -> Resolution:
@@ -254,6 +253,22 @@ def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return _with_configuration_options(with_request)
 
 
+def several_devices_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the same for several devices; the command gets a request for each of them, as `requests`."""
+
+    @wraps(function)
+    def with_requests(**parameters: Any) -> Any:
+        values = _pop_request_values(parameters)
+        sheets = values.pop("sheet") or (None,)
+        requests = [ConfigurationRequest(sheet=sheet, **values) for sheet in sheets]
+        for request in requests[1:]:  # plugins and profiles are read once
+            request.share_installation(requests[0])
+        check_device_names(sheets)
+        return function(requests=requests, **parameters)
+
+    return _with_configuration_options(with_requests, several_devices=True)
+
+
 def several_configurations_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the same for several profiles or several devices; the command gets a list, `requests`."""
 
@@ -270,7 +285,7 @@ def several_configurations_options(function: Callable[..., Any]) -> Callable[...
         ]
         return function(requests=requests, **parameters)
 
-    return _with_configuration_options(with_requests, several=True)
+    return _with_configuration_options(with_requests, several_devices=True, several_profiles=True)
 
 
 def _pop_request_values(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -279,8 +294,10 @@ def _pop_request_values(parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: parameters.pop(name) for name in names}
 
 
-def _with_configuration_options(function: Callable[..., Any], *, several: bool = False) -> Callable[..., Any]:
-    return profile_options(device_options(function, several=several), several=several)
+def _with_configuration_options(
+    function: Callable[..., Any], *, several_devices: bool = False, several_profiles: bool = False
+) -> Callable[..., Any]:
+    return profile_options(device_options(function, several=several_devices), several=several_profiles)
 
 
 def profile_options(function: CommandT, *, several: bool = False) -> CommandT:
@@ -299,7 +316,8 @@ def profile_options(function: CommandT, *, several: bool = False) -> CommandT:
         metavar="auto|NAME|FILE",
         multiple=several,
         shell_complete=complete_profile,
-        help="The profile; by default that of the project file, else auto." + _repeatable(several),
+        help="The profile; by default that of the project file, else auto."
+        + (" Repeatable." if several else ""),
     )(command)
 
 

@@ -12,7 +12,7 @@ COMMAND_SUMMARIES = {
     "explain": "Show where an option's value comes from and what it overrides.",
     "facts": "Show what is known about this device.",
     "inspect": "Show what a program contains and what it needs to run here.",
-    "lock": "Record a resolution and what it depends on, for --locked.",
+    "lock": "Record resolutions and what they depend on, for --locked.",
     "matrix": "Show side by side what each of several devices gets.",
     "models": "Select the variant of a model for a device; check them all.",
     "new-backend": "Write a complete and tested package for a new backend.",
