@@ -74,9 +74,10 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python tools/generate_docs.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict
 
-# Torch comes as a CPU build where one is at hand; executorch pins what it needs beside it.
+# Torch comes as a CPU build where one is at hand; executorch pins what it needs beside it. One export takes many seconds
+# where processors are busy, so the limit of a test is longer here.
 test-peers: $(PEERS)/.native
-	$(PEERS)/bin/python -m pytest -m peers tests/peers tests/conformance plugins $(ARGS)
+	$(PEERS)/bin/python -m pytest -m peers --timeout 600 tests/peers tests/conformance plugins $(ARGS)
 
 # Export the committed test programs again, with real ExecuTorch.
 models: $(PEERS)/.installed
