@@ -113,3 +113,17 @@ def test_one_of_several_is_selected_by_name(reader: Path, tmp_path: Path) -> Non
     assert lines[0] == "selects none of 2"
     threads = [line.split()[2] for line in lines if line.startswith("Acme.threads")]
     assert threads == ["8", "8", "4", "4"]
+
+
+def test_etdevice_takes_one_by_its_name(tmp_path: Path) -> None:
+    source = "../../../etconfig/device/etdevice/main.cpp"
+    etdevice = compile_device_program(source, tmp_path / "etdevice")
+    layer = make_layer()
+    bundle = etconfig.pack_resolutions({"pi": resolved(layer), "laptop": resolved(layer, cores=8)})
+    bundle.save(tmp_path / "app.etbundle")
+    explain = [etdevice, "explain", "--bundle", tmp_path / "app.etbundle", "forward:Acme.threads"]
+    done = subprocess.run([*explain, "--profile", "pi"], capture_output=True, text=True, check=True)
+    assert done.stdout == ("forward:Acme.threads = 4 from default AcmeOptions (fact cpu.available_cores)\n")
+    done = subprocess.run(explain, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == ("error: its configurations were resolved when packing: name one with --profile\n")

@@ -114,11 +114,21 @@ Selection select(const Request& request) {
   return request.profile == nullptr ? bundle.select(memory.facts) : bundle.select(std::string_view(request.profile));
 }
 
+// True if a bundle has nothing but configurations that were resolved when packing.
+bool has_names_only() {
+  bool has = bundle.profile_count() != 0;
+  for (uint32_t i = 0; i < bundle.profile_count(); ++i) has = has && !bundle.profile_fingerprint(i).empty();
+  return has;
+}
+
 int fail_selection(const Request& request, const Selection& selection) {
   const char* problem = name_of(selection.status);
   if (selection.status == Status::WrongFact) return fail(request, problem, bundle.fact(selection.fact).name);
   if (selection.status == Status::NoSuchProfile) return fail(request, problem, request.profile);
   if (selection.profile != Selection::kNone) return fail(request, problem, bundle.profile_name(selection.profile));
+  if (selection.status == Status::NoMatch && has_names_only()) {
+    return fail(request, "its configurations were resolved when packing: name one with --profile");
+  }
   return fail(request, problem);
 }
 
