@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import NoneType
-from typing import Any
 
 from etconfig.device.bundle_fingerprints import wrong_fingerprints
 from etconfig.device.bundle_format import PROVIDERS
 from etconfig.device.bundle_reader import read_tables
+from etconfig.device.bundle_results import BundleResolution, BundleSelection
 from etconfig.device.bundle_writer import write_tables
-from etconfig.device.decision import BundleDecision, DecidedOption, SlotDecision, hand_set_facts
+from etconfig.device.decision import BundleDecision, hand_set_facts
 from etconfig.device.evaluation import ExpressionEvaluator
 from etconfig.device.packed import PackedConfiguration
 from etconfig.device.packed_reader import packed_configuration
@@ -26,81 +26,8 @@ from etconfig.display import count_text
 from etconfig.errors import FactError, OptionError, ProfileError, SavedResultError
 from etconfig.facts import FactSheet
 from etconfig.parameters import AnyPath, as_path, check_type, home_help
-from etconfig.records import record
 
 _SHEET = "a FactSheet, as etconfig.load_fact_sheet reads it"
-
-
-@record(frozen=True, kw_only=True)
-class BundleSelection:
-    """The profile of a bundle that a device selects.
-
-    Attributes:
-        profile: Its name.
-        is_fallback: True if only a bundled profile is left that matches every device.
-        matching: The names of all profiles that match, sorted.
-    """
-
-    profile: str
-    is_fallback: bool
-    matching: tuple[str, ...]
-
-
-@record(frozen=True, kw_only=True)
-class BundleResolution:
-    """The options of every method instance on one device, decided from a bundle.
-
-    Attributes:
-        profile: The name of the profile.
-        selection: The reasons why it was selected; None if it was named.
-        slots: The method instances with all of their options.
-        facts: The known facts that the bundle reads, with those that the profile sets by hand.
-    """
-
-    profile: str
-    selection: BundleSelection | None
-    slots: tuple[SlotDecision, ...]
-    facts: Mapping[str, object]
-
-    def value(self, method: str, backend: str, option: str, instance: str | None = None) -> object:
-        """Return the value of an option.
-
-        Raises:
-            KeyError: there is no such method instance, backend or option.
-        """
-        for slot in self.slots:
-            if (slot.method, slot.instance) == (method, instance):
-                decided = slot.backends[backend][option]
-                assert isinstance(decided, DecidedOption)
-                return decided.value
-        raise KeyError(method if instance is None else f"{method}@{instance}")
-
-    def to_jsonable(self) -> dict[str, Any]:
-        """Return the resolution as plain data: the output of `etconfig resolve --bundle --json`."""
-        return {
-            "profile": self.profile,
-            "selected_by": None if self.selection is None else "auto",
-            "is_fallback": self.selection is not None and self.selection.is_fallback,
-            "arguments": [
-                {
-                    "method": slot.method,
-                    "instance": slot.instance,
-                    "backend": backend,
-                    "options": {
-                        name: {"value": option.value, "origin": option.origin}
-                        for name, option in options.items()
-                        if isinstance(option, DecidedOption)
-                    },
-                }
-                for slot in self.slots
-                for backend, options in slot.backends.items()
-            ],
-            "facts": {name: _plain(self.facts[name]) for name in sorted(self.facts)},
-        }
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
 
 
 class DeviceBundle:

@@ -9,7 +9,7 @@ import pytest
 from random_bundles import RandomStack, random_stack, sheet
 from random_expressions import random_facts
 
-from etconfig.device.bundle import BundleResolution
+from etconfig.device.bundle_results import BundleResolution
 from etconfig.device.decision import DecidedOption
 from etconfig.errors import ConfigError
 

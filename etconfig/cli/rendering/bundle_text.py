@@ -10,7 +10,7 @@ from etconfig.cli.shared.format import format_bytes, format_count
 from etconfig.cli.shared.output import print_json, print_table, show
 
 if TYPE_CHECKING:
-    from etconfig.device.bundle import BundleResolution
+    from etconfig.device.bundle_results import BundleResolution
     from etconfig.device.packed import PackedConfiguration, PackedOption
 
 BUNDLE_SUFFIX = ".etbundle"
