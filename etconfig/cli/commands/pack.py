@@ -74,9 +74,9 @@ def command(
 
     With --facts, --device or --here, the conditions are resolved now: the bundle contains one or more
     configurations with a value for every option, and a program on the device picks one by its name. That is
-    the name of its profile, or of its fact sheet or device if there are several. Code contains one
-    configuration. Options that were set must fit what the language can pass to ExecuTorch; others that do
-    not fit are left out and listed in a comment.
+    the name of the device, or of its fact sheet; of the profile with --here, and with several --profile. Code
+    contains one configuration. Options that were set must fit what the language can pass to ExecuTorch;
+    others that do not fit are left out and listed in a comment.
 
     \b
     Examples:
@@ -234,21 +234,17 @@ def _write_resolved(programs: Sequence[Path], output: Path, requests: Sequence[C
 
 
 def _resolutions(programs: Sequence[Path], requests: Sequence[ConfigurationRequest]) -> dict[str, Resolution]:
-    """Return the resolution of each request by name: of its device if there are several, else its profile."""
+    """Return the resolution of each request by the name of its device.
+
+    It is that of its profile for this machine, and if there are several profiles.
+    """
     found: dict[str, Resolution] = {}
-    is_by_device = len({request.device_name for request in requests}) > 1 or (
-        len(requests) > 1 and requests[0].profile is None
-    )
+    is_by_device = len(requests) == 1 or len({request.sheet for request in requests}) > 1
     for request in requests:
         resolution = request.resolve_files(programs)
         assert resolution.profile is not None  # `configure` always chooses one
         name = request.device_name if is_by_device and request.sheet is not None else resolution.profile
         if name in found:
-            advice = (
-                "give each sheet once, and sheets with different file names"
-                if is_by_device
-                else "give each once"
-            )
-            raise click.UsageError(f"two configurations would be called {name!r}; {advice}")
+            raise click.UsageError(f"two configurations would be called {name!r}; give each once")
         found[name] = resolution
     return found

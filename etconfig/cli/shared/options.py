@@ -278,6 +278,7 @@ def several_configurations_options(function: Callable[..., Any]) -> Callable[...
         profiles, sheets = values.pop("profile") or (None,), values.pop("sheet") or (None,)
         if len(profiles) > 1 and len(sheets) > 1:
             raise click.UsageError("give several --profile or several --facts, not both")
+        check_device_names(sheets)
         requests = [
             ConfigurationRequest(profile=profile, sheet=sheet, **values)
             for profile in profiles
