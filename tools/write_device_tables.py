@@ -98,11 +98,24 @@ def topic_of(detector: str) -> str:
     return "".join(map(str.capitalize, detector.split("-")))
 
 
+def bound_text(name: str, bound: float | None) -> str:
+    """Return a bound as the header has it.
+
+    Raises:
+        ValueError: it is not a whole number that fits: widen the fields of `FactInfo` in the header first.
+    """
+    if bound is None:
+        return "kUnbounded"
+    if bound != int(bound) or not -127 <= bound <= 127:
+        raise ValueError(f"{name}: the bound {bound} is not a whole number between -127 and 127")
+    return str(int(bound))
+
+
 def fact_line(info: FactInfo) -> str:
     topic = next((topic_of(d.name) for d in BUILTIN_DETECTORS if info.name in d.provides), "None")
     unit = f'"{info.unit}"' if info.unit else "nullptr"
     choices = f'"{" ".join(info.choices)}"' if info.choices else "nullptr"
-    low, high = ("kUnbounded" if bound is None else str(int(bound)) for bound in (info.minimum, info.maximum))
+    low, high = (bound_text(info.name, bound) for bound in (info.minimum, info.maximum))
     volatility = info.volatility.value.capitalize()
     return (
         f'    {{"{info.name}", {unit}, {choices}, FactType::{TYPES[info.type]}, '

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from device_facts import detected_in_cpp, restored_tree
 from device_programs import SANITIZED, SOURCES, compile_device_program, run_device_program
-from write_device_tables import DIRECTORY, tables
+from write_device_tables import DIRECTORY, bound_text, tables
 
 MAX_STACK_BYTES = 112_000
 """The number in facts.h, with gcc and `-Os` on a 64-bit processor."""
@@ -150,3 +150,10 @@ class TestNumbers:
         program = compile_device_program("decimals.cpp", tmp_path / "decimals", *SANITIZED)
         output = subprocess.run([program], input=lines, capture_output=True, text=True, check=True).stdout
         assert output.splitlines() == [f"{number!r} {number:g}" for number in finite]
+
+    def test_bounds_that_the_header_cannot_keep_are_refused(self) -> None:
+        texts = [bound_text("a.b", bound) for bound in (None, 0, 1.0, -127)]
+        assert texts == ["kUnbounded", "0", "1", "-127"]
+        for bound in (0.5, -0.1, 128, -128):
+            with pytest.raises(ValueError, match=f"a.b: the bound {bound} is not a whole number"):
+                bound_text("a.b", bound)
