@@ -32,6 +32,14 @@ struct sigaction fault_before;
 
 // Kernels divide by numbers of the program without a look at them. The processor's signal comes in the thread that
 // divides, at the division, so an exception can leave the kernel from here as from a failed check.
+//
+// Throwing out of a signal handler is no part of C++. It works here, on Linux, for these reasons: the signal is
+// that of a division (si_code), never one that interrupts a call, a lock or an allocation, so logging and allocating the
+// exception are as safe as at the division itself. Compilers write unwind tables for every instruction by default, and the
+// unwinder knows the frame of a signal. The runtime and its kernels are compiled without exceptions, so their frames have
+// no handlers or cleanups that would have to list the division as a place that throws. A frame that has them, and does not
+// list it, ends the process (std::terminate), which is what happens without the guard. test_executorch_survival.py
+// divides in a kernel.
 void on_fault(int number, siginfo_t* info, void*) {
   if (AbortGuard::throws() && (info->si_code == FPE_INTDIV || info->si_code == FPE_INTOVF)) {
     ET_LOG(Error, "a kernel divided an integer by zero, or the lowest one by -1");
