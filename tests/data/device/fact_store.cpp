@@ -1,6 +1,7 @@
 // Checks a FactStore against a second one, made of plain strings, over random changes.
 
 #include <etconfig/fact_store.h>
+#include <etconfig/facts_json.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -151,12 +152,50 @@ void check_values() {
   CHECK(facts.size() == 4);
 }
 
+// Texts are UTF-8 as Python decodes it.
+void check_encodings() {
+  FactStore<8> facts;
+  const char* const wrong[] = {
+      "\x80", "a\xff", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xf0\x80\x80\xaf",  // alone, cut off, overlong
+      "\xed\xa0\x80", "\xed\xbf\xbf",                                                // halves of a character
+      "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80",                                   // beyond the last one
+  };
+  for (const char* text : wrong) {
+    CHECK(facts.set("cpu.model", text) == FactStatus::BadText && facts.set("acme.name", text) == FactStatus::BadText);
+    CHECK(facts.set_list("cpu.features", {"avx", text}) == FactStatus::BadText);
+    CHECK(facts.set_unknown("cpu.model", text) == FactStatus::BadText);
+    CHECK(facts.set("cpu.model", "right", text) == FactStatus::BadText);
+    CHECK(facts.set("cpu.available_cores", 4, text) == FactStatus::BadText);
+  }
+  CHECK(facts.size() == 0);
+  CHECK(facts.set("acme.name", "\xf4\x8f\xbf\xbf") == FactStatus::BadValue);  // sound, but not printable
+  CHECK(facts.set("acme.name", "\xc3\xa4 \xef\xbf\xbd \xf0\x9f\xa6\x8a") == FactStatus::Ok);
+}
+
+// A text of any length is written whole, in parts.
+void check_json() {
+  static FactStore<8, 1 << 20> facts;
+  std::string long_text(300000, 'a');
+  long_text += "\xc3\xa4";
+  CHECK(facts.set("acme.long", long_text) == FactStatus::Ok);
+  CHECK(facts.set("acme.command", "##[error]a ##vso[b ## [c") == FactStatus::Ok);
+  std::string written;
+  write_facts_json(facts, [&](std::string_view part) {
+    CHECK(part.size() <= 512);
+    written += part;
+  });
+  CHECK(written.find('"' + long_text.substr(0, 300000) + "\\u00e4\"") != std::string::npos);
+  CHECK(written.find("\"\\u0023#[error]a \\u0023#vso[b ## [c\"") != std::string::npos);
+}
+
 }  // namespace
 
 int main() {
   check_access();
   check_refusals();
   check_values();
+  check_encodings();
+  check_json();
   check_random_changes();
   std::puts("ok");
 }

@@ -34,6 +34,7 @@ enum class FactStatus : uint8_t {
   BadName,       // not lower-case words joined by dots
   BadValue,      // not a value of this fact: see `check_value`; or a number that is not finite or needs more than 64 bits
   BadTree,       // machine.json of a captured tree does not describe a machine
+  BadText,       // a text, reason or origin is not UTF-8
 };
 
 // A list of texts; `Iterator` visits them in order.
@@ -232,6 +233,7 @@ class Facts {
     if (!accept(name, {}, &entry)) return FactStatus::BadValue;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < count; ++i) {
+      if (!detection::is_utf8(values[i])) return FactStatus::BadText;
       if (!detection::is_printable_text(values[i])) return FactStatus::BadValue;
       bytes += sizeof(uint32_t) + values[i].size();
     }
@@ -305,6 +307,7 @@ class Facts {
   }
 
   FactStatus put(std::string_view name, Entry entry, std::string_view value, std::string_view origin) {
+    if (!detection::is_utf8(value)) return FactStatus::BadText;
     if (entry.is_known && !accept(name, value, &entry)) return FactStatus::BadValue;
     return put_pieces(name, entry, &value, 1, value.size(), origin);
   }
@@ -313,6 +316,7 @@ class Facts {
   FactStatus put_pieces(std::string_view name, Entry entry, const std::string_view* pieces, uint32_t count,
                         uint64_t bytes, std::string_view origin) {
     if (!fact_store::is_name(name)) return FactStatus::BadName;
+    if (!detection::is_utf8(origin)) return FactStatus::BadText;
     uint32_t index = index_of(name);
     if (index == kNotFound && count_ == max_facts_) return FactStatus::TooManyFacts;
     const uint64_t needed = name.size() + bytes + origin.size();

@@ -33,6 +33,9 @@ enum class Status : uint8_t {
   // choosing a model
   NoSuchModel,
   NoVariant,  // no variant of the model suits the device
+  // further ones
+  BadText,  // the text of a fact is not UTF-8
+  Stale,    // the bundle was opened again since
 };
 
 // The name of a status, for logs.
@@ -42,6 +45,7 @@ inline const char* name_of(Status status) {
       "no profile matches", "several profiles match", "fallback refused", "no such profile", "no such method",
       "no such instance", "no such option", "missing option", "unknown fact", "evaluation failed", "invalid value",
       "storage too small", "no such model", "no variant suits this device",
+      "not UTF-8", "of a bundle that was replaced",
   };
   return kNames[static_cast<uint8_t>(status)];
 }
@@ -56,6 +60,7 @@ struct Selection {
   uint32_t fact = kNone;     // index of the fact, if the status is WrongFact
   bool is_named = false;     // nothing was selected: it was named
   bool is_fallback = false;  // no profile is about this device: only one that matches every device is left
+  uint32_t opening = 0;      // of the bundle that selected
 
   explicit operator bool() const { return status == Status::Ok; }
 };

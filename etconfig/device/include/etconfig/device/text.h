@@ -2,9 +2,7 @@
 
 #pragma once
 
-#include <cstdio>
-#include <cstdlib>
-
+#include "etconfig/facts/decimal.h"
 #include "evaluate.h"
 
 namespace etconfig::device {
@@ -39,83 +37,32 @@ class TextBuffer {
   }
   TextBuffer& operator<<(const char* text) { return *this << std::string_view(text); }
   TextBuffer& operator<<(char character) { return *this << std::string_view(&character, 1); }
-  TextBuffer& operator<<(int64_t value) {
-    char digits[24];
-    char* at = digits + sizeof digits;
-    uint64_t rest = internal::magnitude(value);
-    do {
-      *--at = static_cast<char>('0' + rest % 10);
-      rest /= 10;
-    } while (rest != 0);
-    if (value < 0) *--at = '-';
-    return *this << std::string_view(at, static_cast<size_t>(digits + sizeof digits - at));
+  template <typename T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0>
+  TextBuffer& operator<<(T value) {
+    if constexpr (std::is_unsigned_v<T>) {
+      return integer(value, false);
+    } else {
+      return integer(internal::magnitude(value), value < 0);
+    }
   }
-  TextBuffer& operator<<(uint32_t value) { return *this << static_cast<int64_t>(value); }
   TextBuffer& operator<<(bool value) { return *this << (value ? "true" : "false"); }
   // The shortest text that is this number, as Python's `repr` writes it.
   TextBuffer& operator<<(double value) {
-    if (std::isnan(value)) return *this << "nan";
-    if (std::signbit(value)) *this << '-';
-    value = std::fabs(value);
-    if (std::isinf(value)) return *this << "inf";
-    char digits[32];
-    int exponent = 0;
-    const int count = shortest_digits(value, digits, &exponent);
-    if (exponent < -4 || exponent >= 16) return scientific(digits, count, exponent);
-    return positional(digits, count, exponent);
+    detection::FixedText<32> text;
+    detection::append_repr(&text, value);
+    return *this << text.view();
   }
 
  private:
-  // Writes the digits d.ddd of the shortest number that reads as `value`, and returns how many there are.
-  static int shortest_digits(double value, char* digits, int* exponent) {
-    char text[40];
-    for (int precision = 0;; ++precision) {
-      std::snprintf(text, sizeof text, "%.*e", precision, value);
-      // the locale's decimal point is read by strtod as it was written
-      if (precision == 17 || std::strtod(text, nullptr) == value) break;
-      // above a power of two, numbers lie twice as far apart as below: the next text may read as it, too
-      if (next_text(text) && std::strtod(text, nullptr) == value) break;
-    }
-    int count = 0;
-    const char* at = text;
-    for (; *at != 'e'; ++at) {
-      if (*at >= '0' && *at <= '9') digits[count++] = *at;
-    }
-    *exponent = std::atoi(at + 1);
-    while (count > 1 && digits[count - 1] == '0') --count;
-    return count;
-  }
-  // Adds one to the last digit; false if all digits are nines.
-  static bool next_text(char* text) {
-    char* at = text + std::strcspn(text, "e");
-    while (at != text) {
-      --at;
-      if (*at >= '0' && *at < '9') {
-        ++*at;
-        return true;
-      }
-      if (*at == '9') *at = '0';
-    }
-    return false;
-  }
-  TextBuffer& scientific(const char* digits, int count, int exponent) {
-    *this << digits[0];
-    if (count > 1) *this << '.' << std::string_view(digits + 1, static_cast<size_t>(count - 1));
-    *this << 'e' << (exponent < 0 ? '-' : '+');
-    const int size = exponent < 0 ? -exponent : exponent;
-    if (size < 10) *this << '0';
-    return *this << static_cast<int64_t>(size);
-  }
-  TextBuffer& positional(const char* digits, int count, int exponent) {
-    if (exponent < 0) {
-      *this << "0.";
-      for (int i = -1; i > exponent; --i) *this << '0';
-      return *this << std::string_view(digits, static_cast<size_t>(count));
-    }
-    for (int i = 0; i <= exponent; ++i) *this << (i < count ? digits[i] : '0');
-    *this << '.';
-    if (count <= exponent + 1) return *this << '0';
-    return *this << std::string_view(digits + exponent + 1, static_cast<size_t>(count - exponent - 1));
+  TextBuffer& integer(uint64_t size, bool is_negative) {
+    char digits[24];
+    char* at = digits + sizeof digits;
+    do {
+      *--at = static_cast<char>('0' + size % 10);
+      size /= 10;
+    } while (size != 0);
+    if (is_negative) *--at = '-';
+    return *this << std::string_view(at, static_cast<size_t>(digits + sizeof digits - at));
   }
 
   char* buffer_;
@@ -197,6 +144,16 @@ inline void write_value(const Tables& tables, const Operand& operand, TextBuffer
     write_flat(tables, item, out);
   }
   *out << ']';
+}
+
+// Why an expression has no value: "cpu.cores is not known on this device".
+inline void write_missing(const Tables& tables, const Operand& unknown, TextBuffer* out) {
+  const auto* const facts = static_cast<const uint16_t*>(unknown.list);
+  for (uint32_t i = 0; i < unknown.count; ++i) {
+    *out << (i == 0 ? "" : " and ") << tables.texts[tables.facts[facts[i]].name()];
+  }
+  if (unknown.count == 0) *out << "a fact";
+  *out << (unknown.count > 1 ? " are" : " is") << " not known on this device";
 }
 
 // Why an expression has no value: "7 / 0 divides by zero".

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "etconfig/facts/text.h"
 #include "format.h"
 
 namespace etconfig::device::format {
@@ -36,27 +37,6 @@ inline bool are_comparable(Type left, Type right) {
   }
   Type common;
   return common_type(left, right, &common) || (is_number(left) && is_number(right));
-}
-
-inline bool is_utf8(std::string_view text) {
-  const auto* at = reinterpret_cast<const uint8_t*>(text.data());
-  const uint8_t* const end = at + text.size();
-  while (at != end) {
-    const uint8_t lead = *at++;
-    if (lead < 0x80) continue;
-    const int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
-    if (lead < 0xC2 || lead > 0xF4 || end - at < more) return false;
-    const uint8_t second = at[0];
-    // overlong forms, half characters, and what lies beyond the last character
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
-        (lead == 0xF4 && second > 0x8F)) {
-      return false;
-    }
-    for (int i = 0; i < more; ++i) {
-      if ((*at++ & 0xC0) != 0x80) return false;
-    }
-  }
-  return true;
 }
 
 // Reads the root table and its vectors.
@@ -139,7 +119,7 @@ class Opener {
     return true;
   }
   bool string(uint32_t slot, std::string_view* text) const {
-    return string_at(target(slot), text) && is_utf8(*text);
+    return string_at(target(slot), text) && detection::is_utf8(*text);
   }
   template <typename T>
   bool vector(uint32_t slot, Vector<T>* elements) const {
@@ -160,7 +140,7 @@ class Opener {
       std::string_view text;
       if (!string_at(follow(static_cast<uint32_t>(reference.at - data_), reference), &text)) return false;
       bytes += text.size() + 4;
-      if (bytes > size_ || !is_utf8(text)) return false;
+      if (bytes > size_ || !detection::is_utf8(text)) return false;
     }
     tables->texts = Texts(references);
     return true;

@@ -131,7 +131,6 @@ inline void detect_apple_system(System* system, Readings* to) {
 }
 
 inline void put_apple_features(System* system, Readings* to) {
-  constexpr uint32_t kMaxFeatures = 1024;
   CommonFeatures features;
   FixedText<kMaxLineBytes> words;
   FixedText<kMaxLineBytes> value;
@@ -156,9 +155,9 @@ inline void put_apple_features(System* system, Readings* to) {
     }
   }
   features.add(words.view());
-  std::string_view sorted[kMaxFeatures];
-  const uint32_t count = features.sorted(sorted, kMaxFeatures);
-  if (features.is_known() && count != 0 && count <= kMaxFeatures) {
+  const std::string_view* sorted = nullptr;
+  const uint32_t count = features.sorted(&sorted);
+  if (features.is_known() && count != 0 && count <= CommonFeatures::kMost) {
     to->known("cpu.features", sorted, count, "sysctl");
   } else {
     to->unknown("cpu.features", "sysctl", "sysctl lists none");

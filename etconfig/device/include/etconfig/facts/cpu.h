@@ -224,9 +224,7 @@ inline void detect_architecture(const Host& host, Readings* to) {
 }
 
 inline void detect_cpu_identity(System* system, int64_t main_cpu, Readings* to) {
-  constexpr uint32_t kMaxFeatures = 1024;  // MAX_FEATURES
   constexpr std::string_view kNone = "/proc/cpuinfo names none that etconfig knows";
-  std::string_view features[kMaxFeatures];
   std::string_view model;
   std::string_view vendor;
   CommonFeatures common;
@@ -234,7 +232,7 @@ inline void detect_cpu_identity(System* system, int64_t main_cpu, Readings* to) 
   bool has_model = false;
   bool has_vendor = false;
   const bool is_read = visit_blocks(*system, &block, [&](const CpuinfoBlock& each) {
-    if (to->wants("cpu.features")) common.add(each.features.view());
+    if (to->wants("cpu.features")) common.add(each.extensions());
     if (each.number != main_cpu) return;
     has_model = cpu_model(each, &model);
     has_vendor = cpu_vendor(each, &vendor);
@@ -243,8 +241,9 @@ inline void detect_cpu_identity(System* system, int64_t main_cpu, Readings* to) 
   });
   if (!is_read || !has_model) to->unknown("cpu.model", kCpuinfo, kNone);
   if (!is_read || !has_vendor) to->unknown("cpu.vendor", kCpuinfo, kNone);
-  const uint32_t count = common.sorted(features, kMaxFeatures);
-  if (is_read && common.is_known() && count <= kMaxFeatures) {
+  const std::string_view* features = nullptr;
+  const uint32_t count = common.sorted(&features);
+  if (is_read && common.is_known() && count <= CommonFeatures::kMost) {
     to->known("cpu.features", features, count, kCpuinfo);
   } else {
     to->unknown("cpu.features", kCpuinfo, "/proc/cpuinfo lists none");

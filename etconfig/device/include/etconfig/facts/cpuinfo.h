@@ -24,13 +24,16 @@ struct CpuinfoBlock {
   uint64_t physical_hash = 0;
   FixedText<kMaxLineBytes> vendor;
   FixedText<kMaxLineBytes> model;
-  FixedText<kMaxLineBytes> features;
+  FixedText<kMaxLineBytes> flags;     // of x86
+  FixedText<kMaxLineBytes> features;  // of Arm
 
+  std::string_view extensions() const { return flags.size() != 0 ? flags.view() : features.view(); }
   void clear() {
     number = implementer = part = -1;
     has_vendor = has_physical_id = has_core_id = false;
     vendor.clear();
     model.clear();
+    flags.clear();
     features.clear();
   }
 };
@@ -73,7 +76,9 @@ inline bool visit_blocks(const System& system, CpuinfoBlock* block, Callback<con
       replace(&block->vendor, value);
     } else if (key == "model name") {
       replace(&block->model, value);
-    } else if (key == "flags" || key == "Features") {
+    } else if (key == "flags") {
+      replace(&block->flags, value);
+    } else if (key == "Features") {
       replace(&block->features, value);
     } else if (key == "physical id") {
       block->has_physical_id = true;
@@ -120,61 +125,123 @@ inline bool cpu_model(const CpuinfoBlock& block, std::string_view* model) {
   return !model->empty();
 }
 
+// The words of a text, sorted, each once.
+class SortedWords {
+ public:
+  struct Word {
+    uint16_t begin;
+    uint16_t size;
+  };
+  static constexpr size_t kMost = kMaxLineBytes / 2 + 1;
+
+  // `words` has room for `kMost`.
+  explicit SortedWords(Word* words) : words_(words) {}
+
+  // Takes the words of a text, which must stay as it is. It has at most `kMaxLineBytes`.
+  void take(std::string_view text) {
+    text_ = text.data();
+    count_ = 0;
+    for (std::string_view word = take_word(&text); !word.empty(); word = take_word(&text)) {
+      words_[count_++] = {static_cast<uint16_t>(word.data() - text_), static_cast<uint16_t>(word.size())};
+    }
+    // a heap: neither the order of the words nor equal ones make it slow
+    for (uint32_t i = count_ / 2; i-- != 0;) sift(i, count_);
+    for (uint32_t end = count_; end > 1;) {
+      --end;
+      swap(0, end);
+      sift(0, end);
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count_; ++i) {
+      if (i == 0 || (*this)[i] != (*this)[i - 1]) words_[kept++] = words_[i];
+    }
+    count_ = kept;
+  }
+
+  uint32_t size() const { return count_; }
+  std::string_view operator[](uint32_t index) const { return {text_ + words_[index].begin, words_[index].size}; }
+
+ private:
+  void swap(uint32_t one, uint32_t other) {
+    const Word word = words_[one];
+    words_[one] = words_[other];
+    words_[other] = word;
+  }
+  void sift(uint32_t at, uint32_t end) {
+    while (2 * at + 1 < end) {
+      uint32_t largest = 2 * at + 1;
+      if (largest + 1 < end && (*this)[largest] < (*this)[largest + 1]) ++largest;
+      if (!((*this)[at] < (*this)[largest])) return;
+      swap(at, largest);
+      at = largest;
+    }
+  }
+
+  const char* text_ = nullptr;
+  uint32_t count_ = 0;
+  Word* words_;
+};
+
 // The extensions that all threads have: the words of one text that all other texts have too.
 class CommonFeatures {
  public:
+  static constexpr uint32_t kMost = 1024;  // MAX_FEATURES
+
   bool is_known() const { return is_known_; }
 
   void add(std::string_view features) {
     if (features.empty()) return;
     const uint64_t hash = hash_text(features);
-    if (!is_known_) words_ << features;
-    if (!is_known_ || hash == hash_) {  // most threads have the same text
-      is_known_ = true;
-      hash_ = hash;
-      return;
-    }
+    if (is_known_ && hash == hash_) return;  // most threads have the same text
     hash_ = hash;
-    std::string_view rest = words_.view();
-    size_t kept = 0;
-    char* to = data_;
-    for (std::string_view word = take_word(&rest); !word.empty(); word = take_word(&rest)) {
-      if (!has_word(features, word)) continue;
-      std::memmove(to + kept, word.data(), word.size());
-      kept += word.size();
-      to[kept++] = ' ';
+    new_.take(features);
+    if (!is_known_) {
+      for (uint32_t i = 0; i < new_.size(); ++i) words_ << new_[i] << ' ';
+    } else {
+      keep_common();
     }
-    words_.resize(kept);
+    is_known_ = true;
   }
 
-  // Writes the words in order, each once; returns their number, or `max_words + 1` if there are more.
-  uint32_t sorted(std::string_view* words, uint32_t max_words) const {
+  // Returns the number of words, which are in order at `*words`; `kMost + 1` if there are more. Nothing is to be added
+  // afterwards.
+  uint32_t sorted(const std::string_view** words) {
+    auto* const all = reinterpret_cast<std::string_view*>(memory_);
+    *words = all;
     uint32_t count = 0;
     std::string_view rest = words_.view();
     for (std::string_view word = take_word(&rest); !word.empty(); word = take_word(&rest)) {
-      uint32_t place = count;
-      while (place > 0 && word < words[place - 1]) --place;
-      if (place > 0 && words[place - 1] == word) continue;
-      if (count == max_words) return max_words + 1;
-      for (uint32_t i = count; i > place; --i) words[i] = words[i - 1];
-      words[place] = word;
-      ++count;
+      if (count == kMost) return kMost + 1;
+      all[count++] = word;
     }
     return count;
   }
 
  private:
-  static bool has_word(std::string_view text, std::string_view word) {
-    for (std::string_view found = take_word(&text); !found.empty(); found = take_word(&text)) {
-      if (found == word) return true;
+  // Both lists of words are sorted: one walk along them is enough.
+  void keep_common() {
+    std::string_view rest = words_.view();
+    size_t kept = 0;
+    uint32_t at = 0;
+    for (std::string_view word = take_word(&rest); !word.empty(); word = take_word(&rest)) {
+      while (at < new_.size() && new_[at] < word) ++at;
+      if (at == new_.size()) break;
+      if (new_[at] != word) continue;
+      std::memmove(data_ + kept, word.data(), word.size());
+      kept += word.size();
+      data_[kept++] = ' ';
     }
-    return false;
+    words_.resize(kept);
   }
 
   bool is_known_ = false;
+  uint64_t hash_ = 0;
+  // first for the words that are added, then for the result
+  alignas(std::string_view) char memory_[SortedWords::kMost * sizeof(SortedWords::Word)];
+  static_assert(sizeof memory_ >= kMost * sizeof(std::string_view), "the result has no room");
+  SortedWords new_{reinterpret_cast<SortedWords::Word*>(memory_)};
   char data_[kMaxLineBytes + 1];
   Text words_{data_, sizeof data_};
-  uint64_t hash_ = 0;
 };
 
 }  // namespace etconfig::device::detection

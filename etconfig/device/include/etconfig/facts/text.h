@@ -139,6 +139,28 @@ inline uint32_t take_code_point(std::string_view* text) {
   return c;
 }
 
+// True for what `bytes.decode` accepts: no overlong form, no half of a character, nothing beyond U+10FFFF.
+inline bool is_utf8(std::string_view text) {
+  const auto* at = reinterpret_cast<const uint8_t*>(text.data());
+  const uint8_t* const end = at + text.size();
+  while (at != end) {
+    const uint8_t lead = *at++;
+    if (lead < 0x80) continue;
+    const int more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
+    if (lead < 0xC2 || lead > 0xF4 || end - at < more) return false;
+    const uint8_t second = at[0];
+    // overlong forms, half characters, and what lies beyond the last character
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
+        (lead == 0xF4 && second > 0x8F)) {
+      return false;
+    }
+    for (int i = 0; i < more; ++i) {
+      if ((*at++ & 0xC0) != 0x80) return false;
+    }
+  }
+  return true;
+}
+
 // `str.isspace`.
 inline bool is_space(uint32_t c) {
   if (c <= 0x20) return (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x20);
