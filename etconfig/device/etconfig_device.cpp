@@ -37,7 +37,7 @@ static_assert(static_cast<int>(FactType::TextList) + 1 == ETCONFIG_DEVICE_ARRAY,
 
 namespace {
 
-constexpr uint32_t kMaxTexts = 512;
+constexpr uint32_t kMaxTexts = format::kMaxFactItems;
 constexpr std::string_view kBackends = "runtime.backends";
 
 std::string_view view(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
@@ -172,7 +172,7 @@ const char* etconfig_device_status_name(int status) {
     case ETCONFIG_DEVICE_OTHER_KIND: return "the value has another kind";
     default: break;
   }
-  const bool is_known = status >= 0 && status <= ETCONFIG_DEVICE_NO_VARIANT;
+  const bool is_known = status >= 0 && status <= ETCONFIG_DEVICE_STALE;
   return is_known ? name_of(static_cast<Status>(status)) : "unknown status";
 }
 

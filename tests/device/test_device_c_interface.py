@@ -251,7 +251,7 @@ class TestMisuse:
         assert device.status("set_backends", text_array(["A", None]), 2) == "OK"  # it does not read the fact
         assert device.status("set_texts", "cpu.model", None, 2) == "BAD_ARGUMENT"
         assert device.status("set_texts", "cpu.model", text_array([None]), 1) == "BAD_ARGUMENT"
-        assert device.status("set_texts", "cpu.model", text_array(["a"] * 600), 600) == "FACTS_FULL"
+        assert device.status("set_texts", "cpu.model", text_array(["a"] * 1025), 1025) == "FACTS_FULL"
 
     def test_memory_that_is_too_small_or_not_aligned_is_refused(self, library: ctypes.CDLL) -> None:
         size = library.etconfig_device_size()
@@ -383,7 +383,7 @@ class TestRandomStacks:
 
     def test_selection_values_origins_and_problems(self, library: ctypes.CDLL, tmp_path: Path) -> None:
         resolved = 0
-        for seed in range(60):
+        for seed in range(70):
             rng = random.Random(seed)
             directory = tmp_path / str(seed)
             directory.mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from device_programs import SANITIZED, compile_device_program
 from limit_bundles import limits
 
 from etconfig.device.bundle_writer import write_tables
+from etconfig.device.steps import counted
+from etconfig.device.tables import NONE
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,13 @@ class TestMisuse:
 
     def test_problems_other_bundles_opening_again_and_long_texts(self, verifier: Path) -> None:
         second = named_tables()
-        files = [write_tables(list_tables()), write_tables(second), write_tables(text_tables())]
+        candidates = (
+            second.candidates[0],
+            second.candidates[1]._replace(condition=NONE),
+            *second.candidates[2:],
+        )
+        missing = counted(replace(second, candidates=candidates))
+        files = [write_tables(each) for each in (list_tables(), second, text_tables(), missing)]
         stream = b"".join(struct.pack("<I", len(data)) + data for data in files)
         done = subprocess.run([verifier, "check"], input=stream, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()

@@ -136,6 +136,7 @@ void check_strangers(const Bundle& one, const Bundle& two) {
   CHECK(one.resolve(selection, facts, "forward", "", &arguments) == Status::Ok);
   CHECK(two.update(facts, &arguments).status == Status::NoMatch && arguments.size() == 1);
   CHECK(two.explain(arguments, "B.threads", &text) == Status::NoMatch);
+  CHECK(two.resolve(selection, facts, "forward", "", &arguments) == Status::Stale && arguments.size() == 0);
   selection.profile = two.profile_count();
   CHECK(two.resolve(selection, facts, "forward", "", &arguments) == Status::NoSuchProfile && arguments.size() == 0);
   CHECK(!two.explain_match(two.profile_count(), facts, &text));
@@ -160,7 +161,49 @@ void check_opening_again(const File& first, const File& second) {
   CHECK(bundle.open("x", 1) == Status::NotABundle && bundle.open(second.data, second.size / 2) == Status::Damaged);
   CHECK(bundle.profile_count() == 1 && arguments.find("B")->size() == 1);
   CHECK(bundle.update(facts, &arguments).status == Status::Ok);
+  const Selection before = bundle.select("p");
   CHECK(bundle.open(second.data, second.size) == Status::Ok && bundle.select("phone"));
+  char memory[64];
+  TextBuffer text(memory, sizeof memory);
+  CHECK(arguments.status() == Status::Stale && !arguments && arguments.size() == 0 && !arguments.find("B"));
+  CHECK(arguments.problem_count() == 0 && arguments.method().empty() && arguments.backend_count() == 0);
+  CHECK(bundle.update(facts, &arguments).status == Status::Stale);
+  CHECK(bundle.explain(arguments, "B.list", &text) == Status::Stale && text.needed() == 0);
+  CHECK(bundle.resolve(before, facts, "forward", "", &arguments) == Status::Stale);
+  ModelChoice choice = bundle.select_model(bundle.model_name(0), facts);
+  CHECK(bundle.open(first.data, first.size) == Status::Ok);
+  CHECK(choice.status() == Status::Stale && choice.file().empty() && !choice.has_fallback() && !choice.next("no"));
+  bundle.explain_variant(choice, 0, facts, &text);
+  CHECK(text.needed() == 0);
+  CHECK(bundle.resolve(before, facts, "forward", "", &arguments) == Status::Stale);
+  CHECK(bundle.resolve(bundle.select("p"), facts, "forward", "", &arguments) == Status::Ok);
+}
+
+// A method that the bundle does not name may have a long name, but not any; those of its slots may.
+void check_names(const Bundle& bundle) {
+  FactStore<8> facts;
+  Arguments<8> arguments;
+  static const char kLetters[258] = "";
+  CHECK(bundle.set_list(&facts, "cpu.features", {"avx"}) == Status::Ok);
+  CHECK(bundle.resolve(bundle.select("p"), facts, {kLetters, 256}, "", &arguments) == Status::Ok);
+  CHECK(arguments.method().size() == 256 && arguments.method().data() != kLetters);
+  CHECK(bundle.resolve(bundle.select("p"), facts, {kLetters, 257}, "", &arguments) == Status::TooSmall);
+  CHECK(bundle.set(&facts, "cpu.features", "a") == Status::WrongFact);
+  CHECK(bundle.set_list(&facts, "cpu.features", {"\xff"}) == Status::BadText);
+}
+
+// The facts that an option lacks have names.
+void check_missing(const Bundle& bundle) {
+  FactStore<8> facts;
+  Arguments<8> arguments;
+  char memory[256];
+  TextBuffer text(memory, sizeof memory);
+  const Selection selection = bundle.select("phone");
+  CHECK(bundle.set(&facts, "cpu.model", "fast") == Status::Ok);
+  CHECK(bundle.resolve(selection, facts, "forward", "", &arguments) == Status::UnknownFact);
+  CHECK(arguments.problem_count() == 1 && arguments.problem(0).value().is_none());
+  CHECK(bundle.explain(arguments, "B.threads", &text) == Status::Ok);
+  CHECK(text.text() == "forward:B.threads: cores has no value: cpu.cores is not known on this device");
 }
 
 // Literal texts take no room in the arguments; those of facts are copied.
@@ -181,15 +224,20 @@ int check() {
   const File first;
   const File second;
   const File texts;
+  const File missing;
   Bundle one;
   Bundle two;
   CHECK(one.open(first.data, first.size) == Status::Ok && two.open(second.data, second.size) == Status::Ok);
   check_problems(one);
   check_strangers(one, two);
   check_opening_again(first, second);
+  check_names(one);
   Bundle three;
   CHECK(three.open(texts.data, texts.size) == Status::Ok);
   check_texts(three);
+  Bundle four;
+  CHECK(four.open(missing.data, missing.size) == Status::Ok);
+  check_missing(four);
   return 0;
 }
 

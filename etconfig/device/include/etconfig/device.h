@@ -18,11 +18,19 @@
 
 #pragma once
 
+#include <atomic>
+
 #include "device/model.h"
 #include "device/resolve.h"
 #include "device/verify.h"
 
 namespace etconfig::device {
+
+namespace internal {
+
+inline std::atomic<uint32_t> openings{0};
+
+}  // namespace internal
 
 // The declaration of a fact that a bundle reads.
 struct FactInfo {
@@ -38,12 +46,16 @@ class Bundle {
  public:
   // Verifies the bytes. Unless the result is Ok, the bundle stays as it was: at first without facts and profiles.
   //
-  // If it is Ok, the selections, arguments and choices of before are no longer valid: select and resolve again.
+  // If it is Ok, the selections, arguments and choices of before are stale, which is their status from now on: select and
+  // resolve again. Views of them are no longer valid.
   Status open(const void* data, size_t size) {
     format::Tables tables;
     const format::Verdict verdict = format::open_bundle(data, size, &tables);
     switch (verdict) {
-      case format::Verdict::Sound: tables_ = tables; return Status::Ok;
+      case format::Verdict::Sound:
+        tables_ = tables;
+        tables_.opening = ++internal::openings;
+        return Status::Ok;
       case format::Verdict::OtherFormat: return Status::NotABundle;
       case format::Verdict::OtherVersion: return Status::OtherVersion;
       case format::Verdict::Damaged: break;
@@ -120,7 +132,9 @@ class Bundle {
     const uint32_t wrong = bound.bind(facts);
     if (wrong != format::kNone) return wrong_fact(wrong);
     bound.set_by_hand({0, tables_.project_fact_count});
-    return internal::Selector(tables_, bound.operands()).select();
+    Selection selection = internal::Selector(tables_, bound.operands()).select();
+    selection.opening = tables_.opening;
+    return selection;
   }
   // Names the profile instead.
   Selection select(std::string_view name) const {
@@ -146,21 +160,22 @@ class Bundle {
   // Resolves the arguments of a method instance; an empty instance is the default one.
   //
   // Unless the result is Ok, there are no arguments, and `problem` of them says which options have no value. The result
-  // is NoSuchProfile if the selection is of another bundle, with more profiles.
+  // is Stale if the selection is of another bundle, or of the one that was opened before. TooSmall: there is no room in the
+  // arguments, or the bundle does not name the method, and its name has more than 256 bytes.
   Status resolve(const Selection& selection, const Facts& facts, std::string_view method, std::string_view instance,
                  AnyArguments* arguments) const {
     arguments->tables_ = &tables_;
+    arguments->opening_ = tables_.opening;
     arguments->used_ = arguments->last_ = 0;
-    arguments->set_names({}, {});
+    arguments->method_ = arguments->instance_ = {};
     arguments->storage_[0]->count = 0;
     arguments->profile_ = selection.profile;
     arguments->status_ = selection.status;
+    if (selection && selection.opening != tables_.opening) arguments->status_ = Status::Stale;
     if (selection && selection.profile >= profile_count()) arguments->status_ = Status::NoSuchProfile;
     if (arguments->status_ != Status::Ok) return arguments->status_;
     arguments->status_ = find_slot(selection.profile, method, instance, &arguments->slot_);
-    if (arguments->status_ == Status::Ok && !arguments->set_names(method, instance)) {
-      arguments->status_ = Status::TooSmall;
-    }
+    if (arguments->status_ == Status::Ok && !set_names(method, arguments)) arguments->status_ = Status::TooSmall;
     if (arguments->status_ == Status::Ok) arguments->status_ = resolve_slot(facts, *arguments, arguments->storage_[0]);
     return arguments->status_;
   }
@@ -176,8 +191,8 @@ class Bundle {
   // status is NoMatch for arguments of another bundle.
   Changes update(const Facts& facts, AnyArguments* arguments) const {
     Changes changes;
-    changes.status = arguments->status_;
-    if (arguments->status_ == Status::Ok && arguments->tables_ != &tables_) changes.status = Status::NoMatch;
+    changes.status = arguments->status();
+    if (changes.status == Status::Ok && arguments->tables_ != &tables_) changes.status = Status::NoMatch;
     if (changes.status != Status::Ok) return changes;
     const uint32_t next = 1 - arguments->used_;
     internal::Storage* const storage = arguments->storage_[next];
@@ -202,6 +217,7 @@ class Bundle {
   // NoMatch: they are of another bundle.
   Status explain(const AnyArguments& arguments, std::string_view path, TextBuffer* out) const {
     if (arguments.tables_ != &tables_) return Status::NoMatch;
+    if (arguments.is_stale()) return Status::Stale;
     const size_t colon = path.find(':');
     if (colon != std::string_view::npos) {
       const std::string_view label = path.substr(0, colon);
@@ -251,6 +267,7 @@ class Bundle {
     }
     if (choice.model_ == format::kNone) return choice;
     choice.tables_ = &tables_;
+    choice.opening_ = tables_.opening;
     choice.status_ = Status::NoVariant;
     internal::BoundFacts bound(tables_);
     if (bound.bind(facts) != format::kNone) choice.status_ = Status::WrongFact;
@@ -269,7 +286,7 @@ class Bundle {
   // does not have, or for a choice without a model or of another bundle.
   void explain_variant(const ModelChoice& choice, uint32_t index, const Facts& facts, TextBuffer* out,
                        std::string_view separator = "\n") const {
-    if (choice.tables_ != &tables_ || index >= variant_count(choice.model_)) return;
+    if (choice.tables_ != &tables_ || choice.is_stale() || index >= variant_count(choice.model_)) return;
     for (uint32_t i = 0; i < choice.failure_count_; ++i) {
       if (choice.failures_[i].variant != index) continue;
       *out << "its load failed: " << choice.failures_[i].reason;
@@ -320,6 +337,7 @@ class Bundle {
     switch (status) {
       case FactStatus::Ok: return Status::Ok;
       case FactStatus::BadValue: return Status::WrongFact;
+      case FactStatus::BadText: return Status::BadText;
       default: return Status::FactsFull;
     }
   }
@@ -333,8 +351,9 @@ class Bundle {
     // of bool, int, float and string, the kinds are the types and None before them
     return static_cast<uint8_t>(value.kind) == fact.type() + 1 && internal::fits_fact(tables_, fact, value);
   }
-  static Selection named(uint32_t profile) {
+  Selection named(uint32_t profile) const {
     Selection selection;
+    selection.opening = tables_.opening;
     selection.status = Status::Ok;
     selection.profile = profile;
     selection.is_named = true;
@@ -364,6 +383,13 @@ class Bundle {
     }
     return has_method ? Status::NoSuchInstance : Status::NoSuchMethod;
   }
+  // The slot names the method instance, unless it serves any method.
+  bool set_names(std::string_view method, AnyArguments* arguments) const {
+    const format::Slot slot = tables_.slots[arguments->slot_];
+    if (slot.instance() != format::kNone) arguments->instance_ = tables_.texts[slot.instance()];
+    arguments->method_ = tables_.texts[slot.method()];
+    return arguments->method_ == method || arguments->keep_method(method);
+  }
   Status resolve_slot(const Facts& facts, const AnyArguments& arguments, internal::Storage* storage) const {
     storage->count = 0;
     internal::BoundFacts bound(tables_);
@@ -389,7 +415,8 @@ class Bundle {
         internal::write_fault(resolved.value, out);
         break;
       case Status::UnknownFact:
-        *out << ": " << option.expression() << " has no value: it needs a fact that is not known on this device";
+        *out << ": " << option.expression() << " has no value: ";
+        internal::write_missing(tables_, resolved.value, out);
         break;
       default:
         *out << ": the option does not accept the value";

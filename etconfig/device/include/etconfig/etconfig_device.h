@@ -58,6 +58,8 @@ typedef enum {
   ETCONFIG_DEVICE_TOO_SMALL,
   ETCONFIG_DEVICE_NO_SUCH_MODEL,
   ETCONFIG_DEVICE_NO_VARIANT,
+  ETCONFIG_DEVICE_BAD_TEXT, /* the text of a fact is not UTF-8 */
+  ETCONFIG_DEVICE_STALE,    /* what it refers to is of a bundle that was opened before */
   ETCONFIG_DEVICE_BAD_ARGUMENT = 100, /* NULL where something is needed */
   ETCONFIG_DEVICE_WRONG_ORDER = 101,  /* open, select or resolve first */
   ETCONFIG_DEVICE_OTHER_KIND = 102    /* the value of the option has another kind */

@@ -205,15 +205,16 @@ struct Changes {
 // What functions take, whatever the size of the storage. Views of it are valid until the next resolve or update.
 class AnyArguments {
  public:
-  Status status() const { return status_; }
-  explicit operator bool() const { return status_ == Status::Ok; }
+  // Stale: the bundle was opened again since. Then nothing is left of them.
+  Status status() const { return is_stale() ? Status::Stale : status_; }
+  explicit operator bool() const { return status() == Status::Ok; }
 
-  std::string_view method() const { return {method_, method_size_}; }
-  std::string_view instance() const { return {instance_, instance_size_}; }
+  std::string_view method() const { return is_stale() ? std::string_view() : method_; }
+  std::string_view instance() const { return is_stale() ? std::string_view() : instance_; }
   uint32_t profile() const { return profile_; }
 
   // All options, those of one backend together, in the order of its schema. None unless the status is Ok.
-  uint32_t size() const { return status_ == Status::Ok ? current().count : 0; }
+  uint32_t size() const { return status() == Status::Ok ? current().count : 0; }
   OptionArgument operator[](uint32_t index) const { return OptionArgument(tables_, current().options + index); }
 
   uint32_t backend_count() const {
@@ -238,7 +239,7 @@ class AnyArguments {
   // The options that have no value, after a resolve or an update that failed.
   uint32_t problem_count() const {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < attempt().count; ++i) count += attempt().options[i].status != Status::Ok ? 1 : 0;
+    for (uint32_t i = 0; !is_stale() && i < attempt().count; ++i) count += attempt().options[i].status != Status::Ok ? 1 : 0;
     return count;
   }
   // `index` must be below `problem_count()`.
@@ -257,8 +258,9 @@ class AnyArguments {
  private:
   friend class Bundle;
 
-  static constexpr uint32_t kMaxName = 128;
+  static constexpr uint32_t kMaxName = 256;
 
+  bool is_stale() const { return tables_ != nullptr && tables_->opening != opening_; }
   const internal::Storage& current() const { return *storage_[used_]; }
   const internal::Storage& attempt() const { return *storage_[last_]; }
   uint32_t end_of(uint32_t index) const {
@@ -267,12 +269,11 @@ class AnyArguments {
     while (end < size() && options[end].backend == options[index].backend) ++end;
     return end;
   }
-  bool set_names(std::string_view method, std::string_view instance) {
-    if (method.size() > kMaxName || instance.size() > kMaxName) return false;
-    method_size_ = static_cast<uint32_t>(method.size());
-    instance_size_ = static_cast<uint32_t>(instance.size());
-    if (!method.empty()) std::memcpy(method_, method.data(), method.size());
-    if (!instance.empty()) std::memcpy(instance_, instance.data(), instance.size());
+  // Keeps a method that the bundle has no slot for; false if it is too long.
+  bool keep_method(std::string_view method) {
+    if (method.size() > kMaxName) return false;
+    if (!method.empty()) std::memcpy(kept_method_, method.data(), method.size());
+    method_ = {kept_method_, method.size()};
     return true;
   }
 
@@ -283,10 +284,10 @@ class AnyArguments {
   Status status_ = Status::NoMatch;
   uint32_t profile_ = format::kNone;
   uint32_t slot_ = format::kNone;
-  uint32_t method_size_ = 0;
-  uint32_t instance_size_ = 0;
-  char method_[kMaxName];
-  char instance_[kMaxName];
+  uint32_t opening_ = 0;
+  std::string_view method_;  // in the bundle or `kept_method_`
+  std::string_view instance_;
+  char kept_method_[kMaxName];
 };
 
 // Room for `kOptions` options, whose computed texts and lists, texts of facts and merged tables have `kBytes` bytes in

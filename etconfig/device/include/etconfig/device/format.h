@@ -267,6 +267,7 @@ class Texts {
 
 // Everything that a bundle contains.
 struct Tables {
+  uint32_t opening = 0;  // the number of the opening in this process, from 1
   std::string_view producer, fingerprint;
   Texts texts;
   Vector<Value> values;

@@ -12,21 +12,22 @@ class ModelChoice {
   static constexpr uint32_t kNone = format::kNone;
 
   // Ok, NoSuchModel, NoVariant (none suits the device) or WrongFact.
-  Status status() const { return status_; }
-  explicit operator bool() const { return status_ == Status::Ok; }
+  // Stale: the bundle was opened again since. Then there is no file, and nothing follows.
+  Status status() const { return is_stale() ? Status::Stale : status_; }
+  explicit operator bool() const { return status() == Status::Ok; }
   uint32_t model() const { return model_; }
   // The place of the variant in the list of the model, from 0.
   uint32_t variant() const { return variant_; }
   std::string_view file() const {
-    return variant_ == kNone ? std::string_view() : tables_->texts[of_variant(variant_).file()];
+    return variant_ == kNone || is_stale() ? std::string_view() : tables_->texts[of_variant(variant_).file()];
   }
   // True if the model says that a later variant takes over should one fail to load.
-  bool has_fallback() const { return tables_ != nullptr && tables_->models[model_].has_fallback(); }
+  bool has_fallback() const { return tables_ != nullptr && !is_stale() && tables_->models[model_].has_fallback(); }
 
   // Goes on to the next variant that suits the device, after the load of this one has failed. False if there is none, or
   // if the model has no fallback; then the choice stays as it is. The reason is kept as a view, for `explain_variant`.
   bool next(std::string_view reason) {
-    if (status_ != Status::Ok || !has_fallback()) return false;
+    if (status() != Status::Ok || !has_fallback()) return false;
     for (uint32_t i = variant_ + 1; i < count(); ++i) {
       if (!suits(i)) continue;
       if (failure_count_ < kMaxFailures) failures_[failure_count_++] = {variant_, reason};
@@ -47,6 +48,7 @@ class ModelChoice {
     std::string_view reason;
   };
 
+  bool is_stale() const { return tables_ != nullptr && tables_->opening != opening_; }
   uint32_t count() const { return tables_->models[model_].variants().count; }
   format::Variant of_variant(uint32_t index) const {
     return tables_->variants[tables_->models[model_].variants().first + index];
@@ -56,6 +58,7 @@ class ModelChoice {
   }
 
   const internal::Tables* tables_ = nullptr;
+  uint32_t opening_ = 0;
   Status status_ = Status::NoSuchModel;
   uint32_t model_ = kNone;
   uint32_t variant_ = kNone;

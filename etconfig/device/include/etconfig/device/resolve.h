@@ -121,6 +121,7 @@ class Resolver {
       const bool is_set = next < set.count && t_.option_settings[set.first + next].option() == option;
       const format::OptionSettings found = t_.option_settings[is_set ? set.first + next++ : 0];
       Decision decision = decide(backend, option, is_set ? &found : nullptr);
+      if (decision.status == Status::UnknownFact) remember_missing(&decision);
       if (storage_.arena.has_overflowed() || storage_.count == storage_.capacity) return Status::TooSmall;
       if (!keep(&decision.value)) {
         if (decision.status == Status::Ok) return Status::TooSmall;
@@ -190,6 +191,23 @@ class Resolver {
       decision->status = Status::InvalidValue;
     }
     if (decision->status != Status::Ok) decision->expression = expression;
+  }
+
+  // Puts the facts that an expression lacks into the value that it does not have; none if there is no room.
+  void remember_missing(Decision* decision) {
+    const uint32_t used = storage_.arena.used();
+    MissingFacts missing;
+    evaluator_.evaluate(decision->expression, &missing);
+    storage_.arena.rewind(used);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t_.facts.size(); ++i) count += missing.sets[0].has(i) ? 1 : 0;
+    auto* facts = storage_.arena.take_array<uint16_t>(count);
+    if (facts == nullptr) return storage_.arena.undo(used);
+    decision->value.list = facts;
+    decision->value.count = count;
+    for (uint32_t i = 0; i < t_.facts.size(); ++i) {
+      if (missing.sets[0].has(i)) *facts++ = static_cast<uint16_t>(i);
+    }
   }
 
   // The value below all candidates: the recommendation, the program's or the default.
