@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from bundle_tables import list_tables, named_tables
@@ -18,6 +19,7 @@ from fact_mutations import mutate
 
 from etconfig.device import device_include_dir
 from etconfig.device.bundle_writer import write_tables
+from etconfig.device.steps import counted
 from etconfig.facts import BUILTIN_FACTS, Host
 from etconfig.facts.sources import DEVICE_ROOT
 
@@ -74,6 +76,47 @@ class TestTrees:
         assert sheet["gpu.count"] == NVML
         assert sheet["runtime.executorch"] == ONLY_IN_PYTHON
         assert not [name for name in sheet if name.startswith("gpu.0.")]
+
+
+class TestCpuinfo:
+    """Odd and hostile files have the answers of Python."""
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            ("flags: avx fma", "Features: neon"),
+            ("Features: neon", "flags: avx fma"),
+            ("flags: avx", "Features: neon", "flags:"),
+            ("flags:", "Features: neon asimd neon"),
+            ("Features: b a c", "Features: a"),
+        ],
+    )
+    def test_flags_count_before_features(self, facts: Path, tmp_path: Path, lines: tuple[str, ...]) -> None:
+        self.check(facts, tmp_path, ["\n".join(("processor: 0", *lines))])
+
+    def test_features_are_those_of_all_threads(self, facts: Path, tmp_path: Path) -> None:
+        rng = Random(4)
+        for at in range(20):
+            words = [f"w{number}" for number in range(12)]
+            blocks = [
+                f"processor: {cpu}\nflags: {' '.join(rng.choices(words, k=rng.randint(0, 30)))}"
+                for cpu in range(4)
+            ]
+            self.check(facts, tmp_path / str(at), blocks)
+
+    def test_many_long_and_different_lists(self, facts: Path, tmp_path: Path) -> None:
+        even, odd = (" ".join(f"{number % 1000:03x}" for number in range(at, 2040)) for at in (0, 1))
+        blocks = [f"processor: {cpu}\nflags: {(even, odd)[cpu % 2]}{cpu:04}" for cpu in range(450)]
+        self.check(facts, tmp_path, blocks)
+
+    def check(self, facts: Path, root: Path, blocks: list[str]) -> None:
+        (root / "proc").mkdir(parents=True)
+        (root / "proc" / "cpuinfo").write_text("\n\n".join(blocks) + "\n")
+        (root / "machine.json").write_text('{"system": "Linux", "machine": "x86_64", "affinity": "0"}')
+        sheet = detected_in_cpp(facts, str(root), "cpu.features")
+        assert json.loads(sheet)["facts"] == {
+            "cpu.features": json.loads(python_sheet(root))["facts"]["cpu.features"]
+        }
 
 
 class TestThisMachine:
@@ -135,10 +178,23 @@ class TestEtdevice:
         answer = run_device_program(etdevice, "facts", "--json", "--root", str(tmp_path), expected=1)
         assert json.loads(answer)["error"] == "machine.json does not describe a machine"
 
+    def test_texts_of_a_bundle_are_not_commands_of_ci(self, etdevice: Path, tmp_path: Path) -> None:
+        bundle, sheet = tmp_path / "app.etbundle", tmp_path / "sheet.json"
+        texts = ("cpu.features", "  ::error::p", "B", "list##[x", "##vso[task] ::a", "*")
+        bundle.write_bytes(write_tables(counted(replace(list_tables(), texts=texts))))
+        sheet.write_text('{"etconfig_fact_sheet": 1, "facts": {"cpu.features": {"value": ["##[group]"]}}}')
+        options = ("--bundle", str(bundle), "--facts", str(sheet), "--profile", "  ::error::p")
+        line = run_device_program(etdevice, "resolve", *options)
+        assert line == '*:B.list\\u0023#[x = ["\\u0023#[group]"] from \\u0023#vso[task] ::a\n'
+        assert run_device_program(etdevice, "select", *options).splitlines()[0] == "  \\u003a:error::p"
+        text = run_device_program(etdevice, "resolve", *options, "--json")
+        assert "##" not in text
+        assert json.loads(text)["arguments"][0]["options"]["list##[x"]["value"] == ["##[group]"]
+
     def test_texts_of_a_bundle_do_not_control_a_terminal(self, etdevice: Path, tmp_path: Path) -> None:
         bundle, sheet = tmp_path / "app.etbundle", tmp_path / "sheet.json"
         texts = ("cpu.features", "p\x1b]0;x\x07", "B", "li\x9bst", "fa\u202ect", "*")
-        bundle.write_bytes(write_tables(replace(list_tables(), texts=texts)))
+        bundle.write_bytes(write_tables(counted(replace(list_tables(), texts=texts))))
         options = ("--bundle", str(bundle), "--facts", str(sheet))
         profile = ("--profile", "p\x1b]0;x\x07")
         sheet.write_text('{"etconfig_fact_sheet": 1, "facts": {"cpu.features": {"value": ["avx"]}}}')

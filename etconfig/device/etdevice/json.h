@@ -1,11 +1,13 @@
-// JSON for etdevice: a writer, and a reader of fact sheets. Neither recurses without a bound.
+// Text and JSON for etdevice, and a reader of fact sheets. Nothing recurses without a bound.
 
 #pragma once
 
 #include <etconfig/device.h>
+#include <etconfig/facts_json.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 namespace etdevice {
 
@@ -17,11 +19,16 @@ using etconfig::device::ValueKind;
 
 inline void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-// Writes a text for people: characters that are not printable as \u001b, so that no text controls a terminal.
+// Writes a text for people: characters that are not printable as \u001b, so that no text controls a terminal, and
+// commands of CI services, such as `::error::`, so that none is one: see etconfig/diagnostics/escape.py. Every text counts
+// as the start of a line.
 inline void print_shown(std::string_view text, std::FILE* to = stdout) {
+  bool is_start = true;
   while (!text.empty()) {
+    const bool is_command = (is_start && text.substr(0, 2) == "::") || etconfig::device::facts_json::is_command(text);
     const uint32_t c = etconfig::device::detection::take_code_point(&text);
-    if (etconfig::device::detection::is_printable(c)) {
+    is_start = is_start && etconfig::device::detection::is_space(c);
+    if (etconfig::device::detection::is_printable(c) && !is_command) {
       etconfig::device::detection::FixedText<4> shown;
       shown.code_point(c);
       std::fwrite(shown.view().data(), 1, shown.size(), to);
@@ -31,18 +38,12 @@ inline void print_shown(std::string_view text, std::FILE* to = stdout) {
   }
 }
 
+// In ASCII, with commands of CI services escaped.
 inline void print_string(std::string_view text) {
-  std::putchar('"');
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      std::printf("\\%c", c);
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      std::printf("\\u%04x", static_cast<unsigned>(c));
-    } else {
-      std::putchar(c);
-    }
-  }
-  std::putchar('"');
+  const auto write = [](std::string_view part) { print(part); };
+  etconfig::device::facts_json::Output output(write);
+  etconfig::device::facts_json::write_text(&output, text, false);
+  output.flush();
 }
 
 // A value nests as deep as a bundle allows.
@@ -76,15 +77,19 @@ inline void print_value(const Value& value) {
   }
 }
 
-// Reads a fact sheet as `etconfig facts --save` writes it, and sets the facts that `is_wanted` accepts.
-template <typename IsWanted>
+// Reads a fact sheet, and sets its facts: accepts what `FactSheet.from_json` accepts, facts of plugins as well.
+//
+// The texts of the sheet are decoded where they lie: a text is never longer than it is written.
 class SheetReader {
  public:
-  SheetReader(std::string_view text, const IsWanted& is_wanted, Facts* facts)
-      : at_(text.data()), end_(text.data() + text.size()), is_wanted_(is_wanted), facts_(facts) {}
+  // `text` must have a byte of room behind its end.
+  SheetReader(char* text, size_t size, Facts* facts) : at_(text), end_(text + size), facts_(facts) {}
 
   // Null if the sheet was read, else what is wrong with it.
   const char* read() {
+    const std::string_view text(at_, static_cast<size_t>(end_ - at_));
+    if (!etconfig::device::detection::is_utf8(text)) return "the fact sheet is not UTF-8";
+    if (text.substr(0, 3) == "\xef\xbb\xbf") at_ += 3;
     bool has_version = false;
     bool has_facts = false;
     const bool is_read = members([&](std::string_view key) {
@@ -103,13 +108,14 @@ class SheetReader {
   }
 
  private:
-  static constexpr uint32_t kMaxText = 4096;
-  static constexpr uint32_t kMaxItems = 512;
+  static constexpr uint32_t kMaxFacts = 1000;
+  static constexpr uint32_t kMaxItems = 96 << 10;  // a sheet of 256 KiB has no more
 
   bool fail(const char* problem) {
     if (problem_ == nullptr) problem_ = problem;
     return false;
   }
+  bool fail_text() { return fail("the text is not the JSON of a fact sheet"); }
   void skip_space() {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
   }
@@ -119,7 +125,7 @@ class SheetReader {
     ++at_;
     return true;
   }
-  bool expect(char wanted) { return skip(wanted) || fail("the text is not the JSON of a fact sheet"); }
+  bool expect(char wanted) { return skip(wanted) || fail_text(); }
 
   // Calls `member` at the value of each key of an object.
   template <typename Member>
@@ -127,46 +133,12 @@ class SheetReader {
     if (!expect('{')) return false;
     if (skip('}')) return true;
     do {
-      char key_memory[256];
-      Text key{key_memory, sizeof key_memory};
-      if (!string(&key) || !expect(':') || !member(key.view())) return false;
+      std::string_view key;
+      if (!string(&key) || !expect(':') || !member(key)) return false;
     } while (skip(','));
     return expect('}');
   }
 
-  bool version() {
-    Scalar scalar;
-    if (!this->scalar(&scalar)) return false;
-    return (scalar.kind == ValueKind::Integer && scalar.integer == 1) || fail("the fact sheet has another version");
-  }
-  bool fact(std::string_view name) {
-    char origin_memory[256];
-    Text origin{origin_memory, sizeof origin_memory};
-    Scalar value;
-    bool is_unknown = false;
-    bool has_value = false;
-    text_used_ = item_count_ = 0;
-    const bool is_read = members([&](std::string_view key) {
-      if (key == "origin") return string(&origin);
-      if (key == "unit") return scalar(&unit_);
-      if (key != "value" && key != "unknown") return fail("a fact has the keys value, unit, unknown and origin");
-      if (has_value) return fail("a fact has either a value or a reason why it is unknown");
-      has_value = true;
-      is_unknown = key == "unknown";
-      return skip('[') ? list(&value) : scalar(&value);
-    });
-    if (!is_read) return false;
-    if (!has_value) return fail("a fact has neither a value nor a reason why it is unknown");
-    if (!is_wanted_(name)) return true;
-    return set(name, is_unknown, value, origin.view()) == FactStatus::Ok || fail("a fact cannot be stored");
-  }
-
-  struct Text {
-    char* memory;
-    uint32_t capacity;
-    uint32_t size = 0;
-    std::string_view view() const { return {memory, size}; }
-  };
   struct Scalar {
     ValueKind kind = ValueKind::None;
     int64_t integer = 0;
@@ -174,6 +146,51 @@ class SheetReader {
     std::string_view text;
   };
 
+  bool version() {
+    Scalar value;
+    if (!scalar(&value)) return false;
+    return (value.kind == ValueKind::Integer && value.integer == 1) || fail("the fact sheet has another version");
+  }
+  bool fact(std::string_view name) {
+    Scalar value;
+    Scalar unit;
+    Scalar origin;
+    origin.kind = ValueKind::Text;
+    bool has_value = false;
+    bool has_unit = false;
+    bool has_origin = false;
+    bool is_unknown = false;
+    item_count_ = 0;
+    const bool is_read = members([&](std::string_view key) {
+      bool* const is_given = key == "origin" ? &has_origin : key == "unit" ? &has_unit : &has_value;
+      if (is_given == &has_value && key != "value" && key != "unknown") {
+        return fail("a fact has the keys value, unit, unknown and origin");
+      }
+      if (*is_given) return fail("a fact has each key once, and either a value or a reason why it is unknown");
+      *is_given = true;
+      if (is_given == &has_origin) return scalar(&origin);
+      if (is_given == &has_unit) return scalar(&unit);
+      is_unknown = key == "unknown";
+      return skip('[') ? list(&value) : scalar(&value);
+    });
+    if (!is_read) return false;
+    if (!has_value) return fail("a fact has neither a value nor a reason why it is unknown");
+    if (!is_shown(origin) || (is_unknown && !is_shown(value))) return fail("a reason or an origin is not printable text");
+    if (has_unit && !is_unit_of(name, unit)) return fail("a fact has another unit");
+    if (facts_->find(name).is_present()) return fail("a fact appears twice");
+    if (facts_->size() == kMaxFacts) return fail("the sheet has more than 1000 facts");
+    return set(name, is_unknown, value, origin.text) == FactStatus::Ok || fail("a fact does not have such a value");
+  }
+  static bool is_shown(const Scalar& value) {
+    return value.kind == ValueKind::Text && etconfig::device::detection::is_printable_text(value.text);
+  }
+  // The unit of a plugin's fact is not known here.
+  static bool is_unit_of(std::string_view name, const Scalar& unit) {
+    const auto* const info = etconfig::device::facts_json::info_of(name);
+    if (info == nullptr) return true;
+    if (info->unit == nullptr) return unit.kind == ValueKind::None;
+    return unit.kind == ValueKind::Text && unit.text == info->unit;
+  }
   FactStatus set(std::string_view name, bool is_unknown, const Scalar& value, std::string_view origin) {
     if (is_unknown) return facts_->set_unknown(name, value.text, origin);
     switch (value.kind) {
@@ -199,73 +216,90 @@ class SheetReader {
     return expect(']');
   }
   bool scalar(Scalar* value) {
+    *value = Scalar();
     skip_space();
-    if (at_ == end_) return fail("the fact sheet ends too early");
-    if (*at_ == '"') {
-      Text text{text_ + text_used_, kMaxText - text_used_};
-      if (!string(&text)) return false;
-      text_used_ += text.size;
+    if (at_ != end_ && *at_ == '"') {
       value->kind = ValueKind::Text;
-      value->text = text.view();
-      return true;
+      return string(&value->text);
     }
-    if (word("true") || word("false")) {
-      value->kind = ValueKind::Boolean;
-      value->integer = at_[-2] == 'u' ? 1 : 0;
-      return true;
-    }
-    return number(value);
+    if (word("null")) return true;
+    const bool is_true = word("true");
+    if (!is_true && !word("false")) return number(value);
+    value->kind = ValueKind::Boolean;
+    value->integer = is_true ? 1 : 0;
+    return true;
   }
   bool word(std::string_view wanted) {
     if (static_cast<size_t>(end_ - at_) < wanted.size() || std::string_view(at_, wanted.size()) != wanted) return false;
     at_ += wanted.size();
     return true;
   }
+  bool skip_digits() {
+    const char* const begin = at_;
+    while (at_ != end_ && *at_ >= '0' && *at_ <= '9') ++at_;
+    return at_ != begin;
+  }
+  // A number as JSON has it: no + and no zeros in front, digits on both sides of the point.
   bool number(Scalar* value) {
-    char digits[64];
-    uint32_t size = 0;
-    bool is_integer = true;
-    while (at_ != end_ && size + 1 < sizeof digits) {
-      const char c = *at_;
-      if (!(c >= '0' && c <= '9') && c != '-' && c != '+' && c != '.' && c != 'e' && c != 'E') break;
-      is_integer = is_integer && c != '.' && c != 'e' && c != 'E';
-      digits[size++] = c;
+    char* const begin = at_;
+    if (at_ != end_ && *at_ == '-') ++at_;
+    if (at_ != end_ && *at_ == '0') {
       ++at_;
+    } else if (!skip_digits()) {
+      return fail_text();
     }
-    digits[size] = '\0';
-    char* end = digits;
+    const char* const whole_end = at_;
+    if (at_ != end_ && *at_ == '.') {
+      ++at_;
+      if (!skip_digits()) return fail_text();
+    }
+    if (at_ != end_ && (*at_ == 'e' || *at_ == 'E')) {
+      ++at_;
+      if (at_ != end_ && (*at_ == '+' || *at_ == '-')) ++at_;
+      if (!skip_digits()) return fail_text();
+    }
+    const char behind = *at_;
+    *at_ = '\0';
     errno = 0;
-    if (is_integer) value->integer = std::strtoll(digits, &end, 10);
+    value->kind = ValueKind::Integer;
+    if (at_ == whole_end) value->integer = std::strtoll(begin, nullptr, 10);
     // as in Python, an integer that exceeds 64 bits is only a value of facts that are numbers
-    if (is_integer && errno == ERANGE) is_integer = false;
-    if (!is_integer) value->number = std::strtod(digits, &end);
-    value->kind = is_integer ? ValueKind::Integer : ValueKind::Number;
-    return (size != 0 && *end == '\0') || fail("the text is not the JSON of a fact sheet");
+    if (at_ != whole_end || errno == ERANGE) {
+      value->kind = ValueKind::Number;
+      value->number = std::strtod(begin, nullptr);
+    }
+    *at_ = behind;
+    return true;
   }
 
-  bool string(Text* text) {
+  bool string(std::string_view* text) {
     if (!expect('"')) return false;
+    char* const begin = at_;
+    char* to = at_;
     while (at_ != end_ && *at_ != '"') {
       const char c = *at_++;
       if (static_cast<unsigned char>(c) < 0x20) return fail("a text of the fact sheet contains a control character");
-      if (c == '\\' ? !escape(text) : !append(text, c)) return false;
+      if (c != '\\') {
+        *to++ = c;
+      } else if (!escape(&to)) {
+        return false;
+      }
     }
+    *text = {begin, static_cast<size_t>(to - begin)};
     return expect('"');
   }
-  bool append(Text* text, char c) {
-    if (text->size == text->capacity) return fail("a text of the fact sheet is too long");
-    text->memory[text->size++] = c;
-    return true;
-  }
-  bool escape(Text* text) {
-    if (at_ == end_) return fail("the fact sheet ends too early");
+  bool escape(char** to) {
+    if (at_ == end_) return fail_text();
     const char c = *at_++;
     constexpr std::string_view kEscaped = "\"\\/bfnrt";
     constexpr std::string_view kMeant = "\"\\/\b\f\n\r\t";
     const size_t found = kEscaped.find(c);
-    if (found != std::string_view::npos) return append(text, kMeant[found]);
+    if (found != std::string_view::npos) {
+      *(*to)++ = kMeant[found];
+      return true;
+    }
     uint32_t character = 0;
-    if (c != 'u' || !hexadecimal(&character)) return fail("the text is not the JSON of a fact sheet");
+    if (c != 'u' || !hexadecimal(&character)) return fail_text();
     if (character >= 0xD800 && character < 0xDC00) {
       uint32_t low = 0;
       if (!word("\\u") || !hexadecimal(&low) || low < 0xDC00 || low > 0xDFFF) return fail("half a character");
@@ -273,39 +307,26 @@ class SheetReader {
     } else if (character >= 0xDC00 && character < 0xE000) {
       return fail("half a character");
     }
-    return append_utf8(text, character);
-  }
-  bool hexadecimal(uint32_t* value) {
-    for (int i = 0; i < 4; ++i) {
-      if (at_ == end_) return false;
-      const char c = *at_++;
-      const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-      if (digit < 0) return false;
-      *value = *value << 4 | static_cast<uint32_t>(digit);
-    }
+    etconfig::device::detection::FixedText<4> bytes;
+    bytes.code_point(character);
+    std::memcpy(*to, bytes.view().data(), bytes.size());
+    *to += bytes.size();
     return true;
   }
-  bool append_utf8(Text* text, uint32_t character) {
-    if (character < 0x80) return append(text, static_cast<char>(character));
-    const int more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
-    constexpr uint32_t kLead[] = {0, 0xC0, 0xE0, 0xF0};
-    if (!append(text, static_cast<char>(kLead[more] | character >> (6 * more)))) return false;
-    for (int i = more - 1; i >= 0; --i) {
-      if (!append(text, static_cast<char>(0x80 | (character >> (6 * i) & 0x3F)))) return false;
-    }
+  bool hexadecimal(uint32_t* value) {
+    int64_t digits = 0;
+    if (end_ - at_ < 4 || !etconfig::device::detection::parse_hexadecimal({at_, 4}, 4, &digits)) return false;
+    at_ += 4;
+    *value = static_cast<uint32_t>(digits);
     return true;
   }
 
-  const char* at_;
-  const char* end_;
-  const IsWanted& is_wanted_;
+  char* at_;
+  char* end_;
   Facts* facts_;
   const char* problem_ = nullptr;
-  Scalar unit_;
-  uint32_t text_used_ = 0;
   uint32_t item_count_ = 0;
-  char text_[kMaxText];
-  std::string_view items_[kMaxItems];
+  static inline std::string_view items_[kMaxItems];
 };
 
 }  // namespace etdevice

@@ -22,6 +22,8 @@ constexpr const char* kUsage =
     "etdevice batch   reads COMMAND<TAB>BUNDLE<TAB>SHEET<TAB>PROFILE, or - to select one; prints a line of JSON for each\n";
 
 constexpr uint32_t kMaxOptions = 2048;
+constexpr uint32_t kSheetBytes = 256 << 10;          // as in Python
+using SheetFacts = FactStore<1024, 2 * kSheetBytes>;  // its texts, and the sizes of those in lists
 using Storage = Arguments<kMaxOptions, 1 << 18>;
 
 struct Request {
@@ -39,8 +41,8 @@ struct Request {
 struct Memory {
   char* bundle_bytes = nullptr;
   size_t bundle_size = 0;
-  char sheet[256 << 10];
-  FactStore<1024, 256 << 10> facts;
+  char sheet[kSheetBytes + 1];
+  SheetFacts facts;
   Storage arguments;
   char text[1 << 16];
 };
@@ -77,13 +79,11 @@ bool read_file(const char* path, char* bytes, size_t capacity, size_t* size) {
 bool read_facts(const Request& request, const char* path, Facts* facts) {
   facts->clear();
   size_t size = 0;
-  if (!read_file(path, memory.sheet, sizeof memory.sheet, &size)) {
+  if (!read_file(path, memory.sheet, kSheetBytes, &size)) {
     fail(request, "cannot read the fact sheet", path);
     return false;
   }
-  const auto is_wanted = [](std::string_view name) { return bundle.find_fact(name) != Selection::kNone; };
-  etdevice::SheetReader reader(std::string_view(memory.sheet, size), is_wanted, facts);
-  const char* problem = reader.read();
+  const char* problem = etdevice::SheetReader(memory.sheet, size, facts).read();
   if (problem != nullptr) fail(request, problem, path);
   return problem == nullptr;
 }
@@ -236,26 +236,33 @@ bool is_template(uint32_t profile, uint32_t slot) {
     has_named = has_named ||
         (bundle.slot_method(profile, i) == bundle.slot_method(profile, slot) && !bundle.slot_instance(profile, i).empty());
   }
-  for (uint32_t i = 0; i < memory.arguments.problem_count(); ++i) {
+  const uint32_t count = memory.arguments.problem_count();
+  for (uint32_t i = 0; i < count; ++i) {
     if (memory.arguments.problem(i).status() != Status::MissingOption) return false;
   }
   return has_named;
 }
 
-// Of one backend, missing options count only if nothing else is wrong, as in Python.
-bool counts(const OptionArgument& problem) {
-  if (problem.status() != Status::MissingOption) return true;
-  for (uint32_t i = 0; i < memory.arguments.problem_count(); ++i) {
+// True if something is wrong with an option of the same backend as problem `index`, other than that it is not set.
+bool is_backend_wrong(uint32_t index, uint32_t count) {
+  const std::string_view backend = memory.arguments.problem(index).backend();
+  for (uint32_t i = 0; i < count; ++i) {
     const OptionArgument other = memory.arguments.problem(i);
-    if (other.backend() == problem.backend() && other.status() != Status::MissingOption) return false;
+    if (other.backend() == backend && other.status() != Status::MissingOption) return true;
   }
-  return true;
+  return false;
 }
 
 void print_problems(const Request& request, bool* is_first) {
-  for (uint32_t i = 0; i < memory.arguments.problem_count(); ++i) {
+  // of one backend, missing options count only if nothing else is wrong, as in Python; its problems follow one another
+  const uint32_t count = memory.arguments.problem_count();
+  std::string_view backend;
+  bool is_wrong = false;
+  for (uint32_t i = 0; i < count; ++i) {
     const OptionArgument option = memory.arguments.problem(i);
-    if (!counts(option)) continue;
+    if (i == 0 || option.backend() != backend) is_wrong = is_backend_wrong(i, count);
+    backend = option.backend();
+    if (is_wrong && option.status() == Status::MissingOption) continue;
     if (!request.is_json) {
       char path[512];
       TextBuffer name(path, sizeof path);
@@ -367,7 +374,7 @@ int run_resolve(const Request& request) {
 int run_update(const Request& request) {
   const Selection selection = select(request);
   if (!selection) return fail_selection(request, selection);
-  static FactStore<format::kMaxFacts, 64 << 10> changed;
+  static SheetFacts changed;
   if (!read_facts(request, request.changed_facts, &changed)) return 1;
   bool is_first = true;
   print("{\"changed\": [");
@@ -455,19 +462,27 @@ int run_model(const Request& request) {
   return choice ? 0 : 1;
 }
 
-void print_fact(const FactView& fact) {
-  detection::FixedText<16 << 10> value;
-  if (fact.type() == FactType::Text) {
-    value << fact.text();
-  } else if (fact.type() == FactType::TextList) {
-    for (const std::string_view text : fact.list()) value << (value.size() == 0 ? "" : ", ") << text;
-  } else {
-    facts_json::write_value(&value, fact);
+void print_fact_value(const FactView& fact) {
+  if (fact.type() == FactType::Text) return print_shown(fact.text());
+  const auto write = [](std::string_view text) { print(text); };
+  facts_json::Output output(write);
+  if (fact.type() != FactType::TextList) {
+    facts_json::write_value(&output, fact);
+    return output.flush();
   }
+  bool is_first = true;
+  for (const std::string_view text : fact.list()) {
+    print(is_first ? "" : ", ");
+    is_first = false;
+    print_shown(text);
+  }
+}
+
+void print_fact(const FactView& fact) {
   const detection::FactInfo* info = facts_json::info_of(fact.name());
   const char* unit = info == nullptr || info->unit == nullptr ? "" : info->unit;
   std::printf("%-22.*s  ", static_cast<int>(fact.name().size()), fact.name().data());
-  print_shown(value.view());
+  print_fact_value(fact);
   std::printf("%s%s\n", *unit == '\0' ? "" : " ", unit);
 }
 

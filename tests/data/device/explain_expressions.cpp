@@ -28,9 +28,8 @@ int main(int count, char** paths) {
   for (int i = 2; i < count; ++i) {
     static FactStore<64> facts;
     facts.clear();
-    if (!read_file(paths[i], sheet, sizeof sheet, &size)) return 1;
-    const auto is_wanted = [](std::string_view) { return true; };
-    if (etdevice::SheetReader(std::string_view(sheet, size), is_wanted, &facts).read() != nullptr) return 3;
+    if (!read_file(paths[i], sheet, sizeof sheet - 1, &size)) return 1;
+    if (etdevice::SheetReader(sheet, size, &facts).read() != nullptr) return 3;
     internal::BoundFacts bound(tables);
     if (bound.bind(facts) != format::kNone) return 4;
     internal::Explainer explainer(tables, bound.operands());
