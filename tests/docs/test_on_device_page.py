@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 from doc_pages import ROOT, Page
 from doc_shell import Shell
+from reader_commands import write_commands
+
+PAGE = Page(ROOT / "docs" / "on-device.md")
+OTHER_TOOLS = ("## In Java", "## In Kotlin", "## In Swift")
+"""Sections whose commands need other tools; tests/device/test_device_java.py follows them."""
 
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler (c++) on the PATH")
 def test_the_programs_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
-    commands = tmp_path / "bin"
-    commands.mkdir()
-    # what the page installs is installed here
-    scripts = {"python": '"$@"', "etconfig": '-m etconfig "$@"', "pip": "-c pass"}
-    for name, script in scripts.items():
-        (commands / name).write_text(f"#!/bin/sh\nexec '{sys.executable}' {script}\n")
-        (commands / name).chmod(0o755)
-    environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
     home = tmp_path / "home"
     home.mkdir()
-    Shell(home, environment).follow(Page(ROOT / "docs" / "on-device.md"))
+    shell = Shell(home, write_commands(tmp_path / "bin"))
+    lines = PAGE.text.splitlines()
+    for fence in PAGE.fences():
+        heading = next(line for line in reversed(lines[: fence.line]) if line.startswith(("# ", "## ")))
+        if heading not in OTHER_TOOLS:
+            shell.do(PAGE, fence)

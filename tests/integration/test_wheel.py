@@ -39,6 +39,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+DEVICE = ROOT / "etconfig" / "device"
+
+
 @pytest.fixture(scope="module")
 def wheel(built: Path) -> Path:
     return built / f"{NAME}-py3-none-any.whl"
@@ -55,11 +58,15 @@ def test_the_wheel_holds_every_module_profile_sheet_and_header_and_the_marker_of
     assert "etconfig/profiles/generic/any.toml" in profiles
     headers = {p.relative_to(ROOT).as_posix() for p in (ROOT / "etconfig").rglob("*.h")}
     assert "etconfig/device/include/etconfig/device.h" in headers
-    sources = {p.relative_to(ROOT).as_posix() for p in (ROOT / "etconfig" / "device").rglob("*.cpp")}
+    sources = {p.relative_to(ROOT).as_posix() for p in DEVICE.rglob("*.cpp")}
     assert {"etconfig/device/etconfig_device.cpp", "etconfig/device/etdevice/main.cpp"} <= sources
+    bindings = {p.relative_to(ROOT).as_posix() for p in (DEVICE / "bindings").rglob("*") if p.is_file()}
+    assert len(bindings) == 7
+    bindings |= {"etconfig/device/Package.swift", "etconfig/device/include/module.modulemap"}
     sheets = {f"etconfig/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "sheets").rglob("*.json")}
     assert "etconfig/sheets/google/pixel-8.json" in sheets
-    assert modules | profiles | sheets | headers | sources | {"etconfig/py.typed"} <= names_in(wheel)
+    shipped = modules | profiles | sheets | headers | sources | bindings
+    assert shipped | {"etconfig/py.typed"} <= names_in(wheel)
 
 
 def test_the_wheel_holds_every_file_of_the_templates(wheel: Path) -> None:
@@ -79,10 +86,15 @@ def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
         ".cpp",
         ".fbs",
         ".h",
+        ".java",
         ".json",
+        ".kt",
+        ".modulemap",
         ".npz",
         ".py",
+        ".swift",
         ".toml",
+        ".txt",  # CMakeLists.txt
         ".typed",
     }
 

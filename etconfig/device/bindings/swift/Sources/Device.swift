@@ -1,0 +1,245 @@
+import CEtconfigDevice
+import Foundation
+
+/// A refused call: what was asked for, and why it failed.
+public struct DeviceError: Error, CustomStringConvertible {
+    /// The status of `etconfig_device.h`, such as 7 if no profile matches.
+    public let status: Int32
+    public let description: String
+}
+
+/// The options that an update changed, as BACKEND.OPTION.
+public struct Changes {
+    /// Those that apply at the next execute of the loaded method.
+    public let atExecute: [String]
+    /// Those that need a new load.
+    public let atLoad: [String]
+}
+
+/// Chooses a profile, the options of every backend and the variant of a model on this device, from a bundle that
+/// `etconfig pack` wrote.
+///
+///     let device = try Device(bundle: Data(contentsOf: url))
+///     try device.detect()
+///     try device.set("power.source", "battery")
+///     try device.select()
+///     try device.resolve("forward")
+///     let threads = try device.integer("XnnpackBackend", "num_threads")
+///
+/// An object may be used by one thread at a time.
+public final class Device {
+    private let bytes: UnsafeMutableRawPointer
+    private let memory: UnsafeMutableRawPointer
+    private let device: OpaquePointer
+
+    /// Opens a bundle, which is copied.
+    public init(bundle: Data) throws {
+        bytes = UnsafeMutableRawPointer.allocate(byteCount: max(bundle.count, 1), alignment: 16)
+        bundle.copyBytes(to: bytes.assumingMemoryBound(to: UInt8.self), count: bundle.count)
+        let size = etconfig_device_size()
+        memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        device = etconfig_device_create(memory, size)
+        try check(etconfig_device_open(device, bytes, bundle.count), "the bundle")
+    }
+
+    deinit {
+        memory.deallocate()
+        bytes.deallocate()
+    }
+
+    // MARK: facts
+
+    /// The names of the facts that the bundle reads, sorted.
+    public var facts: [String] { texts { etconfig_device_fact_name(device, $0) } }
+
+    /// The facts that may change at any time: set or detect them again before `update`.
+    public var liveFacts: [String] {
+        facts.enumerated().filter { etconfig_device_fact_is_live(device, UInt32($0.offset)) == 1 }.map(\.element)
+    }
+
+    /// Detects the facts that the bundle reads; those that were set stay as they are.
+    public func detect() throws { try check(etconfig_device_detect(device), "detection") }
+
+    public func set(_ fact: String, _ value: Bool) throws {
+        try check(etconfig_device_set_boolean(device, fact, value ? 1 : 0), fact)
+    }
+
+    public func set(_ fact: String, _ value: Int) throws {
+        try check(etconfig_device_set_integer(device, fact, Int64(value)), fact)
+    }
+
+    public func set(_ fact: String, _ value: Double) throws {
+        try check(etconfig_device_set_number(device, fact, value), fact)
+    }
+
+    public func set(_ fact: String, _ value: String) throws {
+        try check(etconfig_device_set_text(device, fact, value), fact)
+    }
+
+    public func set(_ fact: String, _ values: [String]) throws {
+        try check(withPointers(values) { etconfig_device_set_texts(device, fact, $0, UInt32(values.count)) }, fact)
+    }
+
+    /// Makes a fact unknown, with a reason; detection leaves it alone.
+    public func setUnknown(_ fact: String, _ reason: String) throws {
+        try check(etconfig_device_set_unknown(device, fact, reason), fact)
+    }
+
+    /// Sets `runtime.backends`, the ids of the backends of the runtime, if the bundle reads it.
+    public func setBackends(_ ids: [String]) throws {
+        try check(withPointers(ids) { etconfig_device_set_backends(device, $0, UInt32(ids.count)) }, "runtime.backends")
+    }
+
+    /// Forgets a fact; detection may find it again.
+    public func forget(_ fact: String) throws { try check(etconfig_device_forget(device, fact), fact) }
+
+    /// The facts as a fact sheet, which the commands of etconfig read.
+    public var factsJSON: String { written { etconfig_device_facts_json(device, $0, $1) } }
+
+    // MARK: profiles
+
+    /// Selects the profile that fits the facts, and returns its name.
+    @discardableResult
+    public func select() throws -> String {
+        let status = etconfig_device_select(device)
+        try check(status, text(etconfig_device_wrong_fact(device)) ?? "no profile selected")
+        return profile ?? ""
+    }
+
+    /// Names the profile instead.
+    public func useProfile(_ name: String) throws { try check(etconfig_device_use_profile(device, name), name) }
+
+    /// The name of the selected profile.
+    public var profile: String? { text(etconfig_device_profile(device)) }
+
+    /// True if no profile is about this device, so that the one that matches every device is left.
+    public var isFallback: Bool { etconfig_device_is_fallback(device) == 1 }
+
+    /// The names of all profiles, sorted.
+    public var profiles: [String] { texts { etconfig_device_profile_name(device, $0) } }
+
+    /// Why a profile matches this device or not; nil if the bundle does not have it.
+    public func explainMatch(_ profile: String) -> String? {
+        guard let index = profiles.firstIndex(of: profile) else { return nil }
+        return written { etconfig_device_explain_match(device, UInt32(index), $0, $1) }
+    }
+
+    // MARK: arguments
+
+    /// Resolves a method instance, with the selected profile.
+    public func resolve(_ method: String, instance: String? = nil) throws {
+        try check(etconfig_device_resolve(device, method, instance), method, problems: true)
+    }
+
+    /// Resolves again after facts have changed. If it fails, the arguments stay as they were.
+    @discardableResult
+    public func update() throws -> Changes {
+        try check(etconfig_device_update(device, nil, nil), "update", problems: true)
+        let backends = texts { etconfig_device_changed_backend(device, $0) }
+        let names = texts { etconfig_device_changed_name(device, $0) }
+        let all = Array(zip(backends, names))
+        let atExecute = all.filter { etconfig_device_applies_at_execute(device, $0.0, $0.1) == 1 }
+        let atLoad = all.filter { etconfig_device_applies_at_execute(device, $0.0, $0.1) == 0 }
+        return Changes(atExecute: atExecute.map { "\($0.0).\($0.1)" }, atLoad: atLoad.map { "\($0.0).\($0.1)" })
+    }
+
+    /// The options that have a value, as BACKEND.OPTION.
+    public var options: [String] {
+        let backends = texts { etconfig_device_option_backend(device, $0) }
+        return zip(backends, texts { etconfig_device_option_name(device, $0) }).map { "\($0.0).\($0.1)" }
+    }
+
+    public func boolean(_ backend: String, _ option: String) throws -> Bool {
+        var value: Int32 = 0
+        try check(etconfig_device_boolean(device, backend, option, &value), "\(backend).\(option)")
+        return value != 0
+    }
+
+    public func integer(_ backend: String, _ option: String) throws -> Int {
+        var value: Int64 = 0
+        try check(etconfig_device_integer(device, backend, option, &value), "\(backend).\(option)")
+        return Int(value)
+    }
+
+    public func number(_ backend: String, _ option: String) throws -> Double {
+        var value: Double = 0
+        try check(etconfig_device_number(device, backend, option, &value), "\(backend).\(option)")
+        return value
+    }
+
+    /// The value of an option: a text as it is, any other value as in a condition; nil if there is no such option.
+    public func text(_ backend: String, _ option: String) -> String? {
+        guard etconfig_device_value_kind(device, backend, option) >= 0 else { return nil }
+        return written { etconfig_device_text(device, backend, option, $0, $1) }
+    }
+
+    /// The value of an option as JSON; nil if there is no such option.
+    public func json(_ backend: String, _ option: String) -> String? {
+        guard etconfig_device_value_kind(device, backend, option) >= 0 else { return nil }
+        return written { etconfig_device_json(device, backend, option, $0, $1) }
+    }
+
+    /// One line with the value of an option and its origin; empty if there is no such option.
+    public func explain(_ path: String) -> String { written { etconfig_device_explain(device, path, $0, $1) } }
+
+    // MARK: models
+
+    /// Selects the variant of a model, and returns its file.
+    @discardableResult
+    public func selectModel(_ model: String) throws -> String {
+        var file: UnsafePointer<CChar>?
+        try check(etconfig_device_select_model(device, model, &file), model)
+        return text(file) ?? ""
+    }
+
+    /// The file of the next variant after a load has failed; nil if there is none or the model has no fallback.
+    public func nextVariant(_ reason: String) -> String? {
+        var file: UnsafePointer<CChar>?
+        _ = etconfig_device_next_variant(device, reason, &file)
+        return text(file)
+    }
+
+    /// The files of the variants of the model that was asked for.
+    public var variants: [String] { texts { etconfig_device_variant_file(device, $0) } }
+
+    /// Why a variant was chosen or not, counted from 0.
+    public func explainVariant(_ index: Int) -> String {
+        written { etconfig_device_explain_variant(device, UInt32(index), $0, $1) }
+    }
+
+    // MARK: helpers
+
+    private func check(_ status: Int32, _ subject: String, problems: Bool = false) throws {
+        guard status != 0 else { return }
+        var lines = ["\(subject): \(text(etconfig_device_status_name(status)) ?? "")"]
+        var index: UInt32 = 0
+        while problems && etconfig_device_problem_status(device, index) >= 0 {
+            lines.append(written { etconfig_device_problem(device, index, $0, $1) })
+            index += 1
+        }
+        throw DeviceError(status: status, description: lines.joined(separator: "\n"))
+    }
+
+    private func text(_ pointer: UnsafePointer<CChar>?) -> String? { pointer.map { String(cString: $0) } }
+
+    private func texts(_ get: (UInt32) -> UnsafePointer<CChar>?) -> [String] {
+        var found: [String] = []
+        while let next = text(get(UInt32(found.count))) { found.append(next) }
+        return found
+    }
+
+    private func written(_ write: (UnsafeMutablePointer<CChar>?, Int) -> Int) -> String {
+        var buffer = [CChar](repeating: 0, count: write(nil, 0) + 1)
+        let size = buffer.count
+        _ = buffer.withUnsafeMutableBufferPointer { write($0.baseAddress, size) }
+        return String(cString: buffer)
+    }
+
+    private func withPointers<Result>(
+        _ texts: [String], _ call: (UnsafePointer<UnsafePointer<CChar>?>?) -> Result
+    ) -> Result {
+        let copies = texts.map { strdup($0) }
+        defer { copies.forEach { free($0) } }
+        return copies.map { UnsafePointer($0) }.withUnsafeBufferPointer { call($0.baseAddress) }
+    }
+}
