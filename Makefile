@@ -8,7 +8,8 @@
 #   make test-peers   install torch and executorch, and test against them
 #   make test-device  test the C++ headers with clang, and for arm64 and arm32 under emulators; Java and Kotlin on the JVM
 #   make demo-device  build a C++ program with ExecuTorch's own runtime that chooses model and options where it runs
-#   make device       build etdevice, which evaluates device bundles, as build/etdevice
+#   make device       build etdevice, which evaluates device bundles, as build/etdevice; for other devices as
+#                     build/etdevice-TARGET with TARGET=arm64, arm32, android-arm64 or android-arm32
 PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .venv-peers
@@ -85,7 +86,16 @@ models: $(PEERS)/.installed
 
 # No Python: the headers and a C++17 compiler are enough.
 DEVICE := etconfig/device
-device: build/etdevice
+device: build/etdevice$(if $(TARGET),-$(TARGET))
+
+# Static, so that they run whatever C library the device has. Android's properties come from its command getprop.
+build/etdevice-%: DEVICE_CXX = $(if $(findstring arm64,$*),aarch64-linux-gnu-g++,arm-linux-gnueabihf-g++) -static
+build/etdevice-%: DEVICE_FLAGS = $(if $(findstring android,$*),-D__ANDROID__ -I$(DEVICE)/etdevice/android)
+DEVICE_SOURCES := $(wildcard $(DEVICE)/etdevice/* $(DEVICE)/include/etconfig/*.h $(DEVICE)/include/etconfig/*/*.h)
+build/etdevice-arm64 build/etdevice-arm32 build/etdevice-android-arm64 build/etdevice-android-arm32: \
+build/etdevice-%: $(DEVICE_SOURCES)
+	@mkdir -p build
+	$(DEVICE_CXX) -std=c++17 -O2 -fno-exceptions -fno-rtti -I$(DEVICE)/include $(DEVICE_FLAGS) $(DEVICE)/etdevice/main.cpp -o $@
 
 build/etdevice: $(wildcard $(DEVICE)/etdevice/* $(DEVICE)/include/etconfig/*.h $(DEVICE)/include/etconfig/*/*.h)
 	@mkdir -p build

@@ -51,9 +51,8 @@ def attached_device(serial: str | None = None, *, run: RunCommand | None = None)
         FactError: adb is not installed, or does not reach the device.
     """
     run = run or _run
-    adb = ("adb",) if serial is None else ("adb", "-s", serial)
-    if (run((*adb, "get-state")) or b"").strip() != b"device":
-        raise FactError(diagnostics=(_unreachable(serial),))
+    adb = adb_command(serial)
+    check_attached(serial, run=run)
 
     def ask(command: str) -> bytes:
         return run((*adb, "exec-out", command)) or b""
@@ -70,10 +69,37 @@ def attached_device(serial: str | None = None, *, run: RunCommand | None = None)
     return System(RecordedFiles(files, outputs), host)
 
 
+def adb_command(serial: str | None) -> tuple[str, ...]:
+    """Return the start of each adb command for a device; None is the only one."""
+    return ("adb",) if serial is None else ("adb", "-s", serial)
+
+
+def check_attached(serial: str | None, *, run: RunCommand | None = None) -> None:
+    """Check that adb reaches a device.
+
+    Raises:
+        FactError: adb is not installed, or does not reach the device; with the reason that it prints.
+    """
+    command = (*adb_command(serial), "get-state")
+    if ((run or _run)(command) or b"").strip() != b"device":
+        raise FactError(
+            diagnostics=(_unreachable(serial, _reason(command) if run in (None, _run) else None),)
+        )
+
+
 def _run(command: Sequence[str]) -> bytes | None:
     from etconfig.facts.commands import run_command
 
     return run_command(command, limit_s=_LIMIT_S)
+
+
+def _reason(command: Sequence[str]) -> str | None:
+    """Return the first error that adb prints; None if it prints none."""
+    from etconfig.facts.commands import run_command
+
+    output = run_command(command, limit_s=_LIMIT_S, with_errors=True) or b""
+    lines = output.decode(errors="replace").splitlines()
+    return next((line[:200] for line in lines if line.startswith(("error:", "adb:"))), None)
 
 
 def _files(lines: bytes) -> dict[str, bytes]:
@@ -94,10 +120,11 @@ def _affinity(status: bytes) -> frozenset[int] | None:
     return None
 
 
-def _unreachable(serial: str | None) -> Diagnostic:
+def _unreachable(serial: str | None, reason: str | None) -> Diagnostic:
     return Diagnostic(
         code="unreachable-device",
         message="adb reaches no device" if serial is None else f"adb reaches no device {serial!r}",
+        notes=() if reason is None else (f"adb says: {reason}",),
         help="install adb (of Android's platform tools), allow debugging on the device, and check that "
         "`adb devices` lists it; of several devices, name one: --adb SERIAL",
     )

@@ -17,19 +17,24 @@ MAX_OUTPUT_BYTES = 1 << 20
 
 
 def run_command(
-    command: Sequence[str], *, limit_s: float = COMMAND_LIMIT_S, max_bytes: int = MAX_OUTPUT_BYTES
+    command: Sequence[str],
+    *,
+    limit_s: float = COMMAND_LIMIT_S,
+    max_bytes: int = MAX_OUTPUT_BYTES,
+    with_errors: bool = False,
 ) -> bytes | None:
     """Return the output of a command, or None if it cannot be started, takes too long or prints too much.
 
     The output counts even if the command fails: `sysctl` prints what it knows and fails for the rest. A
-    command that exceeds a limit is killed, with the processes that it started.
+    command that exceeds a limit is killed, with the processes that it started. With `with_errors`, what it
+    prints to standard error counts too.
     """
     try:
         process = subprocess.Popen(  # noqa: S603  # the commands are constants, and no shell reads them
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT if with_errors else subprocess.DEVNULL,
             # the children of a hanging command keep the pipe open; a group of its own can be killed whole
             start_new_session=os.name == "posix",
         )
