@@ -199,12 +199,12 @@ class TestUsage:
             ),
             (
                 ("-o", "x.txt", "--emit", "kotlin"),
-                "x.txt: the name of a file for --emit kotlin ends in one of .kt, .kts",
+                "x.txt: the name of a file for --emit kotlin ends in .kt or .kts",
             ),
             (
                 ("-o", "x.swift", "--emit", "cpp"),
-                "x.swift: the name of a file for --emit cpp ends in one of .h, .hh, .hpp, .hxx, .inc, .cc, "
-                ".cpp, .cxx",
+                "x.swift: the name of a file for --emit cpp ends in .h or .hh or .hpp or .hxx or .inc or "
+                ".cc or .cpp or .cxx",
             ),
         ],
     )

@@ -171,8 +171,8 @@ def _check_suffix(output: Path, language: str | None) -> None:
             f"{output}: the name of a bundle ends in {_SUFFIX}, by which commands know it; give --output "
             f"{output.with_suffix(_SUFFIX)}"
         )
-    expected = ", ".join(_CODE_SUFFIXES[language])
-    raise click.UsageError(f"{output}: the name of a file for --emit {language} ends in one of {expected}")
+    expected = " or ".join(_CODE_SUFFIXES[language])
+    raise click.UsageError(f"{output}: the name of a file for --emit {language} ends in {expected}")
 
 
 def _is_stream(output: Path) -> bool:
