@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,13 @@ def test_every_option_is_there_with_all_that_is_known_of_it(reader: Path, tmp_pa
         "forward@left",
         *(*common, of_left, *rest),
     ]
+
+
+def test_profiles_that_come_with_etconfig_set_nothing(reader: Path, tmp_path: Path) -> None:
+    layer = replace(make_layer(("Acme.cache", "/x")), is_bundled=True)
+    bundle = etconfig.pack_resolutions({"board": resolved(layer)})
+    lines = printed(reader, bundle, tmp_path / "app.etbundle")
+    assert 'Acme.cache = "/x" sent "/x" as cache, method, load, from profile p.toml:1:1' in lines
 
 
 def test_one_of_several_is_selected_by_name(reader: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
+import etconfig
 from etconfig.device.steps import counted
 from etconfig.device.tables import (
     NONE,
@@ -119,6 +120,21 @@ def _small_tables() -> BundleTables:
 def named_tables() -> BundleTables:
     """The small bundle, with names of facts that a store accepts."""
     return counted(replace(small_tables(), texts=("cpu.cores", "cpu.model", *TEXTS[2:])))
+
+
+def resolved_tables() -> BundleTables:
+    """A bundle of two configurations that were resolved when packing."""
+    overrides = {"ReferenceCpuBackend.num_threads": 3, "ReferenceNpuBackend.core": 1}
+    resolutions = {
+        name: etconfig.resolve(
+            profile="generic/any", facts=etconfig.FactSheet.empty(), overrides={**overrides, path: value}
+        )
+        for name, path, value in (
+            ("board", "ReferenceNpuBackend.power_mode", "low"),
+            ("camera", "ReferenceCpuBackend.scratch_bytes", 2**33),
+        )
+    }
+    return etconfig.pack_resolutions(resolutions).tables
 
 
 def list_tables() -> BundleTables:
