@@ -27,6 +27,7 @@ from etconfig.device.tables import (
     ProfileRow,
     SlotRow,
 )
+from etconfig.facts.registry import HIDDEN_FACTS, HIDDEN_VALUE
 
 
 def describe_bundle(tables: BundleTables) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def describe_bundle(tables: BundleTables) -> dict[str, Any]:
         "named_profile": named,
         "require_match": tables.require_match,
         "facts": [_fact(tables, number) for number in range(len(tables.facts))],
-        "project_facts": dict(hand_set_facts(tables, 0, tables.project_fact_count)),
+        "project_facts": _facts_by_hand(tables, 0, tables.project_fact_count),
         "profiles": [_profile(tables, profile) for profile in tables.profiles],
         "backends": [_backend(tables, backend) for backend in tables.backends],
         "models": [_model(tables, number) for number in range(len(tables.models))],
@@ -64,6 +65,11 @@ def _fact(tables: BundleTables, number: int) -> dict[str, Any]:
     }
 
 
+def _facts_by_hand(tables: BundleTables, first: int, length: int) -> dict[str, object]:
+    found = hand_set_facts(tables, first, length)
+    return {name: HIDDEN_VALUE if name in HIDDEN_FACTS else value for name, value in found.items()}
+
+
 def _profile(tables: BundleTables, profile: ProfileRow) -> dict[str, Any]:
     bases = tables.items[profile.first_base : profile.first_base + profile.base_count]
     slots = tables.slots[profile.first_slot : profile.first_slot + profile.slot_count]
@@ -73,7 +79,7 @@ def _profile(tables: BundleTables, profile: ProfileRow) -> dict[str, Any]:
         "extends": [tables.texts[tables.profiles[base].name] for base in bases],
         "provider": PROVIDERS[profile.provider].name.lower(),
         "is_fallback": bool(profile.is_fallback),
-        "facts": dict(hand_set_facts(tables, profile.first_fact, profile.fact_count)),
+        "facts": _facts_by_hand(tables, profile.first_fact, profile.fact_count),
         **_contents(tables, profile, slots),
     }
 

@@ -45,13 +45,12 @@ def diff_sheets(old: FactSheet, new: FactSheet, *, ignore_live: bool = False) ->
         ignore_live: True to leave out facts that may change at any time, such as the available memory.
     """
     before, after = (_compared(sheet, ignore_live) for sheet in (old, new))
+    was, now = old.shown_values, new.shown_values
     return SheetDifference(
-        added={name: value for name, value in after.items() if name not in before},
-        removed={name: value for name, value in before.items() if name not in after},
+        added={name: now[name] for name in after if name not in before},
+        removed={name: was[name] for name in before if name not in after},
         changed={
-            name: (before[name], after[name])
-            for name in before
-            if name in after and before[name] != after[name]
+            name: (was[name], now[name]) for name in before if name in after and before[name] != after[name]
         },
     )
 

@@ -34,6 +34,11 @@ def _unknown_fact_help(likely: tuple[str, ...]) -> str:
     return f"similar facts are {listed}{f' and {more} more' if more > 0 else ''}"
 
 
+def _without_value(message: str) -> str:
+    expected, found, _ = message.partition(", found ")
+    return f"{expected}{found}a value that is not shown"
+
+
 def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *spans: Span) -> Diagnostic:
     """Return the diagnostic for a value that `info.check` refused with `error`."""
     guess = nearest(value, info.choices) if isinstance(value, str) else None
@@ -51,7 +56,7 @@ def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *
             fix = Rewriting(str(value), text).at(spans[0]) if spans else None
     return Diagnostic(
         code="invalid-fact-value",
-        message=f"fact {name!r}: {error}",
+        message=f"fact {name!r}: {_without_value(str(error)) if info.is_identifying else error}",
         spans=spans,
         notes=(f"{name} ({info.type.value}{unit}): {info.doc}",),
         help=help,

@@ -25,6 +25,12 @@ INDEX_PATTERN = "(0|[1-9][0-9]{0,3})"
 INT_FACT_MIN, INT_FACT_MAX = -(2**63), 2**63 - 1
 """The bounds of every integer fact, in addition to its own."""
 
+HIDDEN_VALUE = "(set, not shown)"
+"""Stands in reports for a value that identifies the device."""
+
+HIDDEN_FACTS = frozenset(("device.id",))
+"""The built-in facts whose values identify the device."""
+
 _NAME = re.compile(rf"[a-z][a-z0-9_]*(\.({INDEX}|[a-z][a-z0-9_]*))+")
 _NUMBER = re.compile(INDEX_PATTERN)
 _SHOWN_CHARACTERS = 60

@@ -13,7 +13,7 @@ from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.fact import Fact, known_facts, unknown_facts
 from etconfig.facts.lazy_facts import LazyFacts, in_registry_order
 from etconfig.facts.overrides import FactOverrides, checked_values, source_facts
-from etconfig.facts.registry import FactRegistry, FactValue
+from etconfig.facts.registry import HIDDEN_VALUE, FactRegistry, FactValue
 from etconfig.facts.sheet_values import plain_values
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.provenance import Origin, OriginKind
@@ -125,6 +125,16 @@ class FactSheet(Displayed):
         """Return the fact of this name, or None if the sheet does not contain it."""
         return self.facts.get(name)
 
+    def is_hidden(self, name: str) -> bool:
+        """Return True if reports do not show the value of a fact, since it identifies the device."""
+        info = self.registry.get(name)
+        return info is not None and info.is_identifying is True
+
+    @property
+    def shown_values(self) -> Mapping[str, FactValue]:
+        """The values of the known facts as reports show them."""
+        return {name: HIDDEN_VALUE if self.is_hidden(name) else value for name, value in self.values.items()}
+
     def __eq__(self, other: object) -> bool:
         return self.values == other.values if isinstance(other, FactSheet) else NotImplemented
 
@@ -139,6 +149,7 @@ class FactSheet(Displayed):
         return f"<FactSheet: {known}{f'; {named}' if named else ''}>"
 
     def _display(self) -> Display:
+        shown = self.shown_values
         known = [fact for fact in self.facts.values() if fact.is_known]
         unknown = [fact for fact in self.facts.values() if not fact.is_known]
         return Display(
@@ -148,7 +159,7 @@ class FactSheet(Displayed):
                     caption="",
                     headers=("FACT", "VALUE", "UNIT", "FROM"),
                     rows=[
-                        (fact.name, fact_text(fact.value), fact.unit or "", str(fact.origin))
+                        (fact.name, fact_text(shown[fact.name]), fact.unit or "", str(fact.origin))
                         for fact in known
                     ],
                 ),

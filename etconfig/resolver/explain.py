@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
 from etconfig.errors import OptionError
 from etconfig.facts import FactSheet
+from etconfig.facts.registry import HIDDEN_VALUE
 from etconfig.option_path import OptionPath
 from etconfig.profile import UNSET
 from etconfig.provenance import Sourced
@@ -80,7 +81,8 @@ def _lines(found: Provenance, facts: FactSheet) -> Iterator[str]:
     for name in found.facts:
         fact = facts.get(name)
         if fact is not None and fact.is_known:
-            yield f"  depends on {name} = {show_value(fact.value)}, from {fact.origin}"
+            shown = HIDDEN_VALUE if facts.is_hidden(name) else show_value(fact.value)
+            yield f"  depends on {name} = {shown}, from {fact.origin}"
         else:
             reason = fact.reason if fact is not None else "no such fact on this device"
             yield f"  depends on {name}, which is unknown: {reason}"

@@ -101,7 +101,9 @@ class Explanation(Displayed):
         fact = self.facts.get(name)
         if fact is None:
             return "unknown", "no such fact on this device"
-        return (str(fact.value), str(fact.origin)) if fact.is_known else ("unknown", fact.reason or "")
+        if not fact.is_known:
+            return "unknown", fact.reason or ""
+        return str(self.facts.shown_values[name]), str(fact.origin)
 
 
 def make_explanation(resolution: Resolved, path: str) -> Explanation:

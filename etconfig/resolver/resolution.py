@@ -182,9 +182,10 @@ class Resolution(Displayed):
         return profile_text("resolved", self)
 
     def facts_used(self) -> Mapping[str, FactValue]:
-        """Return the known facts that some option depends on, sorted by name."""
+        """Return the known facts that some option depends on, sorted by name; hidden values are replaced."""
         used = {name for a in self for b in a.backends.values() for name in b.facts_used}
-        return {name: self.facts.values[name] for name in sorted(used) if name in self.facts.values}
+        shown = self.facts.shown_values
+        return {name: shown[name] for name in sorted(used) if name in shown}
 
     def _no_such(self, method: str, instance: str | None) -> Diagnostic:
         methods = sorted({m for m, _ in [*self.instances, *self.incomplete]})

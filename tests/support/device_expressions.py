@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bundle_tables import small_tables
-from random_expressions import REGISTRY, random_facts, random_value
+from random_expressions import REGISTRY as RANDOM_REGISTRY
+from random_expressions import random_facts, random_value
 
 from etconfig.device.bundle_format import FACT_TYPES
 from etconfig.device.bundle_writer import write_tables
@@ -17,9 +18,13 @@ from etconfig.device.steps import counted
 from etconfig.device.table_builder import TableBuilder
 from etconfig.device.tables import NONE, BundleTables, FactRow
 from etconfig.errors import ProfileError
+from etconfig.facts import BUILTIN_FACTS, FactRegistry
 from etconfig.profile import ClauseResult, Expression, parse_expression
 from etconfig.profile.expression.checked import fact_names
 
+_ID = BUILTIN_FACTS.get("device.id")
+assert _ID is not None
+REGISTRY = FactRegistry((*RANDOM_REGISTRY.infos, _ID))
 BUCKETS = json.loads((Path(__file__).parents[1] / "data" / "bucket_vectors.json").read_text())
 
 _SPECIAL = (
@@ -52,6 +57,8 @@ _SPECIAL = (
     "!(a.level < 0.5 && a.heat > 10.0 && a.is_hot)",
     "has(a.level) && a.level * 3.0 > 0.1 + 0.2",
     "bucket(a.model, 'x') < 0.5",
+    "bucket(device.id, 'x') < 0.5 && a.is_hot",
+    "has(device.id) || device.id == 'b'",
     "bucket(a.model + a.source, 'ü€𝄞')",
     *(f"bucket({each['text']!r}, {each['salt']!r})" for each in BUCKETS),
     *(f"bucket({each['text']!r}, {each['salt']!r}) == {each['bucket']!r}" for each in BUCKETS),
@@ -112,6 +119,7 @@ def check_same_explanations(command: Sequence[str], directory: Path, count: int)
     assert len(parsed) > count / 2
     (directory / "bundle").write_bytes(_bundle_of(parsed))
     sheets: list[Mapping[str, object]] = [{}, *(random_facts(rng) for _ in range(4))]
+    sheets[1] = {**sheets[1], "device.id": "phone-1"}
     paths = [str(directory / f"{number}.json") for number in range(len(sheets))]
     for path, facts in zip(paths, sheets, strict=True):
         entries = {name: {"value": value} for name, value in facts.items()}

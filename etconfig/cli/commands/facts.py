@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.shared.fact_difference import print_difference
-from etconfig.cli.shared.format import format_fact
+from etconfig.cli.shared.format import format_fact, format_known
 from etconfig.cli.shared.known_device import KnownDevicePath, SheetPath
 from etconfig.cli.shared.options import (
     chosen_executor,
@@ -25,7 +25,7 @@ from etconfig.cli.shared.writing import write_file
 
 if TYPE_CHECKING:
     from etconfig.app.installation import Installation
-    from etconfig.facts import FactSheet
+    from etconfig.facts import Fact, FactSheet
 
 
 @click.group("facts", cls=SuggestingGroup, invoke_without_command=True)
@@ -52,6 +52,18 @@ if TYPE_CHECKING:
 @executor_option
 @click.option("--save", type=click.Path(path_type=Path), help="Save the facts as a sheet for other commands.")
 @click.option("--all", "show_all", is_flag=True, help="Show unknown facts too, and why they are unknown.")
+@click.option(
+    "--redact",
+    "is_redacted",
+    is_flag=True,
+    help="Remove what identifies the device or its user, also from the sheet that --save writes.",
+)
+@click.option(
+    "--show-identifying",
+    "is_identifying_shown",
+    is_flag=True,
+    help="Show the values of facts that identify the device, such as device.id.",
+)
 @json_option
 @click.pass_context
 def command(
@@ -64,12 +76,17 @@ def command(
     executor: str | None,
     save: Path | None,
     show_all: bool,
+    is_redacted: bool,
+    is_identifying_shown: bool,
     as_json: bool,
 ) -> None:
     """Show what is known about this device.
 
     With --executor, also the backends that it and the installed plugins can run here, which are the fact
     runtime.backends: finding it imports the plugins.
+
+    A fact that identifies the device, such as device.id, is shown as set, without its value. A sheet that
+    --save writes contains it, unless --redact is given.
 
     \b
     Examples:
@@ -79,6 +96,7 @@ def command(
       etconfig facts --adb --save phone.json
       etconfig facts --adb --etdevice build/etdevice-android-arm64 --save phone.json
       etconfig facts --executor executorch --save board.json
+      etconfig facts --facts board.json --redact --save public.json
     """
     if context.invoked_subcommand is not None:
         _refuse_options_before(context, context.invoked_subcommand)
@@ -104,12 +122,20 @@ def command(
         from etconfig.app.runtime_backends import with_runtime_backends
 
         facts = with_runtime_backends(installation, facts, chosen_executor(installation, executor))
+    if is_redacted and is_identifying_shown:
+        raise click.UsageError("--redact removes what --show-identifying shows; give one of them")
+    if is_redacted:
+        from etconfig.facts.privacy import redact
+
+        facts = redact(facts)
     if save is not None:
         write_file(save, facts.to_json().encode())
     if as_json:
-        show_json(facts.to_json())
+        from etconfig.facts.privacy import hide_identifying
+
+        show_json((facts if is_identifying_shown else hide_identifying(facts)).to_json())
     elif save is None:
-        _print(facts, show_all)
+        _print(facts, show_all, is_identifying_shown)
     else:
         show(f"{len(facts.values)} facts written to {save}", err=not save.is_file())
 
@@ -182,9 +208,12 @@ def _facts_over_adb(
     return installation.known_facts(facts, dict(parse_fact_assignments(fact_texts, registry)))
 
 
-def _print(facts: FactSheet, show_all: bool) -> None:
+def _print(facts: FactSheet, show_all: bool, is_identifying_shown: bool) -> None:
+    def text(fact: Fact) -> str:
+        return format_fact(fact) if is_identifying_shown else format_known(facts, fact.name)
+
     known = [fact for fact in facts.facts.values() if fact.is_known]
-    print_table(("FACT", "VALUE", "FROM"), [(f.name, format_fact(f), f.origin.place) for f in known])
+    print_table(("FACT", "VALUE", "FROM"), [(f.name, text(f), f.origin.place) for f in known])
     unknown = [fact for fact in facts.facts.values() if not fact.is_known]
     if show_all:
         show()

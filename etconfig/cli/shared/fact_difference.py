@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from etconfig.cli.shared.format import format_fact
+from etconfig.cli.shared.format import format_known
 from etconfig.cli.shared.output import show
 
 if TYPE_CHECKING:
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def print_difference(old: FactSheet, new: FactSheet, difference: SheetDifference) -> None:
     """Print a line for each fact: `-` only before, `+` only now, `~` another value."""
     for name in difference.removed:
-        show(f"- {name}  {format_fact(old[name])}")
+        show(f"- {name}  {format_known(old, name)}")
     for name in difference.added:
-        show(f"+ {name}  {format_fact(new[name])}")
+        show(f"+ {name}  {format_known(new, name)}")
     for name in difference.changed:
-        show(f"~ {name}  {format_fact(old[name])} -> {format_fact(new[name])}")
+        show(f"~ {name}  {format_known(old, name)} -> {format_known(new, name)}")
     if not difference:
         show("The facts are the same.")

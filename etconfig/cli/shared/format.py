@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from etconfig.facts import Fact
+    from etconfig.facts import Fact, FactSheet
 
 _BINARY_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
@@ -32,6 +32,11 @@ def format_fact(fact: Fact, limit: int = 60) -> str:
     if fact.unit:
         text = f"{text} {fact.unit}"
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def format_known(sheet: FactSheet, name: str) -> str:
+    """Format the value of a known fact of a sheet; what identifies the device is not shown."""
+    return str(sheet.shown_values[name]) if sheet.is_hidden(name) else format_fact(sheet[name])
 
 
 def format_seconds(seconds: float) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ProfileError
-from etconfig.facts.registry import FactRegistry, FactType
+from etconfig.facts.registry import HIDDEN_FACTS, HIDDEN_VALUE, FactRegistry, FactType
 from etconfig.profile.expression.checked import Checked, Logic, fact_names
 from etconfig.profile.expression.compiler import Evaluator, compile_tree
 from etconfig.profile.expression.types import ExpressionType
@@ -89,7 +89,7 @@ class ClauseResult:
             verdict = "holds" if self.result else "does not hold"
         else:
             verdict = f"is {_shown(self.result)}"
-        facts = " and ".join(f"{name} is {_shown(value)}" for name, value in self.facts.items())
+        facts = " and ".join(f"{name} is {_shown_fact(name, value)}" for name, value in self.facts.items())
         return f"{self.text} {verdict}: {facts}" if facts else f"{self.text} {verdict}"
 
 
@@ -341,6 +341,10 @@ def _run(evaluator: Evaluator, facts: Mapping[str, object]) -> EvaluationResult:
 def _not_known(result: Unknown) -> str:
     verb = "is" if len(result.missing) == 1 else "are"
     return f"{' and '.join(result.missing)} {verb} not known on this device"
+
+
+def _shown_fact(name: str, value: object) -> str:
+    return HIDDEN_VALUE if name in HIDDEN_FACTS and value is not None else _shown(value)
 
 
 def _shown(value: object) -> str:

@@ -20,6 +20,7 @@ DRIVER = FactInfo(
     type=FactType.STRING,
     doc="The version of the device's driver.",
     volatility=Volatility.BOOT,
+    is_identifying=False,
 )
 _PATH = "/sys/module/example_npu/version"
 
