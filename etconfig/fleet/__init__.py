@@ -1,0 +1,1 @@
+"""Fleets: inventories of very many devices, resolved by groups that cannot differ in any decision."""

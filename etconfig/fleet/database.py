@@ -1,0 +1,92 @@
+"""Connections to DuckDB, the engine of fleets, which comes with the extra `fleet`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from etconfig.fleet.names import quoted_text
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+INSTALL = "pip install 'etconfig[fleet]'"
+"""The command that installs what fleets need."""
+
+DEFAULT_MEMORY = "1GiB"
+"""The memory that DuckDB may use; beyond it, it writes to the disk. The process takes some more."""
+
+
+def is_installed() -> bool:
+    """Return True if DuckDB is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("duckdb") is not None
+
+
+class Database:
+    """A connection to DuckDB in memory, without access to the network.
+
+    Attributes:
+        connection: The connection of the package `duckdb`.
+
+    Args:
+        memory: The memory that DuckDB may use, such as `512MiB`.
+        threads: The number of threads; None for all cores.
+        directory: Where DuckDB writes what exceeds that memory.
+
+    Raises:
+        ValueError: `memory` is not an amount of memory.
+    """
+
+    def __init__(self, memory: str, threads: int | None, directory: Path) -> None:
+        import duckdb
+
+        settings: dict[str, Any] = {
+            "autoinstall_known_extensions": "false",
+            "preserve_insertion_order": "false",
+            "temp_directory": str(directory),
+        }
+        if threads is not None:
+            settings["threads"] = threads
+        self._errors = duckdb
+        self.connection: DuckDBPyConnection = duckdb.connect(config=settings)
+        try:
+            self.connection.execute(f"SET memory_limit = {quoted_text(memory)}")
+        except duckdb.Error as error:
+            raise ValueError(f"{memory!r} is not an amount of memory, such as 512MiB or 2GiB") from error
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Run a query and return its rows.
+
+        Raises:
+            KeyboardInterrupt: the user interrupts it.
+        """
+        try:
+            return self.connection.execute(sql, parameters or None).fetchall()
+        except self._errors.InterruptException:
+            raise KeyboardInterrupt from None
+
+    def columns(self, relation: str) -> dict[str, str]:
+        """Return the columns of a relation, with their types."""
+        return {row[0]: row[1] for row in self.rows(f"DESCRIBE SELECT * FROM {relation}")}
+
+    @property
+    def failures(self) -> tuple[type[Exception], ...]:
+        """The exceptions of DuckDB about files that it cannot read."""
+        return (self._errors.IOException, self._errors.InvalidInputException, self._errors.CatalogException)
+
+
+@contextmanager
+def opened_database(memory: str = DEFAULT_MEMORY, threads: int | None = None) -> Iterator[Database]:
+    """Open a database, and remove at the end what it wrote to the disk."""
+    with TemporaryDirectory(prefix="etconfig-fleet-", ignore_cleanup_errors=True) as directory:
+        database = Database(memory, threads, Path(directory))
+        try:
+            yield database
+        finally:
+            with suppress(Exception):
+                database.connection.close()

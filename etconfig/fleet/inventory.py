@@ -1,0 +1,260 @@
+"""`Inventory`: the devices of a fleet, in files or tables with a column for each fact."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from etconfig.diagnostics import Diagnostic, Span
+from etconfig.errors import FactError
+from etconfig.fleet.columns import ID_COLUMNS, FactColumn, fact_columns, find_id_column
+from etconfig.fleet.names import quoted_name, quoted_text
+from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.facts import FactRegistry
+    from etconfig.fleet.database import Database
+
+PARQUET, JSON_LINES, DATABASE = (".parquet", ".pq"), (".jsonl", ".ndjson"), (".duckdb", ".db", ".ddb")
+_MAX_PROBLEMS = 1000
+
+
+@record(frozen=True, kw_only=True)
+class InventorySource:
+    """A file that contains devices, before it is opened.
+
+    Attributes:
+        path: The file, or a directory of sheets.
+        label: The file as the user knows it.
+        table: The table of a DuckDB database; None for other files.
+        stored: The Parquet file that is read in its place, if it was converted.
+    """
+
+    path: Path
+    label: str
+    table: str | None = None
+    stored: Path | None = None
+
+    @property
+    def identity(self) -> str:
+        """A text that changes when the file does."""
+        return file_identity(self.path, self.table or "")
+
+    @property
+    def relation(self) -> str:
+        """The devices, in a FROM of SQL."""
+        if self.table is not None:
+            return f"inventory.{quoted_name(self.table)}"
+        return f"read_parquet({quoted_text(os.fspath(self.stored or self.path))}, file_row_number = true)"
+
+    def attach(self, database: Database) -> None:
+        """Make `relation` readable."""
+        if self.table is not None:
+            database.rows("DETACH DATABASE IF EXISTS inventory")
+            database.rows(f"ATTACH {quoted_text(str(self.path))} AS inventory (READ_ONLY)")
+
+
+@record(frozen=True, kw_only=True)
+class InventoryPart:
+    """The devices of one file.
+
+    Attributes:
+        source: The file.
+        id_column: The column that names the devices.
+        facts: The columns of facts, by fact.
+        has_problems: True if the file was converted, and a column says what was wrong in a row.
+        rows: The number of rows.
+    """
+
+    source: InventorySource
+    id_column: str
+    facts: Mapping[str, FactColumn]
+    has_problems: bool
+    rows: int
+
+    @property
+    def device(self) -> str:
+        """The name of a device, in SQL."""
+        return f"CAST({quoted_name(self.id_column)} AS VARCHAR)"
+
+    @property
+    def row(self) -> str:
+        """The number of a row, from 1, in SQL."""
+        from etconfig.fleet.columns import LINE_COLUMN
+
+        if self.has_problems:
+            return quoted_name(LINE_COLUMN)
+        return "rowid + 1" if self.source.table is not None else "file_row_number + 1"
+
+
+def file_identity(path: Path, further: str = "") -> str:
+    """Return a hash of the place, size and time of a file, or of the files of a directory."""
+    found = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+    stats = ((each, each.stat()) for each in found)
+    parts = [f"{os.path.realpath(each)}\0{stat.st_size}\0{stat.st_mtime_ns}" for each, stat in stats]
+    return hashlib.sha256("\n".join([*parts, further]).encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def find_sources(texts: Sequence[str], table: str | None = None) -> tuple[InventorySource, ...]:
+    """Return the files that paths and patterns name, each once.
+
+    Args:
+        texts: Files, directories of Parquet files or of sheets, or patterns such as `fleet/*.parquet`.
+        table: The table of a DuckDB database.
+
+    Raises:
+        FactError: some name no file, or a file of another kind.
+    """
+    found: list[InventorySource] = []
+    problems: list[Diagnostic] = []
+    for text in texts:
+        paths = _paths(text)
+        if not paths:
+            problems.append(_unreadable(text, "there is no such file", "give files, directories or patterns"))
+        for path in paths:
+            suffix = path.suffix.lower()
+            if path.is_dir() or suffix in (*PARQUET, *JSON_LINES):
+                found.append(InventorySource(path=path, label=str(path)))
+            elif suffix in DATABASE:
+                found.append(InventorySource(path=path, label=str(path), table=table or ""))
+            else:
+                kinds = ", ".join((*PARQUET[:1], *JSON_LINES[:1], *DATABASE[:1]))
+                help = f"an inventory is a {kinds} file, or a directory of them or of fact sheets"
+                problems.append(_unreadable(str(path), f"it is not an inventory: {suffix or 'no suffix'}", help))
+    if problems:
+        raise FactError(diagnostics=tuple(problems))
+    return tuple({os.path.realpath(each.path): each for each in found}.values())
+
+
+def _paths(text: str) -> list[Path]:
+    path = Path(text)
+    if path.is_dir():
+        inside = sorted(each for each in path.iterdir() if each.suffix.lower() in (*PARQUET, *JSON_LINES))
+        return inside or [path]
+    if path.exists():
+        return [path]
+    return sorted(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207  (absolute patterns, too)
+
+
+def _unreadable(label: str, reason: str, help: str) -> Diagnostic:
+    return Diagnostic(
+        code="unreadable-file", message=f"cannot read {label}: {reason}", spans=(Span(file=label),), help=help
+    )
+
+
+class InventoryOpener:
+    """Opens files of inventories: finds their columns, and converts what is not Parquet.
+
+    Attributes:
+        problems: The problems of columns found so far.
+
+    Args:
+        database: The database that reads them.
+        registry: The facts.
+        id_column: The column that names the devices; None for `device_id` or `device.id`.
+        ignored: Columns to leave out.
+        cache: The directory for converted files; None for one beside each file.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        registry: FactRegistry,
+        *,
+        id_column: str | None = None,
+        ignored: Collection[str] = (),
+        cache: Path | None = None,
+    ) -> None:
+        self.problems: list[Diagnostic] = []
+        self._database = database
+        self._registry = registry
+        self._id_column = id_column
+        self._ignored = ignored
+        self._cache = cache
+
+    def open(self, source: InventorySource) -> InventoryPart | None:
+        """Return the devices of a file, or None if `problems` has gained why not."""
+        try:
+            return self._opened(self._prepared(source))
+        except (*self._database.failures, OSError) as error:
+            reason = str(error).partition("\n")[0]
+            self._report(_unreadable(source.label, reason, "check that the file is whole and can be read"))
+        return None
+
+    def _prepared(self, source: InventorySource) -> InventorySource:
+        from dataclasses import replace
+
+        if source.table is not None:
+            return replace(source, table=source.table or self._only_table(source))
+        if source.path.is_dir() or source.path.suffix.lower() in JSON_LINES:
+            from etconfig.fleet.conversion import converted
+
+            return replace(source, stored=converted(self._database, source, self._registry, self._id_column, self._cache))
+        return source
+
+    def _only_table(self, source: InventorySource) -> str:
+        source.attach(self._database)
+        sql = "SELECT table_name FROM duckdb_tables() WHERE database_name = 'inventory' ORDER BY ALL"
+        names = [row[0] for row in self._database.rows(sql)]
+        if len(names) == 1:
+            return str(names[0])
+        raise OSError(f"name one of its tables with --table: {', '.join(names) or 'it has none'}")
+
+    def _opened(self, source: InventorySource) -> InventoryPart | None:
+        from etconfig.fleet.columns import PROBLEM_COLUMN
+
+        source.attach(self._database)
+        columns = self._database.columns(source.relation)
+        columns.pop("file_row_number", None)
+        id_column = find_id_column(columns, self._id_column)
+        if id_column is None:
+            wanted = self._id_column or ID_COLUMNS[0]
+            message = f"{source.label} has no column {wanted!r}, which names the devices"
+            help = "name the column that does with --id"
+            self._report(Diagnostic(code="invalid-fact-sheet", message=message, help=help))
+            return None
+        mistaken = self._without_empty(source, columns)
+        facts, problems = fact_columns(mistaken, id_column, self._registry, source.label, self._ignored)
+        for problem in problems:
+            self._report(problem)
+        (rows,) = self._database.rows(f"SELECT count(*) FROM {source.relation}")[0]
+        return InventoryPart(
+            source=source,
+            id_column=id_column,
+            facts=facts,
+            has_problems=PROBLEM_COLUMN in columns,
+            rows=rows,
+        )
+
+    def _without_empty(self, source: InventorySource, columns: Mapping[str, str]) -> dict[str, str]:
+        """Return the columns without those of facts whose type is wrong, but that have no value at all."""
+        from etconfig.fleet.columns import is_mistyped
+
+        wrong = [name for name, type_ in columns.items() if is_mistyped(name, type_, self._registry)]
+        if not wrong:
+            return dict(columns)
+        counts = ", ".join(f"count({quoted_name(name)})" for name in wrong)
+        row = self._database.rows(f"SELECT {counts} FROM {source.relation}")[0]
+        empty = {name for name, count in zip(wrong, row, strict=True) if count == 0}
+        return {name: type_ for name, type_ in columns.items() if name not in empty}
+
+    def _report(self, problem: Diagnostic) -> None:
+        if len(self.problems) < _MAX_PROBLEMS and problem not in self.problems:
+            self.problems.append(problem)
+
+    def open_all(self, sources: Sequence[InventorySource]) -> Iterator[InventoryPart]:
+        """Yield the devices of each file.
+
+        Raises:
+            FactError: with the problems of the columns of all files, after the last one.
+        """
+        for source in sources:
+            part = self.open(source)
+            if part is not None and not self.problems:
+                yield part
+        if self.problems:
+            raise FactError(diagnostics=tuple(self.problems))

@@ -1,0 +1,52 @@
+"""Conditions in SQL: on every row, DuckDB gives what the language's own evaluation gives."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+
+import pytest
+from random_expressions import REGISTRY, random_condition, random_facts
+
+from etconfig.errors import ProfileError
+from etconfig.profile import Expression, ExpressionType, parse_expression
+
+duckdb = pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
+
+from fleet_rows import fill_devices, sql_answers  # noqa: E402
+
+ROWS = int(os.environ.get("ETCONFIG_FLEET_ROWS", "5000"))
+"""`make test-fleet` sets more."""
+
+
+def parsed(text: str) -> Expression | None:
+    """The condition; None if it names a value that a fact never has."""
+    try:
+        return parse_expression(text, REGISTRY, expect=ExpressionType.BOOL)
+    except ProfileError:
+        return None
+
+
+def test_random_conditions_are_equal_in_sql_and_python_on_every_row() -> None:
+    random = Random(20_261_123)
+    connection = duckdb.connect()
+    sheets = [random_facts(random) for _ in range(max(ROWS // 1000, 25))]
+    fill_devices(connection, REGISTRY, sheets)
+    compared = pushed = written = 0
+    while compared < ROWS:
+        conditions = [condition for _ in range(50) if (condition := parsed(random_condition(random)))]
+        by_hand = random_facts(random) if random.random() < 0.3 else {}
+        by_hand = {name: value for name, value in by_hand.items() if random.random() < 0.3}
+        for condition, answers in zip(
+            conditions, sql_answers(connection, REGISTRY, conditions, by_hand), strict=True
+        ):
+            written += 1
+            if answers is None:
+                continue
+            pushed += 1
+            for facts, answer in zip(sheets, answers, strict=True):
+                expected = condition.evaluate({**facts, **by_hand})
+                known = expected if isinstance(expected, bool) else None
+                assert answer is known, (condition.source, facts, by_hand)
+                compared += 1
+    assert pushed > 0.8 * written
