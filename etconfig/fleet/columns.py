@@ -69,14 +69,16 @@ class FactColumn:
     def checks(self) -> Iterator[tuple[str, str]]:
         """Yield the SQL of each way in which a value may be wrong, with what a value must be."""
         column, info = quoted_name(self.name), self.info
+        # for DuckDB, NaN is the greatest number
+        finite = f"isfinite({column}) AND " if self.type in ("FLOAT", "DOUBLE") else ""
         if info.type is FactType.INT and self.type == "UBIGINT":
             yield f"{column} > {INT_FACT_MAX}", "an int of at most 64 bits"
         if info.type is FactType.FLOAT:
-            yield f"NOT isfinite({column})", "a finite number"
+            yield f"NOT isfinite(CAST({column} AS DOUBLE))", "a finite number"
         if info.minimum is not None:
-            yield f"{column} < {info.minimum!r}", f"at least {info.minimum:g}"
+            yield f"{finite}{column} < {info.minimum!r}", f"at least {info.minimum:g}"
         if info.maximum is not None:
-            yield f"{column} > {info.maximum!r}", f"at most {info.maximum:g}"
+            yield f"{finite}{column} > {info.maximum!r}", f"at most {info.maximum:g}"
         if info.choices:
             words = ", ".join(map(quoted_text, info.choices))
             yield f"{column} NOT IN ({words})", " or ".join(map(repr, info.choices))
@@ -136,7 +138,8 @@ def fact_columns(
 
 def _unknown(fact: str, registry: FactRegistry, span: Span, column: str) -> Diagnostic:
     problem = unknown_fact(fact, registry, span)
-    help = f"{problem.help}; a column that is not a fact is left out by --ignore {column}"
+    guess = f"{problem.help} " if str(problem.help).endswith("?") else ""
+    help = f"{guess}To leave out a column that is not a fact, give --ignore {column}"
     return Diagnostic(code=problem.code, message=problem.message, spans=problem.spans, help=help)
 
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from etconfig.facts.registry import FactRegistry, FactType
+from etconfig.facts.registry import FactInfo, FactType
 from etconfig.fleet.names import quoted_text
 from etconfig.profile.expression.checked import (
     Checked,
@@ -49,11 +50,18 @@ _KIND_OF_FACT = {
 }
 
 
+class DeclaredFacts(Protocol):
+    """The declarations of facts by name: a registry, or a mapping."""
+
+    def get(self, name: str, /) -> FactInfo | None:
+        """Return the declaration of a fact."""
+
+
 class _NotTranslatedError(Exception):
     """The expression has no exact counterpart in SQL."""
 
 
-def condition_sql(tree: Checked, registry: FactRegistry, column: Callable[[str], str]) -> str | None:
+def condition_sql(tree: Checked, registry: DeclaredFacts, column: Callable[[str], str]) -> str | None:
     """Return the SQL of a condition, which is NULL where it has no value; None if there is no exact one.
 
     Args:
@@ -70,7 +78,7 @@ def condition_sql(tree: Checked, registry: FactRegistry, column: Callable[[str],
 class _Writer:
     """Writes one expression, from the inside out."""
 
-    def __init__(self, registry: FactRegistry, column: Callable[[str], str]) -> None:
+    def __init__(self, registry: DeclaredFacts, column: Callable[[str], str]) -> None:
         self._registry = registry
         self._column = column
 

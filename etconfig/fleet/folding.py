@@ -38,7 +38,7 @@ def folded(tree: Checked, by_hand: Mapping[str, object], known: Collection[str])
             return Constant(True)
         return tree if tree.name in known else Constant(False)
     if isinstance(tree, Constant):
-        return tree
+        return _literal(tree.value)
     inner = [folded(child, by_hand, known) for child in children(tree)]
     if isinstance(tree, CheckedConditional):
         return _folded_choice(CheckedConditional(*inner))

@@ -193,7 +193,16 @@ class InventoryOpener:
         if source.path.is_dir() or source.path.suffix.lower() in JSON_LINES:
             from etconfig.fleet.conversion import converted
 
-            return replace(source, stored=converted(self._database, source, self._registry, self._id_column, self._cache))
+            stored = converted(
+                self._database,
+                source.path,
+                source.identity,
+                self._registry,
+                id_column=self._id_column,
+                ignored=self._ignored,
+                cache=self._cache,
+            )
+            return replace(source, stored=stored)
         return source
 
     def _only_table(self, source: InventorySource) -> str:

@@ -75,9 +75,10 @@ ROOMS: dict[str, set[str]] = {
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
     | {"method", "tracing", "kernel", "program"},
+    "fleet": BOTTOM | {"facts", "profile"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
-    | {"conformance", "analysis", "scaffold", "app"}
+    | {"conformance", "analysis", "scaffold", "app", "fleet"}
     | {"resolver", "schema", "facts", "profile", "models", "plugin", "wire", "device"}
     # `run` and `inspect` show the contents of these
     | {"method", "tracing", "kernel", "program"},
@@ -169,6 +170,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "torch": {"conformance"},
     "click": {"cli"},
     "rich": {"cli"},
+    "duckdb": {"fleet"},
 }
 """Every third party package and the rooms it may be used in.
 

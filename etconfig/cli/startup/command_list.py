@@ -11,6 +11,7 @@ COMMAND_SUMMARIES = {
     "doctor": "Check this installation, and say how to fix problems.",
     "explain": "Show where an option's value comes from and what it overrides.",
     "facts": "Show what is known about this device.",
+    "fleet": "Resolve very many devices from tables; needs etconfig[fleet].",
     "inspect": "Show what a program contains and what it needs to run here.",
     "lock": "Record resolutions and what they depend on, for --locked.",
     "matrix": "Show side by side what each of several devices gets.",

@@ -1,0 +1,72 @@
+"""Single devices of an inventory, as fact sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from etconfig.facts import FactRegistry, FactSheet
+from etconfig.fleet.database import Database
+from etconfig.fleet.inventory import InventoryPart
+from etconfig.fleet.names import quoted_name
+from etconfig.fleet.part_result import OutcomeCount
+from etconfig.fleet.plan import FleetPlan
+from etconfig.fleet.resolving import decide_part
+
+
+def find_device(
+    database: Database, parts: Sequence[InventoryPart], name: str, registry: FactRegistry
+) -> FactSheet | None:
+    """Return the facts of the device of a name, or None if no file has it.
+
+    Raises:
+        FactError: a value is wrong.
+    """
+    for part in parts:
+        for _, sheet in device_sheets(database, part, [name], registry):
+            return sheet
+    return None
+
+
+def device_sheets(
+    database: Database, part: InventoryPart, names: Sequence[str], registry: FactRegistry
+) -> Iterator[tuple[str, FactSheet]]:
+    """Yield the facts of devices of one file, by name.
+
+    Raises:
+        FactError: a value is wrong.
+    """
+    part.source.attach(database)
+    facts = [*part.facts]
+    columns = "".join(f", {part.facts[fact].sql} AS {quoted_name(fact)}" for fact in facts)
+    rows = database.rows(
+        f"SELECT {part.device} AS device{columns} FROM {part.source.relation} "
+        f"WHERE list_contains(?::VARCHAR[], {part.device}) ORDER BY device",
+        [list(names)],
+    )
+    for device, *values in rows:
+        known = {fact: value for fact, value in zip(facts, values, strict=True) if value is not None}
+        yield device, FactSheet.from_values(known, part.source.label, registry)
+
+
+def sample_devices(
+    database: Database, parts: Sequence[InventoryPart], plan: FleetPlan, *, by_group: bool
+) -> Iterator[tuple[OutcomeCount, FactSheet]]:
+    """Yield a few devices that stand for all: one for each way of deciding, or one for each result.
+
+    Devices with a wrong value stand for nothing and are left out.
+    """
+    seen: set[object] = set()
+    for part in parts:
+        decided = decide_part(database, part, [plan])
+        wanted: dict[str, OutcomeCount] = {}
+        for each in decided.result().counts:
+            outcome = each.outcome
+            key: object = (outcome.profile, outcome.resolution, outcome.cause)
+            if by_group:
+                key = (outcome.signature, outcome.matched, key)
+            is_usable = each.example is not None and (outcome.profile is not None or outcome.matched)
+            if key not in seen and is_usable and each.example is not None:
+                seen.add(key)
+                wanted[each.example] = each
+        for name, sheet in device_sheets(database, part, list(wanted), plan.installation.fact_registry):
+            yield wanted[name], sheet

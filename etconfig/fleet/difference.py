@@ -1,0 +1,132 @@
+"""The devices that a change moves: two plans, decided on the same groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from etconfig.fleet.database import Database
+from etconfig.fleet.inventory import InventoryPart
+from etconfig.fleet.outcome import Outcome
+from etconfig.fleet.plan import FleetPlan
+from etconfig.fleet.resolving import decide_part
+from etconfig.records import record
+
+NOTHING = "(nothing)"
+"""Stands for the value of an option that a device does not get."""
+
+
+@record(frozen=True)
+class FleetChange:
+    """A change of one option, of the profile, or from options to a problem.
+
+    Attributes:
+        path: The option; `profile` for the profile, `problem` for a problem.
+        old: The value before, as JSON text; the name of a profile, or a cause.
+        new: The value after.
+    """
+
+    path: str
+    old: str
+    new: str
+
+
+@record(frozen=True, kw_only=True)
+class FleetDifference:
+    """What a change does to a fleet.
+
+    Attributes:
+        devices: The number of devices.
+        changed: The number of those whose options change, or that get options before or after only.
+        moved: The number of those that get another profile, whether or not an option changes.
+        changes: The number of devices of each change.
+        examples: The name of the first device of each change.
+    """
+
+    devices: int
+    changed: int
+    moved: int
+    changes: dict[FleetChange, int]
+    examples: dict[FleetChange, str | None]
+
+    @property
+    def share(self) -> float:
+        """The part of the devices that change, from 0 to 1."""
+        return self.changed / self.devices if self.devices else 0.0
+
+    def to_jsonable(self, *, with_ids: bool) -> dict[str, Any]:
+        """Return the difference as plain data."""
+        rows = [
+            {
+                "path": change.path,
+                "old": change.old,
+                "new": change.new,
+                "devices": count,
+                **({"example": self.examples[change]} if with_ids else {}),
+            }
+            for change, count in self.changes.items()
+        ]
+        return {
+            "devices": self.devices,
+            "changed": self.changed,
+            "moved": self.moved,
+            "share": self.share,
+            "changes": rows,
+        }
+
+
+def compare_fleet(
+    database: Database,
+    parts: Sequence[InventoryPart],
+    old: FleetPlan,
+    new: FleetPlan,
+    on_part: Callable[[InventoryPart, int, int], None],
+) -> FleetDifference:
+    """Decide about every device by two plans, and count what differs."""
+    counts: dict[FleetChange, int] = {}
+    examples: dict[FleetChange, str | None] = {}
+    devices = changed = moved = 0
+    known: dict[tuple[Outcome, Outcome], tuple[FleetChange, ...]] = {}
+    for number, part in enumerate(parts, 1):
+        on_part(part, number, len(parts))
+        decided = decide_part(database, part, [old, new])
+        for group, *pair in zip(decided.groups, *decided.outcomes, strict=True):
+            before, after = pair
+            if (before, after) not in known:
+                known[before, after] = tuple(_changes(before, after))
+            found = known[before, after]
+            devices += group.devices
+            changed += group.devices * any(each.path != "profile" for each in found)
+            moved += group.devices * (before.profile != after.profile)
+            for change in found:
+                counts[change] = counts.get(change, 0) + group.devices
+                names = [each for each in (examples.get(change), group.example) if each is not None]
+                examples[change] = min(names, default=None)
+    ordered = sorted(counts, key=lambda each: (-counts[each], each.path, each.old, each.new))
+    return FleetDifference(
+        devices=devices,
+        changed=changed,
+        moved=moved,
+        changes={each: counts[each] for each in ordered},
+        examples=examples,
+    )
+
+
+def _changes(old: Outcome, new: Outcome) -> list[FleetChange]:
+    found = []
+    if old.profile != new.profile:
+        found.append(FleetChange("profile", old.profile or NOTHING, new.profile or NOTHING))
+    if (old.cause, old.message) != (new.cause, new.message):
+        found.append(FleetChange("problem", _problem(old), _problem(new)))
+    if old.resolution is None or new.resolution is None or old.resolution == new.resolution:
+        return found
+    before, after = ({str(each.path): each.value for each in side.options} for side in (old, new))
+    for path in dict.fromkeys([*before, *after]):
+        values = before.get(path, NOTHING), after.get(path, NOTHING)
+        if values[0] != values[1]:
+            found.append(FleetChange(path, *values))
+    return found
+
+
+def _problem(outcome: Outcome) -> str:
+    return NOTHING if outcome.cause is None else f"{outcome.cause}: {outcome.message}"

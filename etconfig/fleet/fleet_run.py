@@ -1,0 +1,81 @@
+"""A run over the files of a fleet, which can be interrupted and resumed by file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from etconfig.fleet.database import Database
+from etconfig.fleet.inventory import InventoryPart
+from etconfig.fleet.part_result import PartResult, merged_results
+from etconfig.fleet.plan import FleetPlan
+from etconfig.fleet.resolving import decide_part, join_assignments, write_assignments, write_tables
+
+PARTS = "parts"
+"""The directory of finished files, inside of that of the results; it is removed at the end."""
+
+OnPart = Callable[[InventoryPart, int, int], None]
+"""Called before each file, with its number from 1 and the number of files."""
+
+
+def summarize_fleet(
+    database: Database, parts: Sequence[InventoryPart], plan: FleetPlan, on_part: OnPart
+) -> PartResult:
+    """Return the outcomes of all devices, counted."""
+
+    def results() -> Iterator[PartResult]:
+        for number, part in enumerate(parts, 1):
+            on_part(part, number, len(parts))
+            yield decide_part(database, part, [plan]).result()
+
+    return merged_results(results())
+
+
+def resolve_fleet(
+    database: Database,
+    parts: Sequence[InventoryPart],
+    plan: FleetPlan,
+    directory: Path,
+    settings: str,
+    on_part: OnPart,
+) -> PartResult:
+    """Write what every device gets into a directory: assignments, resolutions and problems.
+
+    Files that an interrupted run with the same settings has finished are not resolved again.
+
+    Args:
+        database: The database.
+        parts: The files.
+        plan: Decides about the devices.
+        directory: The directory for the results.
+        settings: A text that changes with all that the results depend on, but the files.
+        on_part: Called before each file.
+    """
+    finished = directory / PARTS
+    finished.mkdir(parents=True, exist_ok=True)
+    results: list[PartResult] = []
+    tables: list[Path] = []
+    for number, part in enumerate(parts, 1):
+        key = f"{part.source.identity}\0{part.id_column}\0{settings}"
+        name = hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()[:24]
+        table, summary = finished / f"{name}.parquet", finished / f"{name}.json"
+        tables.append(table)
+        if table.exists() and summary.exists():
+            results.append(PartResult.from_jsonable(json.loads(summary.read_text(encoding="utf-8"))))
+            continue
+        on_part(part, number, len(parts))
+        decided = decide_part(database, part, [plan])
+        write_assignments(database, decided, table)
+        result = decided.result()
+        beside = summary.with_suffix(".tmp")
+        beside.write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
+        beside.replace(summary)
+        results.append(result)
+    merged = merged_results(results)
+    write_tables(database, merged, directory)
+    join_assignments(database, tables, directory / "assignments.parquet")
+    shutil.rmtree(finished)
+    return merged

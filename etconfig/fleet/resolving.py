@@ -1,0 +1,141 @@
+"""Resolution of the devices of one file, and the tables of a fleet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from etconfig.fleet.database import Database
+from etconfig.fleet.grouping import (
+    DeviceGroup,
+    GroupKey,
+    decide,
+    find_groups,
+    find_key,
+    group_number,
+    keyed_devices,
+)
+from etconfig.fleet.inventory import InventoryPart
+from etconfig.fleet.names import quoted_text
+from etconfig.fleet.outcome import Outcome
+from etconfig.fleet.part_result import OutcomeCount, PartResult, merged_results
+from etconfig.fleet.plan import FleetPlan
+from etconfig.records import record
+
+
+@record(frozen=True, kw_only=True)
+class DecidedGroups:
+    """The groups of one file, with what each plan decides about them.
+
+    Attributes:
+        part: The file.
+        key: What devices of a group agree in.
+        salt: Makes the numbers of the groups unique.
+        groups: The groups.
+        outcomes: For each plan, the outcome of each group.
+    """
+
+    part: InventoryPart
+    key: GroupKey
+    salt: int
+    groups: Sequence[DeviceGroup]
+    outcomes: Sequence[Sequence[Outcome]]
+
+    def result(self, plan: int = 0) -> PartResult:
+        """Return the outcomes of one plan, counted."""
+        counts = (
+            OutcomeCount(outcome=outcome, devices=group.devices, example=group.example)
+            for group, outcome in zip(self.groups, self.outcomes[plan], strict=True)
+        )
+        merged = merged_results([PartResult(counts=tuple(counts), groups=len(self.groups))])
+        return PartResult(counts=merged.counts, groups=len(self.groups))
+
+
+def decide_part(database: Database, part: InventoryPart, plans: Sequence[FleetPlan]) -> DecidedGroups:
+    """Group the devices of a file by all that decides for any of the plans, and decide about each group.
+
+    Which facts a vendor's function reads is known after a call only. If it reads one that does not count yet,
+    the devices are grouped again.
+
+    Raises:
+        InternalError: SQL and Python disagree on a condition.
+    """
+    part.source.attach(database)
+    known = frozenset(part.facts)
+    conditions = [condition for plan in plans for condition in plan.conditions]
+    while True:
+        needed = frozenset().union(*(plan.needed_facts(known) for plan in plans))
+        key = find_key(database, part, conditions, needed)
+        groups, salt = find_groups(database, part, key)
+        outcomes = [[decide(plan, part, key, group) for group in groups] for plan in plans]
+        if all(plan.needed_facts(known) <= set(key.values) for plan in plans):
+            return DecidedGroups(part=part, key=key, salt=salt, groups=groups, outcomes=outcomes)
+
+
+def write_assignments(database: Database, decided: DecidedGroups, target: Path) -> None:
+    """Write a row for each device: its name, its profile and its resolution; whole or not at all."""
+    columns: list[list[object]] = [[], [], []]
+    for group, outcome in zip(decided.groups, decided.outcomes[0], strict=True):
+        for column, value in zip(
+            columns, (group.number, outcome.profile, outcome.resolution), strict=True
+        ):
+            column.append(value)
+    database.rows("CREATE OR REPLACE TEMP TABLE outcomes (number UBIGINT, profile VARCHAR, resolution VARCHAR)")
+    database.rows(
+        "INSERT INTO outcomes SELECT unnest(?::UBIGINT[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])", columns
+    )
+    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        database.rows(
+            f"COPY (SELECT device AS device_id, profile, resolution FROM (SELECT device, "
+            f"{group_number(decided.key, decided.salt)} AS number FROM ({keyed_devices(decided.part, decided.key)})) "
+            f"JOIN outcomes USING (number)) TO {quoted_text(os.fspath(beside))} (FORMAT parquet, COMPRESSION zstd)"
+        )
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_tables(database: Database, result: PartResult, directory: Path) -> None:
+    """Write `resolutions.parquet` and `problems.parquet`."""
+    options = [
+        (resolution, each.path.method, each.path.instance, each.path.backend, each.path.option, each.value, each.origin)
+        for resolution, outcome in sorted(result.resolutions.items())
+        for each in outcome.options
+    ]
+    names = ("resolution", "method", "instance", "backend", "option", "value", "origin")
+    _write_rows(database, options, dict.fromkeys(names, "VARCHAR"), directory / "resolutions.parquet")
+    kinds = {"cause": "VARCHAR", "message": "VARCHAR", "profile": "VARCHAR", "devices": "BIGINT", "example": "VARCHAR"}
+    _write_rows(database, result.problems(), kinds, directory / "problems.parquet")
+
+
+def _write_rows(
+    database: Database, rows: Sequence[Sequence[object]], columns: dict[str, str], target: Path
+) -> None:
+    values: list[list[object]] = [[row[place] for row in rows] for place in range(len(columns))]
+    selected = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in columns.items())
+    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        database.rows(f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(beside))} (FORMAT parquet)", values)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def join_assignments(database: Database, parts: Iterable[Path], target: Path) -> None:
+    """Make one table of the assignments of several files."""
+    paths = list(parts)
+    if len(paths) == 1:
+        paths[0].replace(target)
+        return
+    files = ", ".join(quoted_text(os.fspath(path)) for path in paths)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        database.rows(
+            f"COPY (SELECT * FROM read_parquet([{files}])) TO {quoted_text(os.fspath(beside))} "
+            "(FORMAT parquet, COMPRESSION zstd)"
+        )
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)

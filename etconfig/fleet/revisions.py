@@ -1,0 +1,82 @@
+"""Profiles as they are in a directory, or were in a revision of git."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from etconfig.app.installation import Installation
+from etconfig.profile.names import PROJECT_FILES
+
+
+class RevisionError(Exception):
+    """A text is neither a directory nor a revision."""
+
+
+@contextmanager
+def installation_at(text: str, profile_paths: Sequence[Path], directory: Path) -> Iterator[Installation]:
+    """Provide the installation as it is with a directory of profiles, or was in a revision.
+
+    Args:
+        text: A directory with a project file, which is read in its place; another directory, whose profiles
+            are added; or a revision of git. Of a revision, all TOML files are taken.
+        profile_paths: Further directories of profiles; those inside of the repository are read as they were.
+        directory: The current directory.
+
+    Raises:
+        RevisionError: `text` is neither.
+    """
+    path = Path(text)
+    if path.is_dir():
+        if any((path / name).is_file() for name in PROJECT_FILES):
+            yield Installation(path, profile_directories=profile_paths)
+        else:
+            yield Installation(directory, profile_directories=(*profile_paths, path))
+        return
+    root = Path(_git(directory, "rev-parse", "--show-toplevel", about=text).decode().strip())
+    _git(directory, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}", about=text)
+    archive = _git(root, "archive", "--format=tar", text, "--", ":(glob)**/*.toml", about=text)
+    with TemporaryDirectory(prefix="etconfig-revision-") as scratch:
+        copy = Path(scratch)
+        _extract(archive, copy)
+        inside = copy / directory.resolve().relative_to(root.resolve())
+        inside.mkdir(parents=True, exist_ok=True)
+        moved = [_moved(each, directory, root, copy) for each in profile_paths]
+        yield Installation(inside, profile_directories=[each for each in moved if each.is_dir()])
+
+
+def _moved(path: Path, directory: Path, root: Path, copy: Path) -> Path:
+    """Return a path as it is in the copy of the repository."""
+    absolute = (directory / path).resolve()
+    return copy / absolute.relative_to(root.resolve()) if absolute.is_relative_to(root.resolve()) else path
+
+
+def _extract(archive: bytes, target: Path) -> None:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        for member in files:
+            path = target / member.name
+            content = files.extractfile(member) if member.isfile() else None
+            if content is not None and path.resolve().is_relative_to(target.resolve()):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.read())
+
+
+def _git(directory: Path, *words: str, about: str) -> bytes:
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["git", *words],  # noqa: S607
+            cwd=directory,
+            capture_output=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = getattr(error, "stderr", b"") or str(error).encode()
+        raise RevisionError(
+            f"{about!r} is neither a directory nor a revision of git here: {reason.decode(errors='replace').strip()}"
+        ) from error
+    return done.stdout

@@ -1,0 +1,198 @@
+"""Validation of inventories by columns: every value of every device, counted by cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from etconfig.facts.problems import invalid_value
+from etconfig.facts.registry import FactType
+from etconfig.fleet.columns import PROBLEM_COLUMN, FactColumn
+from etconfig.fleet.database import Database
+from etconfig.fleet.inventory import InventoryPart
+from etconfig.fleet.names import quoted_name, quoted_text
+from etconfig.records import record
+
+MAX_FIRST = 3
+"""The rows that are named for each finding."""
+
+_MAX_WORDS = 10_000
+"""The most distinct texts of a column that Python checks one by one; of more, SQL checks all."""
+
+
+@record(frozen=True, kw_only=True)
+class InventoryFinding:
+    """Values of one column that are wrong for one reason.
+
+    Attributes:
+        label: The file.
+        fact: The fact, or the column that names the devices.
+        problem: What is wrong, and what was expected.
+        devices: The number of devices.
+        rows: The numbers of the first rows, from 1; of JSONL, the lines that are not empty.
+        values: Their values.
+        help: An instruction, or None.
+    """
+
+    label: str
+    fact: str
+    problem: str
+    devices: int
+    rows: tuple[int, ...]
+    values: tuple[str, ...] = ()
+    help: str | None = None
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the finding as plain data."""
+        names = ("fact", "problem", "devices", "help")
+        return {
+            "file": self.label,
+            **{name: getattr(self, name) for name in names},
+            "rows": list(self.rows),
+            "values": list(self.values),
+        }
+
+
+def validate_part(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
+    """Yield the findings of one file, most of them one for each column and cause."""
+    part.source.attach(database)
+    yield from _converted_findings(database, part)
+    yield from _unnamed(database, part)
+    yield from _duplicates(database, part)
+    words = _columns_of_words(database, part)
+    checks = [
+        (column, check, expected)
+        for column in part.facts.values()
+        if column not in words
+        for check, expected in column.checks()
+    ]
+    if checks:
+        counts = ", ".join(f"count(*) FILTER (WHERE {check})" for _, check, _ in checks)
+        row = database.rows(f"SELECT {counts} FROM {part.source.relation}")[0]
+        for (column, check, expected), count in zip(checks, row, strict=True):
+            if count:
+                yield _finding(database, part, column, check, f"expected {expected}", count)
+    for column in words:
+        yield from _wrong_words(database, part, column)
+
+
+def duplicates_of(database: Database, parts: Sequence[InventoryPart]) -> int:
+    """Return the number of names that devices of several files share."""
+    if len(parts) < 2 or any(part.source.table is not None for part in parts):
+        return 0
+    each = " UNION ALL ".join(
+        f"SELECT DISTINCT {part.device} AS device FROM {part.source.relation}" for part in parts
+    )
+    sql = f"SELECT count(*) FROM (SELECT device FROM ({each}) GROUP BY device HAVING count(*) > 1)"
+    return int(database.rows(sql)[0][0])
+
+
+def _converted_findings(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
+    """Yield what was wrong when JSON was converted."""
+    if not part.has_problems:
+        return
+    problems = database.rows(
+        f"SELECT problem, count(*), min_by(line, line, {MAX_FIRST}) FROM (SELECT unnest({quoted_name(PROBLEM_COLUMN)}) "
+        f"AS problem, {part.row} AS line FROM {part.source.relation}) GROUP BY problem ORDER BY min(line), problem"
+    )
+    for problem, count, lines in problems:
+        fact, colon, rest = problem.partition(": ")
+        is_of_fact = bool(colon) and fact in part.facts
+        yield InventoryFinding(
+            label=part.source.label,
+            fact=fact if is_of_fact else "",
+            problem=rest if is_of_fact else problem.partition("; ")[0],
+            help=None if is_of_fact else problem.partition("; ")[2] or None,
+            devices=count,
+            rows=tuple(lines),
+        )
+
+
+def _unnamed(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
+    column = quoted_name(part.id_column)
+    (count,) = database.rows(f"SELECT count(*) FROM {part.source.relation} WHERE {column} IS NULL")[0]
+    if count:
+        rows = _first(database, part, f"{column} IS NULL", column)
+        yield InventoryFinding(
+            label=part.source.label,
+            fact=part.id_column,
+            problem="the device has no name",
+            devices=count,
+            rows=tuple(row for row, _ in rows),
+        )
+
+
+def _duplicates(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
+    rows = database.rows(
+        f"SELECT count(*), sum(n)::BIGINT, min_by(lines, first, {MAX_FIRST}) FROM (SELECT count(*) AS n, "
+        f"min(row) AS first, min_by(row, row, 2)[2] AS lines FROM (SELECT {part.device} AS device, {part.row} AS row "
+        f"FROM {part.source.relation}) WHERE device IS NOT NULL GROUP BY device HAVING count(*) > 1)"
+    )
+    names, devices, first = rows[0]
+    if names:
+        yield InventoryFinding(
+            label=part.source.label,
+            fact=part.id_column,
+            problem="another row has the same name",
+            help="name each device once, with its latest facts",
+            devices=devices - names,
+            rows=tuple(first),
+        )
+
+
+def _finding(
+    database: Database, part: InventoryPart, column: FactColumn, check: str, problem: str, count: int
+) -> InventoryFinding:
+    rows = _first(database, part, check, quoted_name(column.name))
+    unit = f", in {column.info.unit}" if column.info.unit else ""
+    return InventoryFinding(
+        label=part.source.label,
+        fact=column.fact,
+        problem=f"{problem}{unit}",
+        devices=count,
+        rows=tuple(row for row, _ in rows),
+        values=tuple(value for _, value in rows),
+    )
+
+
+def _first(database: Database, part: InventoryPart, check: str, column: str) -> list[tuple[int, str]]:
+    """Return the numbers of the first rows that a check finds, with their values."""
+    return [
+        (row, str(value))
+        for row, value in database.rows(
+            f"SELECT {part.row} AS row, CAST({column} AS VARCHAR) FROM {part.source.relation} "
+            f"WHERE {check} ORDER BY row LIMIT {MAX_FIRST}"
+        )
+    ]
+
+
+def _columns_of_words(database: Database, part: InventoryPart) -> list[FactColumn]:
+    """Return the columns of texts with few distinct values."""
+    texts = [column for column in part.facts.values() if column.info.type is FactType.STRING]
+    if not texts:
+        return []
+    counts = ", ".join(f"approx_count_distinct({column.sql})" for column in texts)
+    row = database.rows(f"SELECT {counts} FROM {part.source.relation}")[0]
+    return [column for column, count in zip(texts, row, strict=True) if count <= _MAX_WORDS]
+
+
+def _wrong_words(database: Database, part: InventoryPart, column: FactColumn) -> Iterator[InventoryFinding]:
+    """Yield the texts that the fact's own check refuses, each with what is meant."""
+    words = database.rows(
+        f"SELECT {column.sql} AS word, count(*) FROM {part.source.relation} WHERE {column.sql} IS NOT NULL "
+        "GROUP BY word ORDER BY word"
+    )
+    for word, count in words:
+        try:
+            column.info.check(word)
+        except ValueError as error:
+            rows = _first(database, part, f"{column.sql} = {quoted_text(word)}", column.sql)
+            yield InventoryFinding(
+                label=part.source.label,
+                fact=column.fact,
+                problem=str(error),
+                help=invalid_value(column.fact, column.info, word, error).help,
+                devices=count,
+                rows=tuple(row for row, _ in rows),
+                values=tuple(value for _, value in rows),
+            )
