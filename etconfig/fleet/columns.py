@@ -24,9 +24,10 @@ LINE_COLUMN = "etconfig_line"
 
 _OWN = (PROBLEM_COLUMN, LINE_COLUMN)
 
-_INTEGERS = frozenset(
-    f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG")
-) | {"INTEGER", "UINTEGER"}
+_INTEGERS = frozenset(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG")) | {
+    "INTEGER",
+    "UINTEGER",
+}
 _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE"}
 
 _EXPECTED = {
@@ -102,7 +103,11 @@ def find_id_column(columns: Collection[str], given: str | None) -> str | None:
 
 
 def fact_columns(
-    columns: Mapping[str, str], id_column: str | None, registry: FactRegistry, label: str, ignored: Collection[str]
+    columns: Mapping[str, str],
+    id_column: str | None,
+    registry: FactRegistry,
+    label: str,
+    ignored: Collection[str],
 ) -> tuple[dict[str, FactColumn], list[Diagnostic]]:
     """Return the columns of facts, by fact, and the problems of the others.
 
@@ -116,7 +121,11 @@ def fact_columns(
     found: dict[str, FactColumn] = {}
     problems: list[Diagnostic] = []
     for name, type_ in columns.items():
-        if name in _OWN or name in ignored or (name == id_column and registry.get(fact_of_column(name)) is None):
+        if (
+            name in _OWN
+            or name in ignored
+            or (name == id_column and registry.get(fact_of_column(name)) is None)
+        ):
             continue
         fact = fact_of_column(name)
         info = registry.get(fact)

@@ -1,8 +1,8 @@
 """Translation of conditions to SQL of DuckDB, with the same answer on every device.
 
 SQL's three-valued AND, OR and NOT are the logic of the condition language: NULL stands for a value that is
-unknown, and for one that cannot be computed. The two differ only in messages, which Python writes. Elsewhere the
-languages differ, and the translation says what is meant:
+unknown, and for one that cannot be computed. The two differ only in messages, which Python writes.
+Elsewhere the languages differ, and the translation says what is meant:
 
 - `c ? a : b`: a searched CASE takes ELSE on NULL; a simple CASE compares with TRUE and FALSE.
 - `min`, `max`: LEAST and GREATEST skip NULL.
@@ -192,7 +192,9 @@ class _Writer:
 
     def _size(self, tree: Checked) -> str:
         if isinstance(tree, ListOf):
-            return _if_known(_varying(tree.items, [self.text(each) for each in tree.items]), str(len(tree.items)))
+            return _if_known(
+                _varying(tree.items, [self.text(each) for each in tree.items]), str(len(tree.items))
+            )
         return f"{'length' if self._kind(tree) == 'string' else 'len'}({self.text(tree)})"
 
     def _membership(self, item: Checked, items: Checked) -> str:
@@ -216,9 +218,7 @@ class _Writer:
             raise _NotTranslatedError
         texts = [self.text(left), self.text(right)]
         plain = f"({texts[0]} {_SQL_SIGNS.get(sign, sign)} {texts[1]})"
-        uncertain = [
-            text for tree, text in zip((left, right), texts, strict=True) if self._may_be_nan(tree)
-        ]
+        uncertain = [text for tree, text in zip((left, right), texts, strict=True) if self._may_be_nan(tree)]
         if not uncertain:
             return plain
         return _if_known(texts, _unless_nan(uncertain, sign, plain))

@@ -29,7 +29,8 @@ _KEYS_OF_SHEETS = ("etconfig_fact_sheet", "facts")
 _CASTS = {
     FactType.BOOL: "CASE WHEN {kind} = 'BOOLEAN' THEN CAST({value} AS BOOLEAN) END",
     FactType.INT: "CASE WHEN {kind} IN ('BIGINT', 'UBIGINT') THEN TRY_CAST({value} AS BIGINT) END",
-    FactType.FLOAT: "CASE WHEN {kind} IN ('BIGINT', 'UBIGINT', 'DOUBLE') THEN TRY_CAST({value} AS DOUBLE) END",
+    FactType.FLOAT: "CASE WHEN {kind} IN ('BIGINT', 'UBIGINT', 'DOUBLE') "
+    "THEN TRY_CAST({value} AS DOUBLE) END",
     FactType.STRING: "CASE WHEN {kind} = 'VARCHAR' THEN json_extract_string({value}, '$') END",
     FactType.STRING_LIST: "CASE WHEN {kind} = 'ARRAY' AND CAST(json_structure({value}) AS VARCHAR) "
     """IN ('["VARCHAR"]', '["NULL"]') THEN CAST({value} AS VARCHAR[]) END""",
@@ -124,12 +125,16 @@ def _convert(
         "SELECT json, CASE WHEN json_type(json, '/facts') = 'OBJECT' THEN json_extract(json, '/facts') "
         "WHEN json_type(json) = 'OBJECT' THEN json END AS facts"
     )
-    found = database.rows(f"SELECT DISTINCT unnest(json_keys(facts)) FROM ({objects} FROM {read}) ORDER BY ALL")
+    found = database.rows(
+        f"SELECT DISTINCT unnest(json_keys(facts)) FROM ({objects} FROM {read}) ORDER BY ALL"
+    )
     device_keys = _NAMES_OF_DEVICES if id_column is None else (id_column, *_NAMES_OF_DEVICES)
     keys = [row[0] for row in found if row[0] not in (*_KEYS_OF_SHEETS, *ignored)]
     names = [key for key in keys if key not in device_keys or registry.get(fact_of_column(key)) is not None]
     columns = [_column(number, name, registry) for number, name in enumerate(names)]
-    devices = [f"{each} ->> {quoted_text(_pointer(key))}" for key in device_keys for each in ("json", "facts")]
+    devices = [
+        f"{each} ->> {quoted_text(_pointer(key))}" for key in device_keys for each in ("json", "facts")
+    ]
     paths = ", ".join(quoted_text(_pointer(name)) for name in names)
     entries = f"json_extract(facts, [{paths}])" if names else "[]"
     not_an_object = "CASE WHEN facts IS NULL THEN 'the line is not a JSON object' END"
@@ -139,10 +144,12 @@ def _convert(
     try:
         database.rows(
             f"COPY (WITH lines AS ({objects}, row_number() OVER () AS line FROM {read}), "
-            f"entries AS (SELECT line, facts, coalesce({', '.join(devices)}) AS device, {entries} AS e FROM lines) "
+            f"entries AS (SELECT line, facts, coalesce({', '.join(devices)}) AS device, "
+            f"{entries} AS e FROM lines) "
             f"SELECT device AS {quoted_name(DEVICE_COLUMN if id_column is None else id_column)}, "
             f"line AS {quoted_name(LINE_COLUMN)}, "
-            f"[p for p in [{problems}] if p IS NOT NULL] AS {quoted_name(PROBLEM_COLUMN)}{values} FROM entries) "
+            f"[p for p in [{problems}] if p IS NOT NULL] AS {quoted_name(PROBLEM_COLUMN)}"
+            f"{values} FROM entries) "
             f"TO {quoted_text(os.fspath(target))} (FORMAT parquet, COMPRESSION zstd)"
         )
     finally:
@@ -166,9 +173,13 @@ def _column(number: int, name: str, registry: FactRegistry) -> tuple[str, str]:
     value = f"(CASE WHEN {is_entry} THEN json_extract({entry}, '/value') ELSE {entry} END)"
     kind = f"coalesce(json_type({value}), 'NULL')"
     typed = _CASTS[info.type].format(kind=kind, value=value)
-    wrong_type = _problem(f"{kind} <> 'NULL' AND ({typed}) IS NULL", f"{fact}: expected {_EXPECTED[info.type]}")
+    wrong_type = _problem(
+        f"{kind} <> 'NULL' AND ({typed}) IS NULL", f"{fact}: expected {_EXPECTED[info.type]}"
+    )
     unit = f"CASE WHEN {is_entry} THEN {entry} ->> '/unit' END"
-    wrong_unit = _problem(f"({unit}) IS DISTINCT FROM {_unit(info)} AND ({unit}) IS NOT NULL", _unit_text(fact, info))
+    wrong_unit = _problem(
+        f"({unit}) IS DISTINCT FROM {_unit(info)} AND ({unit}) IS NOT NULL", _unit_text(fact, info)
+    )
     sql_type = _SQL_TYPES[info.type]
     return f"CAST({typed} AS {sql_type}) AS {quoted_name(fact)}", f"{wrong_unit}, {wrong_type}"
 
@@ -183,4 +194,3 @@ def _unit_text(fact: str, info: FactInfo) -> str:
 
 def _problem(condition: str, text: str) -> str:
     return f"CASE WHEN {condition} THEN {quoted_text(text)} END"
-

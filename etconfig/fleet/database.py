@@ -74,10 +74,18 @@ class Database:
         """Return the columns of a relation, with their types."""
         return {row[0]: row[1] for row in self.rows(f"DESCRIBE SELECT * FROM {relation}")}
 
-    @property
-    def failures(self) -> tuple[type[Exception], ...]:
-        """The exceptions of DuckDB about files that it cannot read."""
-        return (self._errors.IOException, self._errors.InvalidInputException, self._errors.CatalogException)
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Turn the errors of DuckDB about a file into an OSError with their first line.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        errors = self._errors
+        try:
+            yield
+        except (errors.IOException, errors.InvalidInputException, errors.CatalogException) as error:
+            raise OSError(str(error).partition("\n")[0]) from error
 
 
 @contextmanager

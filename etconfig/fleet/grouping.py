@@ -83,7 +83,8 @@ class GroupKey:
         """The SQL of integers with the truth of the clauses, two bits for each."""
         for start in range(0, len(self.clauses), _CLAUSES):
             bits = (
-                f"CASE {clause.sql} WHEN TRUE THEN {1 << 2 * place} WHEN FALSE THEN 0 ELSE {2 << 2 * place} END"
+                f"CASE {clause.sql} WHEN TRUE THEN {1 << 2 * place} WHEN FALSE THEN 0 "
+                f"ELSE {2 << 2 * place} END"
                 for place, clause in enumerate(self.clauses[start : start + _CLAUSES])
             )
             yield f"CAST({' + '.join(bits)} AS BIGINT)"
@@ -153,7 +154,9 @@ def _key(
         else:
             clauses[text] = Clause(clause, text)
     # a clause on nothing but facts that count by value follows from them
-    rest = {text: clause for text, clause in clauses.items() if not values.issuperset(fact_names(clause.tree))}
+    rest = {
+        text: clause for text, clause in clauses.items() if not values.issuperset(fact_names(clause.tree))
+    }
     others = {name for clause in rest.values() for name in fact_names(clause.tree)} - values
     return GroupKey(
         values=tuple(sorted(values)),
@@ -182,12 +185,15 @@ def _discrete_facts(database: Database, part: InventoryPart, trees: Sequence[Che
     if not scalars:
         return frozenset()
     counts = ", ".join(f"approx_count_distinct({column.sql})" for column in scalars)
-    row = database.rows(f"SELECT {counts} FROM (SELECT * FROM {part.source.relation} LIMIT {_SAMPLE_ROWS})")[0]
+    row = database.rows(f"SELECT {counts} FROM (SELECT * FROM {part.source.relation} LIMIT {_SAMPLE_ROWS})")[
+        0
+    ]
     return frozenset(c.fact for c, count in zip(scalars, row, strict=True) if count <= _MAX_DISTINCT)
 
 
 def _sampled_groups(database: Database, part: InventoryPart, key: GroupKey) -> int:
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM ({keyed_devices(part, key, _SAMPLE_ROWS)}) GROUP BY {_names(key)})"
+    devices = keyed_devices(part, key, _SAMPLE_ROWS)
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM ({devices}) GROUP BY {_names(key)})"
     return int(database.rows(sql)[0][0])
 
 
@@ -195,7 +201,8 @@ def keyed_devices(part: InventoryPart, key: GroupKey, limit: int | None = None) 
     """Return the SQL of every device with what it agrees in with others of its group."""
     columns = [part.facts[name] for name in (*key.values, *key.others)]
     facts = "".join(f", {column.sql} AS {quoted_name(column.fact)}" for column in columns)
-    rows = f"SELECT {part.device} AS device, {_problem(part, columns)} AS problem{facts} FROM {part.source.relation}"
+    problem = _problem(part, columns)
+    rows = f"SELECT {part.device} AS device, {problem} AS problem{facts} FROM {part.source.relation}"
     if limit is not None:
         rows += f" LIMIT {limit}"
     values = "".join(f", {quoted_name(name)} AS v{number}" for number, name in enumerate(key.values))
@@ -277,4 +284,3 @@ def decide(plan: FleetPlan, part: InventoryPart, key: GroupKey, group: DeviceGro
         if clause.truth(group.facts) != group.truths >> 2 * place & 3:
             raise InternalError(detail=f"SQL and Python disagree on {clause.sql} for {dict(group.facts)}")
     return plan.outcome(group.facts)
-

@@ -8,9 +8,10 @@ from html import escape
 from etconfig.records import record
 
 _STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;color:#1a1a1a;"
-    "background:#fff}table{border-collapse:collapse;margin:1rem 0}th,td{padding:.3rem .8rem;border-bottom:1px solid "
-    "#ccc;text-align:left;vertical-align:top}td.number{text-align:right;font-variant-numeric:tabular-nums}"
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;"
+    "color:#1a1a1a;background:#fff}table{border-collapse:collapse;margin:1rem 0}"
+    "th,td{padding:.3rem .8rem;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
+    "td.number{text-align:right;font-variant-numeric:tabular-nums}"
     "@media(prefers-color-scheme:dark){body{background:#16181c;color:#e8e8e8}th,td{border-color:#444}}"
 )
 
@@ -47,7 +48,8 @@ def html_page(title: str, tables: Sequence[FleetTable]) -> str:
 def _table(table: FleetTable) -> str:
     head = "".join(f'<th scope="col">{escape(header)}</th>' for header in table.headers)
     rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in table.rows)
-    return f"<h2>{escape(table.title)}</h2>\n<table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n"
+    body = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n"
+    return f"<h2>{escape(table.title)}</h2>\n{body}"
 
 
 def _cell(cell: str | int) -> str:

@@ -6,12 +6,21 @@ import glob
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import FactError
-from etconfig.fleet.columns import ID_COLUMNS, FactColumn, fact_columns, find_id_column
+from etconfig.fleet.columns import (
+    ID_COLUMNS,
+    LINE_COLUMN,
+    PROBLEM_COLUMN,
+    FactColumn,
+    fact_columns,
+    find_id_column,
+    is_mistyped,
+)
 from etconfig.fleet.names import quoted_name, quoted_text
 from etconfig.records import record
 
@@ -84,8 +93,6 @@ class InventoryPart:
     @property
     def row(self) -> str:
         """The number of a row, from 1, in SQL."""
-        from etconfig.fleet.columns import LINE_COLUMN
-
         if self.has_problems:
             return quoted_name(LINE_COLUMN)
         return "rowid + 1" if self.source.table is not None else "file_row_number + 1"
@@ -124,7 +131,9 @@ def find_sources(texts: Sequence[str], table: str | None = None) -> tuple[Invent
             else:
                 kinds = ", ".join((*PARQUET[:1], *JSON_LINES[:1], *DATABASE[:1]))
                 help = f"an inventory is a {kinds} file, or a directory of them or of fact sheets"
-                problems.append(_unreadable(str(path), f"it is not an inventory: {suffix or 'no suffix'}", help))
+                problems.append(
+                    _unreadable(str(path), f"it is not an inventory: {suffix or 'no suffix'}", help)
+                )
     if problems:
         raise FactError(diagnostics=tuple(problems))
     return tuple({os.path.realpath(each.path): each for each in found}.values())
@@ -179,15 +188,14 @@ class InventoryOpener:
     def open(self, source: InventorySource) -> InventoryPart | None:
         """Return the devices of a file, or None if `problems` has gained why not."""
         try:
-            return self._opened(self._prepared(source))
-        except (*self._database.failures, OSError) as error:
+            with self._database.reading():
+                return self._opened(self._prepared(source))
+        except OSError as error:
             reason = str(error).partition("\n")[0]
             self._report(_unreadable(source.label, reason, "check that the file is whole and can be read"))
         return None
 
     def _prepared(self, source: InventorySource) -> InventorySource:
-        from dataclasses import replace
-
         if source.table is not None:
             return replace(source, table=source.table or self._only_table(source))
         if source.path.is_dir() or source.path.suffix.lower() in JSON_LINES:
@@ -214,8 +222,6 @@ class InventoryOpener:
         raise OSError(f"name one of its tables with --table: {', '.join(names) or 'it has none'}")
 
     def _opened(self, source: InventorySource) -> InventoryPart | None:
-        from etconfig.fleet.columns import PROBLEM_COLUMN
-
         source.attach(self._database)
         columns = self._database.columns(source.relation)
         columns.pop("file_row_number", None)
@@ -241,8 +247,6 @@ class InventoryOpener:
 
     def _without_empty(self, source: InventorySource, columns: Mapping[str, str]) -> dict[str, str]:
         """Return the columns without those of facts whose type is wrong, but that have no value at all."""
-        from etconfig.fleet.columns import is_mistyped
-
         wrong = [name for name, type_ in columns.items() if is_mistyped(name, type_, self._registry)]
         if not wrong:
             return dict(columns)

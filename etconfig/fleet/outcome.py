@@ -55,7 +55,14 @@ class Outcome:
         """Return the outcome as plain data."""
         names = ("profile", "resolution", "cause", "message", "signature")
         options = [
-            [each.path.method, each.path.instance, each.path.backend, each.path.option, each.value, each.origin]
+            [
+                each.path.method,
+                each.path.instance,
+                each.path.backend,
+                each.path.option,
+                each.value,
+                each.origin,
+            ]
             for each in self.options
         ]
         return {

@@ -102,9 +102,7 @@ class PartResult:
     def from_jsonable(cls, data: dict[str, Any]) -> PartResult:
         """Return the result that `to_jsonable` described."""
         counts = (
-            OutcomeCount(
-                outcome=Outcome.from_jsonable(row), devices=row["devices"], example=row["example"]
-            )
+            OutcomeCount(outcome=Outcome.from_jsonable(row), devices=row["devices"], example=row["example"])
             for row in data["counts"]
         )
         return cls(counts=tuple(counts), groups=data["groups"])
@@ -128,7 +126,13 @@ def merged_results(results: Iterable[PartResult]) -> PartResult:
 
 def _order(each: OutcomeCount) -> tuple[object, ...]:
     outcome = each.outcome
-    return (-each.devices, outcome.profile or "", outcome.resolution or "", outcome.message or "", outcome.signature)
+    return (
+        -each.devices,
+        outcome.profile or "",
+        outcome.resolution or "",
+        outcome.message or "",
+        outcome.signature,
+    )
 
 
 def _first(left: str | None, right: str | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 
 from etconfig.app.configuration import Configuration, configure
@@ -156,7 +157,7 @@ class FleetPlan:
         return frozenset(name for names in found for name in names)
 
     def needed_facts(self, known: frozenset[str]) -> frozenset[str]:
-        """Return the facts whose values count, of those that are known, with those that functions have read."""
+        """Return the facts whose values count, of those that are known; functions have read some of them."""
         return known if _EVERY_FACT in self.read else known & (self.values | self.read)
 
     def outcome(self, facts: Mapping[str, FactValue]) -> Outcome:
@@ -201,7 +202,9 @@ class FleetPlan:
                 self._choices[matched] = error.diagnostics[0]
         return self._choices[matched]
 
-    def _signature(self, profile: str, configuration: Configuration, facts: Mapping[str, FactValue]) -> object:
+    def _signature(
+        self, profile: str, configuration: Configuration, facts: Mapping[str, FactValue]
+    ) -> object:
         """Return what decides about a device with this profile: equal signatures have one outcome."""
         dependencies = configuration.resolver.dependencies
         here: Mapping[str, object] = {**facts, **_by_hand(configuration)}
@@ -211,13 +214,11 @@ class FleetPlan:
         return profile, truths, values, advice
 
     def _basis(self, configuration: Configuration, backend: str, facts: Mapping[str, object]) -> object:
-        """Return the facts that a vendor's function reads here, with their values, and remember their names."""
+        """Return the facts that a vendor's function reads here, with their values; remember their names."""
         reader = _ReadFacts(facts)
         spec = configuration.installation.plugins.backend_spec(backend)
-        try:
+        with suppress(PluginError):  # it fails again when the device is resolved
             recommend(spec, reader)
-        except PluginError:
-            pass  # it fails again when the device is resolved
         by_hand = _by_hand(configuration)
         if reader.is_listed:
             self.read.add(_EVERY_FACT)

@@ -34,7 +34,9 @@ def coverage_data(result: PartResult, plan: FleetPlan) -> dict[str, Any]:
         "resolutions": len(result.resolutions),
         "groups": result.groups,
         "causes": dict(causes.most_common()),
-        "profiles": [{"profile": name, "matches": matches[name], "devices": profiles[name]} for name in names],
+        "profiles": [
+            {"profile": name, "matches": matches[name], "devices": profiles[name]} for name in names
+        ],
         "unmatched_profiles": [name for name in names if plan.is_auto and not matches[name]],
         "options_never_set": never_set(result),
     }

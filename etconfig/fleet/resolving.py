@@ -77,20 +77,22 @@ def write_assignments(database: Database, decided: DecidedGroups, target: Path) 
     """Write a row for each device: its name, its profile and its resolution; whole or not at all."""
     columns: list[list[object]] = [[], [], []]
     for group, outcome in zip(decided.groups, decided.outcomes[0], strict=True):
-        for column, value in zip(
-            columns, (group.number, outcome.profile, outcome.resolution), strict=True
-        ):
+        for column, value in zip(columns, (group.number, outcome.profile, outcome.resolution), strict=True):
             column.append(value)
-    database.rows("CREATE OR REPLACE TEMP TABLE outcomes (number UBIGINT, profile VARCHAR, resolution VARCHAR)")
     database.rows(
-        "INSERT INTO outcomes SELECT unnest(?::UBIGINT[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])", columns
+        "CREATE OR REPLACE TEMP TABLE outcomes (number UBIGINT, profile VARCHAR, resolution VARCHAR)"
     )
+    database.rows(
+        "INSERT INTO outcomes SELECT unnest(?::UBIGINT[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+        columns,
+    )
+    number, devices = group_number(decided.key, decided.salt), keyed_devices(decided.part, decided.key)
     beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         database.rows(
-            f"COPY (SELECT device AS device_id, profile, resolution FROM (SELECT device, "
-            f"{group_number(decided.key, decided.salt)} AS number FROM ({keyed_devices(decided.part, decided.key)})) "
-            f"JOIN outcomes USING (number)) TO {quoted_text(os.fspath(beside))} (FORMAT parquet, COMPRESSION zstd)"
+            f"COPY (SELECT device AS device_id, profile, resolution FROM (SELECT device, {number} AS number "
+            f"FROM ({devices})) JOIN outcomes USING (number)) TO {quoted_text(os.fspath(beside))} "
+            "(FORMAT parquet, COMPRESSION zstd)"
         )
         beside.replace(target)
     finally:
@@ -100,13 +102,27 @@ def write_assignments(database: Database, decided: DecidedGroups, target: Path) 
 def write_tables(database: Database, result: PartResult, directory: Path) -> None:
     """Write `resolutions.parquet` and `problems.parquet`."""
     options = [
-        (resolution, each.path.method, each.path.instance, each.path.backend, each.path.option, each.value, each.origin)
+        (
+            resolution,
+            each.path.method,
+            each.path.instance,
+            each.path.backend,
+            each.path.option,
+            each.value,
+            each.origin,
+        )
         for resolution, outcome in sorted(result.resolutions.items())
         for each in outcome.options
     ]
     names = ("resolution", "method", "instance", "backend", "option", "value", "origin")
     _write_rows(database, options, dict.fromkeys(names, "VARCHAR"), directory / "resolutions.parquet")
-    kinds = {"cause": "VARCHAR", "message": "VARCHAR", "profile": "VARCHAR", "devices": "BIGINT", "example": "VARCHAR"}
+    kinds = {
+        "cause": "VARCHAR",
+        "message": "VARCHAR",
+        "profile": "VARCHAR",
+        "devices": "BIGINT",
+        "example": "VARCHAR",
+    }
     _write_rows(database, result.problems(), kinds, directory / "problems.parquet")
 
 
@@ -117,7 +133,9 @@ def _write_rows(
     selected = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in columns.items())
     beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        database.rows(f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(beside))} (FORMAT parquet)", values)
+        database.rows(
+            f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(beside))} (FORMAT parquet)", values
+        )
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)

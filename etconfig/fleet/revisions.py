@@ -75,8 +75,8 @@ def _git(directory: Path, *words: str, about: str) -> bytes:
             check=True,
         )
     except (OSError, subprocess.CalledProcessError) as error:
-        reason = getattr(error, "stderr", b"") or str(error).encode()
+        reason = (getattr(error, "stderr", b"") or str(error).encode()).decode(errors="replace").strip()
         raise RevisionError(
-            f"{about!r} is neither a directory nor a revision of git here: {reason.decode(errors='replace').strip()}"
+            f"{about!r} is neither a directory nor a revision of git here: {reason}"
         ) from error
     return done.stdout

@@ -92,8 +92,9 @@ def _converted_findings(database: Database, part: InventoryPart) -> Iterator[Inv
     if not part.has_problems:
         return
     problems = database.rows(
-        f"SELECT problem, count(*), min_by(line, line, {MAX_FIRST}) FROM (SELECT unnest({quoted_name(PROBLEM_COLUMN)}) "
-        f"AS problem, {part.row} AS line FROM {part.source.relation}) GROUP BY problem ORDER BY min(line), problem"
+        f"SELECT problem, count(*), min_by(line, line, {MAX_FIRST}) FROM "
+        f"(SELECT unnest({quoted_name(PROBLEM_COLUMN)}) AS problem, {part.row} AS line "
+        f"FROM {part.source.relation}) GROUP BY problem ORDER BY min(line), problem"
     )
     for problem, count, lines in problems:
         fact, colon, rest = problem.partition(": ")
@@ -125,8 +126,9 @@ def _unnamed(database: Database, part: InventoryPart) -> Iterator[InventoryFindi
 def _duplicates(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
     rows = database.rows(
         f"SELECT count(*), sum(n)::BIGINT, min_by(lines, first, {MAX_FIRST}) FROM (SELECT count(*) AS n, "
-        f"min(row) AS first, min_by(row, row, 2)[2] AS lines FROM (SELECT {part.device} AS device, {part.row} AS row "
-        f"FROM {part.source.relation}) WHERE device IS NOT NULL GROUP BY device HAVING count(*) > 1)"
+        f"min(row) AS first, min_by(row, row, 2)[2] AS lines FROM "
+        f"(SELECT {part.device} AS device, {part.row} AS row FROM {part.source.relation}) "
+        "WHERE device IS NOT NULL GROUP BY device HAVING count(*) > 1)"
     )
     names, devices, first = rows[0]
     if names:

@@ -75,7 +75,7 @@ ROOMS: dict[str, set[str]] = {
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
     | {"method", "tracing", "kernel", "program"},
-    "fleet": BOTTOM | {"facts", "profile"},
+    "fleet": BOTTOM | {"facts", "profile", "resolver", "app"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
     | {"conformance", "analysis", "scaffold", "app", "fleet"}

@@ -16,7 +16,7 @@ SETS_NO_OPTIONS = ROOT / "profiles" / "raspberry-pi" / "pi-5.toml"
 PROGRAM = ROOT / "tests" / "data" / "digits" / "digits.pte"
 SETS_OPTIONS = ROOT / "examples" / "two_cameras" / "profiles" / "demo" / "two-cameras.toml"
 THIRD_PARTY = {
-    *("annotated_types", "click", "flatbuffers", "ml_dtypes", "numpy", "platformdirs", "pluggy"),
+    *("annotated_types", "click", "duckdb", "flatbuffers", "ml_dtypes", "numpy", "platformdirs", "pluggy"),
     *("pydantic", "rich", "tomli"),
 }
 

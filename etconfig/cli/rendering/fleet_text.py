@@ -1,0 +1,73 @@
+"""Tables of `etconfig fleet`, as text and as HTML."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from etconfig.cli.shared.output import print_table, show
+from etconfig.cli.shared.writing import write_file
+
+if TYPE_CHECKING:
+    from etconfig.fleet.html import FleetTable
+    from etconfig.fleet.inventory import InventoryPart
+    from etconfig.fleet.part_result import PartResult
+    from etconfig.fleet.validation import InventoryFinding
+
+
+def show_part(part: InventoryPart, number: int, count: int) -> None:
+    """Show the progress on a terminal."""
+    if sys.stderr.isatty():
+        show(f"{number}/{count} {part.source.label}: {part.rows:,} devices", err=True)
+
+
+def show_fleet_tables(title: str, tables: Sequence[FleetTable], page: Path | None) -> None:
+    """Print tables, and write them as HTML if that is requested."""
+    shown = [table for table in tables if table.rows]
+    for number, table in enumerate(shown):
+        if number:
+            show()
+        show(f"{table.title}:")
+        print_table(table.headers, table.texts)
+    write_fleet_page(title, shown, page)
+
+
+def write_fleet_page(title: str, tables: Sequence[FleetTable], page: Path | None) -> None:
+    """Write tables as an HTML page, if that is requested."""
+    from etconfig.fleet.html import html_page
+
+    if page is not None:
+        write_file(page, html_page(title, tables).encode())
+
+
+def is_covered(result: PartResult, required: float | None) -> bool:
+    """Return True if enough devices get options; else say so."""
+    if required is None or result.resolved >= required * result.devices:
+        return True
+    missing = result.devices - result.resolved
+    show(
+        f"{missing:,} of {result.devices:,} devices get no options, but {required:.6g} of them must", err=True
+    )
+    return False
+
+
+def show_inventory_findings(findings: Sequence[InventoryFinding]) -> None:
+    """Print the findings of an inventory as a table."""
+    if not findings:
+        return
+    several = len({finding.label for finding in findings}) > 1
+    headers = ("FACT", "PROBLEM", "DEVICES", "FIRST ROWS", "VALUES")
+    rows = [
+        (
+            *((finding.label,) if several else ()),
+            finding.fact,
+            finding.problem if finding.help is None else f"{finding.problem}; {finding.help}",
+            f"{finding.devices:,}",
+            ", ".join(map(str, finding.rows)),
+            ", ".join(finding.values),
+        )
+        for finding in findings
+    ]
+    print_table(("FILE", *headers) if several else headers, rows)

@@ -1,0 +1,253 @@
+"""Options of `etconfig fleet`, and the requests made of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from etconfig.app.installation import Installation
+from etconfig.cli.shared.completion import complete_profile
+from etconfig.cli.shared.options import count_from, profile_path_option, require_match_option
+from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.facts import FactRegistry
+    from etconfig.fleet.database import Database
+    from etconfig.fleet.inventory import InventoryPart
+    from etconfig.fleet.plan import FleetPlan
+
+
+class Share(click.FloatRange):
+    """The type of a share: `99.5%`, or a number from 0 to 1."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the share from 0 to 1.
+
+        Raises:
+            click.BadParameter: it is none.
+        """
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            self.fail(f"{value!r} is not a share, such as 99.5% or 0.995", param, ctx)
+        return share
+
+
+@record(frozen=True, kw_only=True)
+class InventoryRequest:
+    """The inventories of a command, and how to read them."""
+
+    inventories: Sequence[str]
+    id_column: str | None
+    table: str | None
+    ignored: Sequence[str]
+    cache: Path | None
+    memory: str
+    threads: int | None
+
+    @contextmanager
+    def database(self) -> Iterator[Database]:
+        """Open the database."""
+        from etconfig.fleet.database import opened_database
+
+        with opened_database(self.memory, self.threads) as database:
+            yield database
+
+    def with_inventories(self, inventories: Sequence[str]) -> InventoryRequest:
+        """Return the same with other inventories."""
+        return replace(self, inventories=inventories)
+
+    def parts(self, database: Database, registry: FactRegistry) -> list[InventoryPart]:
+        """Open all inventories.
+
+        Raises:
+            FactError: with the problems of all.
+        """
+        from etconfig.fleet.inventory import InventoryOpener, find_sources
+
+        opener = InventoryOpener(
+            database, registry, id_column=self.id_column, ignored=self.ignored, cache=self.cache
+        )
+        return list(opener.open_all(find_sources(self.inventories, self.table)))
+
+
+def inventory_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how to read inventories; the command gets them as one `inventory`."""
+
+    @wraps(function)
+    def with_request(**parameters: Any) -> Any:
+        names = ("inventories", "id_column", "table", "ignored", "cache", "memory", "threads")
+        request = InventoryRequest(**{name: parameters.pop(name) for name in names})
+        return function(inventory=request, **parameters)
+
+    options = (
+        click.option(
+            "--id", "id_column", metavar="COLUMN", help="The column that names devices; by default device_id."
+        ),
+        click.option(
+            "--table", metavar="NAME", help="The table of a DuckDB database; by default its only one."
+        ),
+        click.option(
+            "--ignore", "ignored", multiple=True, metavar="COLUMN", help="Leave a column out. Repeatable."
+        ),
+        click.option(
+            "--cache",
+            metavar="DIRECTORY",
+            type=click.Path(file_okay=False, path_type=Path),
+            help="Where to keep converted JSON; by default .etconfig-fleet beside each inventory.",
+        ),
+        click.option(
+            "--memory",
+            default="1GiB",
+            show_default=True,
+            metavar="SIZE",
+            callback=_check_memory,
+            help="Memory for DuckDB; beyond it, it writes to the disk.",
+        ),
+        click.option("--threads", type=count_from(1), help="Threads; by default one for each core."),
+    )
+    found: Callable[..., Any] = with_request
+    for option in reversed(options):
+        found = option(found)
+    return found
+
+
+def _check_memory(context: click.Context, parameter: click.Parameter, text: str) -> str:
+    """Refuse what is not an amount of memory."""
+    number = text.rstrip("KMGTiBkb ")
+    if not number.replace(".", "", 1).isdecimal() or number == text:
+        raise click.BadParameter(
+            f"{text!r} is not an amount of memory, such as 512MiB or 2GiB", context, parameter
+        )
+    return text
+
+
+inventories_argument = click.argument("inventories", metavar="INVENTORY...", nargs=-1, required=True)
+
+
+@record(frozen=True, kw_only=True)
+class PlanRequest:
+    """What is resolved: programs, the profile and settings by hand."""
+
+    programs: Sequence[Path]
+    profile: str | None
+    require_match: bool
+    fact_texts: Sequence[str]
+    overrides: Sequence[str]
+    profile_paths: Sequence[Path]
+
+    def plan(self, installation: Installation) -> FleetPlan:
+        """Compile what decides.
+
+        Raises:
+            ConfigError: a profile or another setting is wrong.
+        """
+        from etconfig.app.api import load_program
+        from etconfig.app.executors import NUMPY
+        from etconfig.app.several_programs import SeveralPrograms
+        from etconfig.app.targets import options_by_backend
+        from etconfig.facts import parse_fact_assignments
+        from etconfig.fleet.plan import FleetPlan
+        from etconfig.resolver import layer_from_overrides
+
+        programs = [load_program(path, executor=NUMPY, installation=installation) for path in self.programs]
+        known_options = partial(options_by_backend, installation)
+        return FleetPlan(
+            SeveralPrograms.of(programs),
+            installation,
+            profile=self.profile,
+            require_match=self.require_match,
+            fact_overrides=parse_fact_assignments(self.fact_texts, installation.fact_registry),
+            overrides=layer_from_overrides(self.overrides, "--set", known_options=known_options),
+        )
+
+    def settings(self, installation: Installation) -> str:
+        """Return a text that changes with all that results depend on, but the inventories."""
+        from etconfig.plugin import BACKENDS, FACTS
+        from etconfig.version import __version__
+
+        found = hashlib.sha256(f"{__version__} {self!r} {sorted(installation.environ.items())!r}".encode())
+        files = [*self.programs, *(file.path for file in installation.profiles.files)]
+        project = installation.project_path
+        for path in (*files, *((project,) if project is not None else ())):
+            found.update(str(path).encode(errors="surrogateescape") + b"\0")
+            found.update(hashlib.sha256(path.read_bytes()).digest())
+        for entry in (each for group in (BACKENDS, FACTS) for each in installation.index.entries(group)):
+            found.update(f"{entry.name} {entry.source}\0".encode())
+        return found.hexdigest()
+
+
+def plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what is resolved; the command gets them as one `request`."""
+
+    @wraps(function)
+    def with_request(**parameters: Any) -> Any:
+        names = ("programs", "profile", "require_match", "fact_texts", "overrides", "profile_paths")
+        request = PlanRequest(**{name: parameters.pop(name) for name in names})
+        return function(request=request, **parameters)
+
+    options = (
+        click.option(
+            "--program",
+            "programs",
+            multiple=True,
+            type=click.Path(path_type=Path),
+            help="Resolve for the methods of this program. Repeatable.",
+        ),
+        click.option(
+            "--profile",
+            shell_complete=complete_profile,
+            help="auto, or one profile for all devices; by default that of the project file, else auto.",
+        ),
+        require_match_option,
+        click.option(
+            "--fact",
+            "fact_texts",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Set a fact on every device. Repeatable.",
+        ),
+        click.option(
+            "--set",
+            "overrides",
+            multiple=True,
+            metavar="PATH=VALUE",
+            help="Set an option on every device. Repeatable.",
+        ),
+        profile_path_option,
+    )
+    found: Callable[..., Any] = with_request
+    for option in reversed(options):
+        found = option(found)
+    return found
+
+
+html_option = click.option(
+    "--html",
+    "page",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the tables as HTML, too.",
+)
+ids_option = click.option("--show-ids", is_flag=True, help="Show the names of devices in reports.")
+coverage_option = click.option(
+    "--require-coverage",
+    "required",
+    type=Share(),
+    metavar="SHARE",
+    help="Exit with 1 if fewer devices get options, such as 100%.",
+)

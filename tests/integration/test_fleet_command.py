@@ -1,0 +1,182 @@
+"""`etconfig fleet`, as a release engineer uses it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from command_line import Outcome, error
+
+Cli = Callable[..., Outcome]
+
+needs_duckdb = pytest.mark.skipif(find_spec("duckdb") is None, reason="needs the extra etconfig[fleet]")
+
+
+def test_without_the_extra_it_says_how_to_install_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("etconfig.fleet.database.is_installed", lambda: False)
+    done = cli("fleet", "coverage", "devices.parquet")
+    assert (done.status, done.stdout) == (2, "")
+    message = "etconfig fleet needs DuckDB, which is not installed: pip install 'etconfig[fleet]'"
+    assert done.stderr == error(message)
+
+
+def test_its_help_needs_no_extra(cli: Cli) -> None:
+    assert "Check every value of every device" in cli("fleet", "validate", "--help").stdout
+
+
+@pytest.fixture
+def fleet(place: Path) -> Path:
+    """The current directory, with 200 devices in two files, and profiles."""
+    import duckdb
+    from fleet_devices import random_devices, write_devices, write_profiles
+
+    devices = random_devices(Random(2), 200)
+    connection = duckdb.connect()
+    (place / "fleet").mkdir()
+    write_devices(connection, place / "fleet" / "a.parquet", devices[:120])
+    write_devices(connection, place / "fleet" / "b.parquet", devices[120:], start=120)
+    write_profiles(place / "profiles")
+    return place
+
+
+PROFILES = ("--profile-path", "profiles")
+
+
+def rows_of(path: Path, order: str = "ALL") -> list[tuple[Any, ...]]:
+    import duckdb
+
+    return list(duckdb.connect().execute(f"SELECT * FROM '{path}' ORDER BY {order}").fetchall())
+
+
+@needs_duckdb
+class TestFleet:
+    """The commands of the group, on real files."""
+
+    def test_resolve_writes_three_tables(self, cli: Cli, fleet: Path) -> None:
+        done = cli(
+            "fleet", "resolve", "fleet/*.parquet", "--program", "model.pte", *PROFILES, "-o", "out", "--json"
+        )
+        assert done.status == 0, done.stderr
+        data = done.json
+        assert data["devices"] == 200
+        assignments = rows_of(fleet / "out" / "assignments.parquet")
+        assert [row[0] for row in assignments] == sorted(f"device-{n}" for n in range(200))
+        resolutions = rows_of(fleet / "out" / "resolutions.parquet")
+        assert {row[2] for row in assignments} - {None} == {row[0] for row in resolutions}
+        assert all(json.loads(row[5]) is not None for row in resolutions)
+        problems = rows_of(fleet / "out" / "problems.parquet", "devices DESC")
+        assert sum(row[3] for row in problems) == 200 - data["resolved"] > 0
+        assert sorted(each.name for each in (fleet / "out").iterdir()) == [
+            "assignments.parquet",
+            "problems.parquet",
+            "resolutions.parquet",
+        ]
+
+    def test_coverage_names_what_nobody_gets(self, cli: Cli, fleet: Path) -> None:
+        done = cli("fleet", "coverage", "fleet", "--program", "model.pte", *PROFILES, "--html", "report.html")
+        assert done.status == 0
+        assert "several profiles match" in done.stdout
+        assert "Profiles that match no device:" in done.stdout
+        assert "raspberry-pi/pi-5" in done.stdout
+        assert "device-" not in done.stdout  # names of devices are not for reports
+        page = (fleet / "report.html").read_text()
+        assert '<th scope="col">DEVICES</th>' in page
+        assert "device-" not in page
+
+    def test_names_of_devices_are_shown_on_request(self, cli: Cli, fleet: Path) -> None:
+        assert "device-" in cli("fleet", "coverage", "fleet", *PROFILES, "--show-ids").stdout
+
+    def test_missing_coverage_fails(self, cli: Cli, fleet: Path) -> None:
+        done = cli("fleet", "coverage", "fleet", *PROFILES, "--require-coverage", "100%")
+        assert done.status == 1
+        assert "of 200 devices get no options" in done.stderr
+        assert cli("fleet", "coverage", "fleet", *PROFILES, "--require-coverage", "1%").status == 0
+        refused = cli("fleet", "coverage", "fleet", *PROFILES, "--require-coverage", "150%")
+        assert refused.status == 2
+        assert "'150%' is not a share" in refused.stderr
+
+    def test_a_histogram_counts_the_values_of_an_option(self, cli: Cli, fleet: Path) -> None:
+        option = "ReferenceCpuBackend.num_threads"
+        done = cli("fleet", "histogram", option, "fleet", "--program", "model.pte", *PROFILES, "--json")
+        counts = done.json["options"][f"forward:{option}"]
+        covered = cli("fleet", "coverage", "fleet", "--program", "model.pte", *PROFILES, "--json").json
+        assert sum(counts.values()) == covered["resolved"]
+        assert cli("fleet", "histogram", "NoBackend.x", "fleet", *PROFILES).status == 2
+
+    def test_explain_tells_the_story_of_one_device(self, cli: Cli, fleet: Path) -> None:
+        (device, profile, _), *_ = [
+            row for row in self._assignments(cli, fleet) if row[1] == "acme/phone" and row[2] is not None
+        ]
+        done = cli("fleet", "explain", device, "fleet", "--program", "model.pte", *PROFILES)
+        assert done.status == 0, done.stderr
+        assert done.stdout.startswith(f"profile {profile}\n")
+        assert "forward:ReferenceCpuBackend.num_threads = " in done.stdout
+        unknown = cli("fleet", "explain", "nobody", "fleet", *PROFILES)
+        assert unknown.stderr == error("no device is called 'nobody' in these inventories")
+
+    def _assignments(self, cli: Cli, fleet: Path) -> list[tuple[Any, ...]]:
+        cli("fleet", "resolve", "fleet", "--program", "model.pte", *PROFILES, "-o", "out")
+        return rows_of(fleet / "out" / "assignments.parquet")
+
+    def test_a_sample_stands_for_all_results(self, cli: Cli, fleet: Path) -> None:
+        assert (
+            cli(
+                "fleet",
+                "sample",
+                "fleet",
+                *PROFILES,
+                "--program",
+                "model.pte",
+                "-o",
+                "golden",
+                "--by",
+                "result",
+            ).status
+            == 0
+        )
+        sheets = sorted((fleet / "golden").glob("*.json"))
+        assert [path.name for path in sheets] == [f"{n:04d}.json" for n in range(1, len(sheets) + 1)]
+        results = {row[1:] for row in self._assignments(cli, fleet)}
+        sampled = cli("fleet", "resolve", "golden", "--program", "model.pte", *PROFILES, "-o", "again")
+        assert sampled.status == 0, sampled.stderr
+        assert {row[1:] for row in rows_of(fleet / "again" / "assignments.parquet")} == results
+
+    def test_a_diff_of_two_revisions_counts_devices(self, cli: Cli, fleet: Path) -> None:
+        def git(*words: str) -> None:
+            identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+            subprocess.run(["git", *identity, *words], cwd=fleet, check=True, capture_output=True)
+
+        git("init", "-q")
+        git("add", "profiles")
+        git("commit", "-qm", "profiles")
+        phone = fleet / "profiles" / "acme" / "phone.toml"
+        phone.write_text(phone.read_text().replace("< 0.15 &&", "< 0.3 &&"))
+        words = ("fleet", "diff", "fleet", "HEAD", ".", "--program", "model.pte", *PROFILES)
+        done = cli(*words, "--json")
+        assert done.status == 0, done.stderr
+        assert done.json["changed"] == sum(row["devices"] for row in done.json["changes"]) > 0
+        assert cli(*words, "--max-changed", "0%").status == 1
+        assert cli(*words, "--max-changed", "100%").status == 0
+        same = cli("fleet", "diff", "fleet", "HEAD", "HEAD", *PROFILES, "--json")
+        assert same.json["changed"] == 0
+        refused = cli("fleet", "diff", "fleet", "no-such", ".", *PROFILES)
+        assert refused.status == 2
+        assert "'no-such' is neither a directory nor a revision of git here" in refused.stderr
+
+    def test_findings_of_validate_fail(self, cli: Cli, fleet: Path) -> None:
+        assert cli("fleet", "validate", "fleet").status == 0
+        (fleet / "bad.jsonl").write_text('{"device_id": "a", "power.battery_level": 87}\n')
+        done = cli("fleet", "validate", "bad.jsonl", "--json")
+        assert done.status == 1
+        assert [row["problem"] for row in done.json["findings"]] == ["expected at most 1, in fraction"]
+
+    def test_memory_must_be_an_amount(self, cli: Cli, fleet: Path) -> None:
+        done = cli("fleet", "validate", "fleet", "--memory", "much")
+        assert done.status == 2
+        assert "'much' is not an amount of memory, such as 512MiB or 2GiB" in done.stderr

@@ -1,0 +1,221 @@
+"""Inventories: formats, columns, and the validation of every value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+duckdb = pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
+
+from fleet_devices import random_devices, write_devices  # noqa: E402
+
+import etconfig  # noqa: E402
+from etconfig.errors import FactError  # noqa: E402
+from etconfig.facts import BUILTIN_FACTS, FactSheet  # noqa: E402
+from etconfig.fleet.database import Database, opened_database  # noqa: E402
+from etconfig.fleet.devices import device_sheets  # noqa: E402
+from etconfig.fleet.inventory import InventoryOpener, find_sources  # noqa: E402
+from etconfig.fleet.validation import InventoryFinding, validate_part  # noqa: E402
+
+
+@pytest.fixture
+def database() -> Iterator[Database]:
+    with opened_database("256MiB", 2) as found:
+        yield found
+
+
+def findings(database: Database, *paths: Path, **options: object) -> list[InventoryFinding]:
+    opener = InventoryOpener(database, BUILTIN_FACTS, **options)  # type: ignore[arg-type]
+    parts = list(opener.open_all(find_sources([str(path) for path in paths])))
+    return [finding for part in parts for finding in validate_part(database, part)]
+
+
+def sheets(database: Database, path: Path, table: str | None = None) -> dict[str, dict[str, object]]:
+    opener = InventoryOpener(database, BUILTIN_FACTS)
+    (part,) = opener.open_all(find_sources([str(path)], table))
+    (names,) = database.rows(f"SELECT list({part.device}) FROM {part.source.relation}")[0]
+    return {name: dict(sheet.values) for name, sheet in device_sheets(database, part, names, BUILTIN_FACTS)}
+
+
+class TestFormats:
+    """The same devices are read from every format."""
+
+    @pytest.fixture
+    def devices(self) -> dict[str, dict[str, object]]:
+        return {f"device-{n}": facts for n, facts in enumerate(random_devices(Random(1), 40))}
+
+    def test_parquet(self, database: Database, tmp_path: Path, devices: dict[str, dict[str, object]]) -> None:
+        path = write_devices(duckdb.connect(), tmp_path / "a.parquet", list(devices.values()))
+        assert sheets(database, path) == devices
+
+    def test_lines_of_plain_values(
+        self, database: Database, tmp_path: Path, devices: dict[str, dict[str, object]]
+    ) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_text("".join(json.dumps({"device_id": n, **f}) + "\n" for n, f in devices.items()))
+        assert sheets(database, path) == devices
+        (stored,) = (tmp_path / ".etconfig-fleet").iterdir()
+        before = stored.stat().st_mtime_ns
+        assert sheets(database, path) == devices
+        assert stored.stat().st_mtime_ns == before  # converted once
+
+    def test_lines_of_fact_sheets(
+        self, database: Database, tmp_path: Path, devices: dict[str, dict[str, object]]
+    ) -> None:
+        path = tmp_path / "a.jsonl"
+        lines = []
+        for name, facts in devices.items():
+            sheet = json.loads(FactSheet.from_values(facts).to_json())  # type: ignore[arg-type]
+            lines.append(json.dumps({"device_id": name, **sheet}) + "\n")
+        path.write_text("".join(lines))
+        assert sheets(database, path) == devices
+
+    def test_a_directory_of_sheets(
+        self, database: Database, tmp_path: Path, devices: dict[str, dict[str, object]]
+    ) -> None:
+        directory = tmp_path / "sheets"
+        for name, facts in devices.items():
+            path = directory / "acme" / f"{name}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(FactSheet.from_values(facts).to_json())  # type: ignore[arg-type]
+        assert sheets(database, directory) == {f"acme/{name}": facts for name, facts in devices.items()}
+
+    def test_a_table_of_a_database(
+        self, database: Database, tmp_path: Path, devices: dict[str, dict[str, object]]
+    ) -> None:
+        path = tmp_path / "a.duckdb"
+        connection = duckdb.connect(str(path))
+        write_devices(connection, tmp_path / "a.parquet", list(devices.values()))
+        connection.close()
+        assert sheets(database, path) == devices
+        assert sheets(database, path, "fleet") == devices
+
+    def test_every_shipped_sheet_is_right(self, database: Database) -> None:
+        directory = Path(etconfig.__file__).parents[1] / "sheets"
+        assert (
+            findings(
+                database,
+                directory,
+                cache=Path(database.rows("SELECT current_setting('temp_directory')")[0][0]),
+            )
+            == []
+        )
+
+    def test_what_is_no_inventory_is_refused(self, database: Database, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").write_text("device_id\n1\n")
+        with pytest.raises(FactError, match=r"it is not an inventory: \.csv"):
+            find_sources([str(tmp_path / "a.csv")])
+        with pytest.raises(FactError, match="there is no such file"):
+            find_sources([str(tmp_path / "*.parquet")])
+        (tmp_path / "a.parquet").write_bytes(b"nothing")
+        with pytest.raises(FactError, match=r"cannot read .*a\.parquet"):
+            findings(database, tmp_path / "a.parquet")
+
+
+class TestColumns:
+    """The names and types of columns are checked before any value."""
+
+    def check(self, database: Database, tmp_path: Path, select: str, **options: object) -> str:
+        path = tmp_path / "a.parquet"
+        duckdb.connect().execute(f"COPY (SELECT {select}) TO '{path}'")
+        with pytest.raises(FactError) as caught:
+            findings(database, path, **options)
+        return "\n".join(f"{each.code}: {each.message}; {each.help}" for each in caught.value.diagnostics)
+
+    def test_an_unknown_name_gets_a_suggestion(self, database: Database, tmp_path: Path) -> None:
+        text = self.check(database, tmp_path, "'a' AS device_id, 4 AS \"cpu.availble_cores\"")
+        assert (
+            "unknown-fact: no fact is called 'cpu.availble_cores'; did you mean 'cpu.available_cores'?"
+            in text
+        )
+        assert "--ignore cpu.availble_cores" in text
+
+    def test_a_column_that_is_ignored_is_left_out(self, database: Database, tmp_path: Path) -> None:
+        path = tmp_path / "a.parquet"
+        duckdb.connect().execute(f"COPY (SELECT 'a' AS device_id, 'eu' AS region) TO '{path}'")
+        assert findings(database, path, ignored=["region"]) == []
+
+    def test_a_column_of_a_wrong_type_is_refused(self, database: Database, tmp_path: Path) -> None:
+        text = self.check(database, tmp_path, "'a' AS device_id, 4.0::DOUBLE AS cpu__available_cores")
+        assert "column 'cpu__available_cores' has the type DOUBLE, expected BIGINT" in text
+        assert "convert_dtypes" in text
+
+    def test_a_column_without_values_may_have_any_type(self, database: Database, tmp_path: Path) -> None:
+        path = tmp_path / "a.parquet"
+        duckdb.connect().execute(f"COPY (SELECT 'a' AS device_id, NULL::INT AS cpu__arch) TO '{path}'")
+        assert findings(database, path) == []
+
+    def test_two_columns_of_one_fact_are_refused(self, database: Database, tmp_path: Path) -> None:
+        text = self.check(database, tmp_path, "'a' AS device_id, 'arm' AS cpu__arch, 'arm' AS \"cpu.arch\"")
+        assert "columns 'cpu__arch' and 'cpu.arch' both name the fact 'cpu.arch'" in text
+
+    def test_a_missing_name_of_devices_is_refused(self, database: Database, tmp_path: Path) -> None:
+        text = self.check(database, tmp_path, "'a' AS serial")
+        assert (
+            "has no column 'device_id', which names the devices; name the column that does with --id" in text
+        )
+        assert "no fact is called" not in text
+
+
+def test_values_are_counted_by_cause_with_their_first_rows(database: Database, tmp_path: Path) -> None:
+    """Three hundred mistakes of ten kinds among a thousand devices."""
+    devices = [{"cpu.arch": "arm64", "power.battery_level": 0.5} for _ in range(1000)]
+    mistakes: list[tuple[str, object]] = [
+        ("cpu.arch", "aarch64"),
+        ("cpu.available_cores", 0),
+        ("power.battery_level", 87.0),
+        ("power.battery_level", -0.5),
+        ("power.battery_level", float("nan")),
+        ("thermal.max_celsius", float("inf")),
+        ("power.source", "batery"),
+        ("device.model", "pixel\n8"),
+        ("memory.total", -1),
+        ("thermal.state", "hot"),
+    ]
+    for number in range(300):
+        name, value = mistakes[number % 10]
+        devices[3 * number][name] = value  # type: ignore[assignment]
+    path = write_devices(duckdb.connect(), tmp_path / "a.parquet", devices)  # type: ignore[arg-type]
+    found = findings(database, path)
+    assert {finding.devices for finding in found} == {30}
+    by_fact = {(finding.fact, finding.problem): finding for finding in found}
+    assert sorted(by_fact) == [
+        ("cpu.arch", "it is called 'arm64' here, found 'aarch64'"),
+        ("cpu.available_cores", "expected at least 1, in cores"),
+        ("device.model", "expected a string of printable characters, found 'pixel\\n8'"),
+        ("memory.total", "expected at least 0, in bytes"),
+        ("power.battery_level", "expected a finite number, in fraction"),
+        ("power.battery_level", "expected at least 0, in fraction"),
+        ("power.battery_level", "expected at most 1, in fraction"),
+        ("power.source", "expected 'mains' or 'battery', found 'batery'"),
+        ("thermal.max_celsius", "expected a finite number, in celsius"),
+        ("thermal.state", "expected 'nominal' or 'fair' or 'serious' or 'critical', found 'hot'"),
+    ]
+    arch = by_fact["cpu.arch", "it is called 'arm64' here, found 'aarch64'"]
+    assert (arch.rows, arch.values, arch.help) == ((1, 31, 61), ("aarch64",) * 3, "did you mean 'arm64'?")
+
+
+def test_mistakes_in_json_are_counted_by_cause_with_their_lines(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"device_id": "a", "cpu.available_cores": 4, "cpu.features": ["x"]}\n'
+        '{"device_id": "b", "etconfig_fact_sheet": 1, "facts": {"cpu.available_cores": {"value": "4"}, '
+        '"memory.total": {"value": 4, "unit": "MiB"}, "cpu.arch": {"unknown": "no"}}}\n'
+        "broken\n"
+        '{"device_id": "a", "cpu.features": [1], "cpu.corez": 1, "power.battery_level": 87}\n'
+    )
+    found = {(finding.fact, finding.problem): finding.rows for finding in findings(database, path)}
+    assert found == {
+        ("cpu.available_cores", "expected an int of at most 64 bits"): (2,),
+        ("memory.total", "its unit is bytes"): (2,),
+        ("", "the line is not a JSON object"): (3,),
+        ("cpu.features", "expected a list of strings"): (4,),
+        ("", "no fact is called 'cpu.corez'"): (4,),
+        ("device_id", "the device has no name"): (3,),
+        ("device_id", "another row has the same name"): (4,),
+        ("power.battery_level", "expected at most 1, in fraction"): (4,),
+    }
