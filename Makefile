@@ -85,7 +85,7 @@ test-peers: $(PEERS)/.native
 # DuckDB comes with the extra; conditions are compared with SQL on many more rows than in `make test`.
 test-fleet: $(FLEET)/.installed
 	ETCONFIG_FLEET_ROWS=100000 $(FLEET)/bin/python -m pytest tests/unit/fleet tests/property/test_fleet_conditions.py \
-		tests/integration/test_fleet_command.py $(ARGS)
+		tests/integration/test_fleet_command.py tests/docs/test_fleet_page.py $(ARGS)
 
 # Export the committed test programs again, with real ExecuTorch.
 models: $(PEERS)/.installed

@@ -1,0 +1,23 @@
+"""The page about fleets, followed as a reader does."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from doc_pages import ROOT, Page
+from doc_shell import THIS_PYTHON, Shell, reader_environment
+
+pytestmark = [
+    pytest.mark.posix,
+    pytest.mark.skipif(find_spec("duckdb") is None, reason="needs the extra etconfig[fleet]"),
+]
+
+
+def test_the_page_shows_what_the_commands_print(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, reader_environment(THIS_PYTHON))
+    page = Page(ROOT / "docs" / "fleet.md")
+    for fence in page.fences():
+        if "pip install" not in fence.text:
+            shell.do(page, fence)
