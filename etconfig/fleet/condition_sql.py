@@ -30,6 +30,7 @@ from etconfig.profile.expression.checked import (
     Logic,
     Operation,
 )
+from etconfig.profile.expression.operations import BUCKETS
 
 _MAX_LENGTH = 50_000
 """The most characters of a translated condition. Operands are repeated, so deep ones grow fast."""
@@ -124,8 +125,8 @@ class _Writer:
         if tree.function in ("min", "max"):
             return self._kind(tree.operands[0])
         first = tree.function.partition(" ")[0]
-        if tree.function == "size":
-            return "int"
+        if tree.function in ("size", "bucket"):
+            return "int" if tree.function == "size" else "float"
         return first if first in ("int", "string") or _is_float_result(tree.function) else "bool"
 
     def _list(self, tree: ListOf) -> str:
@@ -154,6 +155,9 @@ class _Writer:
                 raise _NotTranslatedError
             name = "least" if function == "min" else "greatest"
             return _if_known(_varying(operands, texts), f"{name}({', '.join(texts)})")
+        if function == "bucket":
+            digits = f"substr(md5({texts[1]} || ':' || {texts[0]}), 1, 13)"
+            return f"(CAST(CAST('0x' || {digits} AS BIGINT) AS DOUBLE) / {float(BUCKETS)!r}::DOUBLE)"
         kind, sign = function.split()
         return self._of_ints(sign, texts) if kind == "int" else self._of_floats(sign, operands, texts)
 

@@ -13,7 +13,7 @@ from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.resolving import decide_part
 
 
-def find_device(
+def find_in_fleet(
     database: Database, parts: Sequence[InventoryPart], name: str, registry: FactRegistry
 ) -> FactSheet | None:
     """Return the facts of the device of a name, or None if no file has it.

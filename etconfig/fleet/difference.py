@@ -7,7 +7,7 @@ from typing import Any
 
 from etconfig.fleet.database import Database
 from etconfig.fleet.inventory import InventoryPart
-from etconfig.fleet.outcome import Outcome
+from etconfig.fleet.outcome import DeviceOutcome
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.resolving import decide_part
 from etconfig.records import record
@@ -33,7 +33,7 @@ class FleetChange:
 
 @record(frozen=True, kw_only=True)
 class FleetDifference:
-    """What a change does to a fleet.
+    """The effect of a change on a fleet.
 
     Attributes:
         devices: The number of devices.
@@ -86,7 +86,7 @@ def compare_fleet(
     counts: dict[FleetChange, int] = {}
     examples: dict[FleetChange, str | None] = {}
     devices = changed = moved = 0
-    known: dict[tuple[Outcome, Outcome], tuple[FleetChange, ...]] = {}
+    known: dict[tuple[DeviceOutcome, DeviceOutcome], tuple[FleetChange, ...]] = {}
     for number, part in enumerate(parts, 1):
         on_part(part, number, len(parts))
         decided = decide_part(database, part, [old, new])
@@ -112,7 +112,7 @@ def compare_fleet(
     )
 
 
-def _changes(old: Outcome, new: Outcome) -> list[FleetChange]:
+def _changes(old: DeviceOutcome, new: DeviceOutcome) -> list[FleetChange]:
     found = []
     if old.profile != new.profile:
         found.append(FleetChange("profile", old.profile or NOTHING, new.profile or NOTHING))
@@ -128,5 +128,5 @@ def _changes(old: Outcome, new: Outcome) -> list[FleetChange]:
     return found
 
 
-def _problem(outcome: Outcome) -> str:
+def _problem(outcome: DeviceOutcome) -> str:
     return NOTHING if outcome.cause is None else f"{outcome.cause}: {outcome.message}"

@@ -12,7 +12,7 @@ from etconfig.fleet.database import Database
 from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.part_result import PartResult, merged_results
 from etconfig.fleet.plan import FleetPlan
-from etconfig.fleet.resolving import decide_part, join_assignments, write_assignments, write_tables
+from etconfig.fleet.resolving import decide_part, join_assignments, write_assignments, write_result_tables
 
 PARTS = "parts"
 """The directory of finished files, inside of that of the results; it is removed at the end."""
@@ -75,7 +75,7 @@ def resolve_fleet(
         beside.replace(summary)
         results.append(result)
     merged = merged_results(results)
-    write_tables(database, merged, directory)
+    write_result_tables(database, merged, directory)
     join_assignments(database, tables, directory / "assignments.parquet")
     shutil.rmtree(finished)
     return merged

@@ -14,7 +14,7 @@ from etconfig.fleet.database import Database
 from etconfig.fleet.folding import folded
 from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.names import quoted_name, quoted_text
-from etconfig.fleet.outcome import Outcome
+from etconfig.fleet.outcome import DeviceOutcome
 from etconfig.fleet.plan import DecidingCondition, FleetPlan
 from etconfig.profile.expression.checked import (
     Checked,
@@ -66,7 +66,7 @@ class Clause:
 
 @record(frozen=True, kw_only=True)
 class GroupKey:
-    """What devices of one group agree in.
+    """The values and truths in which devices of one group agree.
 
     Attributes:
         values: The facts whose values count.
@@ -265,7 +265,7 @@ def _group(key: GroupKey, row: Sequence[Any]) -> DeviceGroup:
     )
 
 
-def decide(plan: FleetPlan, part: InventoryPart, key: GroupKey, group: DeviceGroup) -> Outcome:
+def decide(plan: FleetPlan, part: InventoryPart, key: GroupKey, group: DeviceGroup) -> DeviceOutcome:
     """Decide about a group, after checking that Python sees the conditions of its device as SQL does.
 
     Raises:
@@ -273,14 +273,17 @@ def decide(plan: FleetPlan, part: InventoryPart, key: GroupKey, group: DeviceGro
     """
     if group.problem is not None:
         cause = UNNAMED if group.problem == UNNAMED else INVALID
-        return Outcome(cause=cause, message="the device has no name" if cause == UNNAMED else group.problem)
+        return DeviceOutcome(
+            cause=cause, message="the device has no name" if cause == UNNAMED else group.problem
+        )
     for name in key.values:
         if name in group.facts:
             try:
                 part.facts[name].info.check(group.facts[name])
             except ValueError as error:
-                return Outcome(cause=INVALID, message=f"{name}: {error}")
+                return DeviceOutcome(cause=INVALID, message=f"{name}: {error}")
     for place, clause in enumerate(key.clauses):
         if clause.truth(group.facts) != group.truths >> 2 * place & 3:
-            raise InternalError(detail=f"SQL and Python disagree on {clause.sql} for {dict(group.facts)}")
+            facts = {name: value for name, value in group.facts.items() if name != "device.id"}
+            raise InternalError(detail=f"SQL and Python disagree on {clause.sql} for {facts}")
     return plan.outcome(group.facts)

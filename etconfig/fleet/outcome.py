@@ -1,4 +1,4 @@
-"""`Outcome`: what a device gets, or why it gets nothing."""
+"""`DeviceOutcome`: what a device gets, or why it gets nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ResolvedOption:
 
 
 @record(frozen=True, kw_only=True)
-class Outcome:
+class DeviceOutcome:
     """The decision about a device.
 
     Attributes:
@@ -72,7 +72,7 @@ class Outcome:
         }
 
     @classmethod
-    def from_jsonable(cls, data: dict[str, Any]) -> Outcome:
+    def from_jsonable(cls, data: dict[str, Any]) -> DeviceOutcome:
         """Return the outcome that `to_jsonable` described."""
         names = ("profile", "resolution", "cause", "message", "signature")
         options = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Any
 
-from etconfig.fleet.outcome import Outcome
+from etconfig.fleet.outcome import DeviceOutcome
 from etconfig.records import record
 
 
@@ -21,7 +21,7 @@ class OutcomeCount:
         example: The name of the first one, in alphabetical order; None if they have none.
     """
 
-    outcome: Outcome
+    outcome: DeviceOutcome
     devices: int
     example: str | None
 
@@ -67,10 +67,10 @@ class PartResult:
         return found
 
     @property
-    def resolutions(self) -> dict[str, Outcome]:
+    def resolutions(self) -> dict[str, DeviceOutcome]:
         """An outcome for each distinct set of options: that of the first profile by name."""
         ordered = sorted(self.counts, key=lambda each: (each.outcome.profile or "", each.outcome.signature))
-        found: dict[str, Outcome] = {}
+        found: dict[str, DeviceOutcome] = {}
         for each in ordered:
             if each.outcome.resolution is not None:
                 found.setdefault(each.outcome.resolution, each.outcome)
@@ -102,7 +102,9 @@ class PartResult:
     def from_jsonable(cls, data: dict[str, Any]) -> PartResult:
         """Return the result that `to_jsonable` described."""
         counts = (
-            OutcomeCount(outcome=Outcome.from_jsonable(row), devices=row["devices"], example=row["example"])
+            OutcomeCount(
+                outcome=DeviceOutcome.from_jsonable(row), devices=row["devices"], example=row["example"]
+            )
             for row in data["counts"]
         )
         return cls(counts=tuple(counts), groups=data["groups"])
@@ -110,7 +112,7 @@ class PartResult:
 
 def merged_results(results: Iterable[PartResult]) -> PartResult:
     """Return the outcomes of several files together."""
-    found: dict[Outcome, tuple[int, str | None]] = {}
+    found: dict[DeviceOutcome, tuple[int, str | None]] = {}
     groups = 0
     for result in results:
         groups += result.groups

@@ -13,7 +13,7 @@ from etconfig.app.targets import Delegating
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError, PluginError
 from etconfig.facts import FactOverrides, FactSheet, FactValue, source_facts
-from etconfig.fleet.outcome import Outcome, ResolvedOption
+from etconfig.fleet.outcome import DeviceOutcome, ResolvedOption
 from etconfig.profile import Expression, Layer, ProfileSelector
 from etconfig.records import record
 from etconfig.resolver import Overrides, Resolution, reported_values
@@ -78,7 +78,7 @@ class FleetPlan:
         self._given = profile
         self._require_match = require_match or (project is not None and project.require_match)
         self._known: dict[str, Configuration | ConfigError | PluginError] = {}
-        self._outcomes: dict[object, Outcome] = {}
+        self._outcomes: dict[object, DeviceOutcome] = {}
         self._choices: dict[tuple[str, ...], str | Diagnostic] = {}
         if not self.is_auto:
             self._named = self._configured(self._given)
@@ -160,7 +160,7 @@ class FleetPlan:
         """Return the facts whose values count, of those that are known; functions have read some of them."""
         return known if _EVERY_FACT in self.read else known & (self.values | self.read)
 
-    def outcome(self, facts: Mapping[str, FactValue]) -> Outcome:
+    def outcome(self, facts: Mapping[str, FactValue]) -> DeviceOutcome:
         """Decide about a device with these facts, which are right in type and range."""
         matched: tuple[str, ...] = ()
         if self.is_auto:
@@ -169,11 +169,11 @@ class FleetPlan:
             matched = tuple(name for name, condition in conditions if condition.evaluate(known) is True)
         choice = self._chosen(matched)
         if isinstance(choice, Diagnostic):
-            return Outcome(cause=choice.code, message=choice.message, matched=matched)
+            return DeviceOutcome(cause=choice.code, message=choice.message, matched=matched)
         configuration = self.configuration(choice)
         if not isinstance(configuration, Configuration):
             cause, message = _cause(configuration)
-            return Outcome(profile=choice, cause=cause, message=message, matched=matched)
+            return DeviceOutcome(profile=choice, cause=cause, message=message, matched=matched)
         signature = self._signature(choice, configuration, facts)
         key = (signature, matched)
         if key not in self._outcomes:
@@ -233,20 +233,20 @@ class FleetPlan:
         facts: Mapping[str, FactValue],
         matched: tuple[str, ...],
         signature: str,
-    ) -> Outcome:
+    ) -> DeviceOutcome:
         sheet = FactSheet.from_values(facts, "inventory", self.installation.fact_registry)
         try:
             resolution = configuration.resolver.resolve(sheet)
         except (ConfigError, PluginError) as error:
             cause, message = _cause(error)
-            return Outcome(
+            return DeviceOutcome(
                 profile=profile, cause=cause, message=message, matched=matched, signature=signature
             )
         options = tuple(
             ResolvedOption.of(path, reported.value, reported.origin)
             for path, reported in reported_values(resolution).items()
         )
-        return Outcome(
+        return DeviceOutcome(
             profile=profile,
             resolution=resolution.fingerprint(),
             options=options,

@@ -18,7 +18,7 @@ from etconfig.fleet.grouping import (
 )
 from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.names import quoted_text
-from etconfig.fleet.outcome import Outcome
+from etconfig.fleet.outcome import DeviceOutcome
 from etconfig.fleet.part_result import OutcomeCount, PartResult, merged_results
 from etconfig.fleet.plan import FleetPlan
 from etconfig.records import record
@@ -40,7 +40,7 @@ class DecidedGroups:
     key: GroupKey
     salt: int
     groups: Sequence[DeviceGroup]
-    outcomes: Sequence[Sequence[Outcome]]
+    outcomes: Sequence[Sequence[DeviceOutcome]]
 
     def result(self, plan: int = 0) -> PartResult:
         """Return the outcomes of one plan, counted."""
@@ -99,7 +99,7 @@ def write_assignments(database: Database, decided: DecidedGroups, target: Path) 
         beside.unlink(missing_ok=True)
 
 
-def write_tables(database: Database, result: PartResult, directory: Path) -> None:
+def write_result_tables(database: Database, result: PartResult, directory: Path) -> None:
     """Write `resolutions.parquet` and `problems.parquet`."""
     options = [
         (

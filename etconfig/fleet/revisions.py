@@ -23,8 +23,9 @@ def installation_at(text: str, profile_paths: Sequence[Path], directory: Path) -
     """Provide the installation as it is with a directory of profiles, or was in a revision.
 
     Args:
-        text: A directory with a project file, which is read in its place; another directory, whose profiles
-            are added; or a revision of git. Of a revision, all TOML files are taken.
+        text: The current directory, as it is; a directory with a project file, which is read in its place;
+            another directory, whose profiles are added; or a revision of git, of which all TOML files are
+            taken.
         profile_paths: Further directories of profiles; those inside of the repository are read as they were.
         directory: The current directory.
 
@@ -33,7 +34,9 @@ def installation_at(text: str, profile_paths: Sequence[Path], directory: Path) -
     """
     path = Path(text)
     if path.is_dir():
-        if any((path / name).is_file() for name in PROJECT_FILES):
+        if path.samefile(directory):
+            yield Installation(directory, profile_directories=profile_paths)
+        elif any((path / name).is_file() for name in PROJECT_FILES):
             yield Installation(path, profile_directories=profile_paths)
         else:
             yield Installation(directory, profile_directories=(*profile_paths, path))

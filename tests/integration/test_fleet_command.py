@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -14,6 +16,8 @@ import pytest
 from command_line import Outcome, error
 
 Cli = Callable[..., Outcome]
+
+IDENTITY = "-c user.name=A -c user.email=a@example.org"
 
 needs_duckdb = pytest.mark.skipif(find_spec("duckdb") is None, reason="needs the extra etconfig[fleet]")
 
@@ -149,8 +153,7 @@ class TestFleet:
 
     def test_a_diff_of_two_revisions_counts_devices(self, cli: Cli, fleet: Path) -> None:
         def git(*words: str) -> None:
-            identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-            subprocess.run(["git", *identity, *words], cwd=fleet, check=True, capture_output=True)
+            subprocess.run(["git", *IDENTITY.split(), *words], cwd=fleet, check=True, capture_output=True)
 
         git("init", "-q")
         git("add", "profiles")
@@ -168,6 +171,26 @@ class TestFleet:
         refused = cli("fleet", "diff", "fleet", "no-such", ".", *PROFILES)
         assert refused.status == 2
         assert "'no-such' is neither a directory nor a revision of git here" in refused.stderr
+
+    def test_every_example_of_the_help_runs(self, cli: Cli, fleet: Path, shell: Cli) -> None:
+        from etconfig.cli.commands.fleet import command
+
+        for name in ("devices.parquet", "inventory/a.parquet"):
+            (fleet / name).parent.mkdir(exist_ok=True)
+            shutil.copy(fleet / "fleet" / "a.parquet", fleet / name)
+        (fleet / "devices.jsonl").write_text('{"device_id": "a", "cpu.available_cores": 4}\n')
+        for name in ("profiles-old", "profiles-new"):
+            shutil.copytree(fleet / "profiles", fleet / name)
+        for line in ("git init -q -b main", "git add profiles", f"git {IDENTITY} commit -qm profiles"):
+            assert shell(line).status == 0
+        texts = [command.help or "", *(each.help or "" for each in command.commands.values())]
+        examples = {
+            line for text in texts for line in re.findall(r"^ *(etconfig fleet .*)$", text, re.MULTILINE)
+        }
+        assert len(examples) > 10
+        for example in sorted(examples):
+            done = shell(example)
+            assert done.status == 0, f"{example}\n{done.stderr}"
 
     def test_findings_of_validate_fail(self, cli: Cli, fleet: Path) -> None:
         assert cli("fleet", "validate", "fleet").status == 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from random import Random
 
 import pytest
+from command_line import DATA
 from random_expressions import REGISTRY, random_condition, random_facts
 
 from etconfig.errors import ProfileError
@@ -27,6 +29,15 @@ def parsed(text: str) -> Expression | None:
         return None
 
 
+def some_condition(random: Random) -> str:
+    """A condition; some ask for the bucket of a device, too."""
+    text = random_condition(random)
+    if random.random() < 0.1:
+        place, share = f"bucket(a.model + '{random.randrange(9)}', 'rollout')", random.random()
+        text = f"({text}) {random.choice(('&&', '||'))} {place} < {share}"
+    return text
+
+
 def test_random_conditions_are_equal_in_sql_and_python_on_every_row() -> None:
     random = Random(20_261_123)
     connection = duckdb.connect()
@@ -34,7 +45,7 @@ def test_random_conditions_are_equal_in_sql_and_python_on_every_row() -> None:
     fill_devices(connection, REGISTRY, sheets)
     compared = pushed = written = 0
     while compared < ROWS:
-        conditions = [condition for _ in range(50) if (condition := parsed(random_condition(random)))]
+        conditions = [condition for _ in range(50) if (condition := parsed(some_condition(random)))]
         by_hand = random_facts(random) if random.random() < 0.3 else {}
         by_hand = {name: value for name, value in by_hand.items() if random.random() < 0.3}
         for condition, answers in zip(
@@ -50,3 +61,15 @@ def test_random_conditions_are_equal_in_sql_and_python_on_every_row() -> None:
                 assert answer is known, (condition.source, facts, by_hand)
                 compared += 1
     assert pushed > 0.8 * written
+
+
+def test_buckets_are_those_of_python() -> None:
+    vectors = json.loads((DATA / "bucket_vectors.json").read_text(encoding="utf-8"))
+    connection = duckdb.connect()
+    sheets = [{"a.model": vector["text"]} for vector in vectors]
+    for vector, sheet in zip(vectors, sheets, strict=True):
+        fill_devices(connection, REGISTRY, [sheet])
+        text = f"bucket(a.model, {json.dumps(vector['salt'], ensure_ascii=False)}) <= {vector['bucket']!r}"
+        both = [parse_expression(each, REGISTRY) for each in (text, text.replace("<=", "<"))]
+        assert [each.evaluate(sheet) for each in both] == [True, False]
+        assert sql_answers(connection, REGISTRY, both, {}) == [[True], [False]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,11 +53,6 @@ def command() -> None:
       etconfig fleet coverage devices.parquet --require-coverage 100%
       etconfig fleet diff devices.parquet main . --max-changed 1%
     """
-    from etconfig.fleet.database import INSTALL, is_installed
-
-    if not is_installed():
-        raise click.ClickException(f"etconfig fleet needs DuckDB, which is not installed: {INSTALL}")
-    atexit.unregister(gc.freeze)  # what it freezes, DuckDB's bindings would report as leaked
 
 
 @command.command("validate")
@@ -134,7 +127,7 @@ def validate_inventory(inventory: InventoryRequest, as_json: bool) -> int:
 @ids_option
 @html_option
 @json_option
-def resolve_devices(
+def resolve_inventory(
     inventory: InventoryRequest,
     output: Path,
     request: PlanRequest,
@@ -157,7 +150,7 @@ def resolve_devices(
     \b
     Examples:
       etconfig fleet resolve devices.parquet --program model.pte -o results
-      etconfig fleet resolve 'inventory/*.parquet' --profile acme/phone -o results
+      etconfig fleet resolve 'inventory/*.parquet' --profile generic/any -o results
     """
     from etconfig.fleet.fleet_run import resolve_fleet
     from etconfig.fleet.reports import coverage_data, coverage_tables, problem_table
@@ -249,7 +242,7 @@ def show_histogram(
 
     \b
     Example:
-      etconfig fleet histogram XnnpackBackend.num_threads devices.parquet --program model.pte
+      etconfig fleet histogram ReferenceCpuBackend.num_threads devices.parquet --program model.pte
     """
     from etconfig.fleet.html import FleetTable
     from etconfig.fleet.reports import option_histogram, share_text
@@ -307,7 +300,7 @@ def show_difference(
     """Show which devices a change moves, before it is made.
 
     OLD and NEW are each a directory of profiles, a directory with a project file, or a revision of git,
-    such as main; . is the current directory. Counts the devices of each change of an option, of the
+    such as main; . stands for the profiles as they are here. Counts the devices of each change of an option, of the
     profile, or from options to a problem. Exits with 1 only if --max-changed is exceeded.
 
     \b
@@ -387,15 +380,15 @@ def explain_device(
 
     \b
     Example:
-      etconfig fleet explain device-000000017 devices.parquet --program model.pte
+      etconfig fleet explain device-17 devices.parquet --program model.pte
     """
-    from etconfig.fleet.devices import find_device
+    from etconfig.fleet.devices import find_in_fleet
 
     installation = make_installation(request.profile_paths)
     plan = request.plan(installation)
     with inventory.database() as database:
         parts = inventory.parts(database, installation.fact_registry)
-        sheet = find_device(database, parts, device, installation.fact_registry)
+        sheet = find_in_fleet(database, parts, device, installation.fact_registry)
     if sheet is None:
         raise click.ClickException(f"no device is called {device!r} in these inventories")
     resolution = plan.resolved_on(sheet)

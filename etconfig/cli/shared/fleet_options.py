@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -85,11 +87,25 @@ class InventoryRequest:
         return list(opener.open_all(find_sources(self.inventories, self.table)))
 
 
+def _check_installed() -> None:
+    """Check that DuckDB is installed.
+
+    Raises:
+        click.ClickException: it is not; with the command that installs it.
+    """
+    from etconfig.fleet.database import INSTALL, is_installed
+
+    if not is_installed():
+        raise click.ClickException(f"etconfig fleet needs DuckDB, which is not installed: {INSTALL}")
+    atexit.unregister(gc.freeze)  # what it freezes, DuckDB's bindings would report as leaked
+
+
 def inventory_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how to read inventories; the command gets them as one `inventory`."""
 
     @wraps(function)
     def with_request(**parameters: Any) -> Any:
+        _check_installed()
         names = ("inventories", "id_column", "table", "ignored", "cache", "memory", "threads")
         request = InventoryRequest(**{name: parameters.pop(name) for name in names})
         return function(inventory=request, **parameters)
@@ -141,7 +157,7 @@ inventories_argument = click.argument("inventories", metavar="INVENTORY...", nar
 
 @record(frozen=True, kw_only=True)
 class PlanRequest:
-    """What is resolved: programs, the profile and settings by hand."""
+    """Programs, the profile and settings by hand: all that is resolved on every device."""
 
     programs: Sequence[Path]
     profile: str | None

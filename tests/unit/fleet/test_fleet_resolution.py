@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from hashlib import md5
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -259,3 +260,26 @@ def test_a_change_of_a_profile_is_counted_by_devices(database: Database, tmp_pat
     assert found.moved == 0
     (change,) = found.changes
     assert (change.path, change.old, change.new) == ("forward:ReferenceCpuBackend.num_threads", "4", "1")
+
+
+def test_a_staged_rollout_moves_the_devices_of_its_share(database: Database, tmp_path: Path) -> None:
+    """The names of the devices are the fact `device.id`, whichever column they are in."""
+    devices: list[dict[str, object]] = [{"os.name": "linux"} for _ in range(2000)]
+    path = write_devices(duckdb.connect(), tmp_path / "a.parquet", devices)
+    text = PROFILES["acme/any"] + "[options.ReferenceCpuBackend]\nnum_threads = 2\n"
+    rollout = (
+        "[[when]]\nif = 'bucket(device.id, \"threads-1\") < 0.05'\n"
+        "[when.options.ReferenceCpuBackend]\nnum_threads = 1\n"
+    )
+    sides = [
+        Installation(profile_directories=[write_profiles(tmp_path / name, {"acme/any": profile})])
+        for name, profile in (("old", text), ("new", text + rollout))
+    ]
+    plans = [FleetPlan(None, side, profile="auto") for side in sides]
+    found = compare_fleet(database, opened(database, path), plans[0], plans[1], no_progress)
+    expected = sum(
+        int(md5(f"threads-1:device-{n}".encode(), usedforsecurity=False).hexdigest()[:13], 16) < 0.05 * 2**52
+        for n in range(2000)
+    )
+    assert found.changed == expected
+    assert 60 < expected < 140
