@@ -300,8 +300,8 @@ def show_difference(
     """Show which devices a change moves, before it is made.
 
     OLD and NEW are each a directory of profiles, a directory with a project file, or a revision of git,
-    such as main; . stands for the profiles as they are here. Counts the devices of each change of an option, of the
-    profile, or from options to a problem. Exits with 1 only if --max-changed is exceeded.
+    such as main; . stands for the profiles as they are here. Counts the devices of each change of an
+    option, of the profile, or from options to a problem. Exits with 1 only if --max-changed is exceeded.
 
     \b
     Examples:
