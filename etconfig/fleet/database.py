@@ -19,6 +19,9 @@ INSTALL = "pip install 'etconfig[fleet]'"
 DEFAULT_MEMORY = "1GiB"
 """The memory that DuckDB may use; beyond it, it writes to the disk. The process takes some more."""
 
+_INTERRUPTED = "interrupted"
+"""A word of DuckDB's errors after Ctrl-C, which are of more than one class."""
+
 
 def is_installed() -> bool:
     """Return True if DuckDB is installed."""
@@ -66,9 +69,12 @@ class Database:
             KeyboardInterrupt: the user interrupts it.
         """
         try:
-            return self.connection.execute(sql, parameters or None).fetchall()
-        except self._errors.InterruptException:
-            raise KeyboardInterrupt from None
+            found: list[tuple[Any, ...]] = self.connection.execute(sql, parameters or None).fetchall()
+        except (RuntimeError, self._errors.InterruptException) as error:
+            if _INTERRUPTED in str(error).lower():
+                raise KeyboardInterrupt from None
+            raise
+        return found
 
     def columns(self, relation: str) -> dict[str, str]:
         """Return the columns of a relation, with their types."""

@@ -242,6 +242,17 @@ class TestResuming:
         assert len(tables[0]) == 90
 
 
+def test_ctrl_c_in_a_query_is_an_interrupt(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted:
+        def execute(self, sql: str, parameters: object) -> None:
+            raise RuntimeError("Query interrupted")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "connection", Interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            database.rows("SELECT 1")
+
+
 def test_a_change_of_a_profile_is_counted_by_devices(database: Database, tmp_path: Path) -> None:
     devices = random_devices(Random(11), 400)
     path = write_devices(duckdb.connect(), tmp_path / "a.parquet", devices)

@@ -1,0 +1,168 @@
+"""Rates of `etconfig fleet`, beside pure Python and pure pushdown, on generated devices.
+
+    python benchmarks/bench_fleet.py --devices 1000000 --threads 1
+
+Needs etconfig[fleet] and etconfig-reference. The devices are the shipped sheets, drawn by Zipf's law, with
+live facts drawn anew, 2 to 30 % of them unknown. Rates are devices per second of the process's CPU time, and
+of the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import etconfig
+from etconfig.fleet.condition_sql import condition_sql
+from etconfig.fleet.conversion import converted
+from etconfig.fleet.database import Database, opened_database
+from etconfig.fleet.fleet_run import resolve_fleet, summarize_fleet
+from etconfig.fleet.folding import folded
+from etconfig.fleet.inventory import InventoryOpener, InventoryPart, file_identity, find_sources
+from etconfig.fleet.names import quoted_name
+from etconfig.fleet.plan import FleetPlan
+
+ROOT = Path(__file__).parents[1]
+SHEETS = ROOT / "sheets"
+PROGRAM = ROOT / "tests" / "data" / "digits" / "digits.pte"
+LIVE = {
+    "cpu.available_cores": ("CAST(1 + hash(i, 1) % 8 AS BIGINT)", 2),
+    "power.source": ("CASE WHEN hash(i, 2) % 2 = 0 THEN 'mains' ELSE 'battery' END", 10),
+    "power.battery_level": ("CAST(hash(i, 3) % 101 AS DOUBLE) / 100", 20),
+    "thermal.state": ("['nominal', 'fair', 'serious', 'critical'][CAST(1 + hash(i, 4) % 4 AS BIGINT)]", 20),
+    "thermal.max_celsius": ("CAST(hash(i, 5) % 900 AS DOUBLE) / 10", 30),
+    "memory.available": ("CAST(hash(i, 6) % 12000000000 AS BIGINT)", 5),
+}
+"""The SQL of each live fact, and the share of devices that do not know it, in percent."""
+
+PYTHON_DEVICES = 20_000
+
+
+def generate(database: Database, directory: Path, devices: int, files: int) -> list[Path]:
+    """Write Parquet files with a row for each device."""
+    registry = etconfig.Installation().fact_registry
+    base = converted(database, SHEETS, file_identity(SHEETS), registry, cache=directory)
+    names = database.columns(f"read_parquet('{base}')")
+    columns = []
+    for number, name in enumerate(names):
+        if name in LIVE:
+            sql, unknown = LIVE[name]
+            is_known = f"hash(i, {100 + number}) % 100 >= {unknown}"
+            columns.append(f"CASE WHEN {is_known} THEN {sql} END AS {quoted_name(name)}")
+        elif name not in ("device_id", "etconfig_line", "etconfig_problem"):
+            columns.append(f"base.{quoted_name(name)}")
+    database.rows(
+        "CREATE TABLE base AS SELECT *, row_number() OVER (ORDER BY device_id) - 1 AS k "
+        f"FROM read_parquet('{base}')"
+    )
+    (models,) = database.rows("SELECT count(*) FROM base")[0]
+    place = f"least({models} - 1, floor(exp(hash(i, 0) % 1000000 / 1e6 * ln({models} + 1)) - 1))"
+    paths = []
+    for number in range(files):
+        path = directory / f"fleet-{number:03d}.parquet"
+        first, last = devices * number // files, devices * (number + 1) // files
+        database.rows(
+            f"COPY (SELECT 'device-' || lpad(CAST(i AS VARCHAR), 9, '0') AS device_id, {', '.join(columns)} "
+            f"FROM (SELECT i, CAST({place} AS BIGINT) AS k FROM range({first}, {last}) t(i)) JOIN base USING (k)) "
+            f"TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
+        )
+        paths.append(path)
+    database.rows("DROP TABLE base")
+    return paths
+
+
+def measure(label: str, devices: int, run: Callable[[], object]) -> None:
+    """Run once, and print the rates."""
+    clock, cpu = time.perf_counter(), time.process_time()
+    run()
+    clock, cpu = time.perf_counter() - clock, time.process_time() - cpu
+    print(f"{label:<44} {devices / cpu / 1e6:6.3f} M/s of CPU  {devices / clock / 1e6:6.3f} M/s of the clock")
+
+
+def pure_pushdown(database: Database, part: InventoryPart, plan: FleetPlan) -> None:
+    """Evaluate every condition on every device in SQL."""
+    texts = []
+    for condition in plan.conditions:
+        tree = folded(condition.expression.tree, condition.by_hand, part.facts)
+        text = condition_sql(
+            tree, {name: c.info for name, c in part.facts.items()}, lambda n: part.facts[n].sql
+        )
+        texts.append(f"count(*) FILTER (WHERE {text})")
+    database.rows(f"SELECT {', '.join(texts)} FROM {part.source.relation}")
+
+
+def pure_python(database: Database, part: InventoryPart, plan: FleetPlan) -> None:
+    """Decide about the first devices one by one, remembering by what decides."""
+    facts = [name for name in part.facts if name != "device.id"]
+    columns = ", ".join(part.facts[name].sql for name in facts)
+    rows = database.rows(f"SELECT {columns} FROM {part.source.relation} LIMIT {PYTHON_DEVICES}")
+    for row in rows:
+        plan.outcome(
+            {
+                n: tuple(v) if isinstance(v, list) else v
+                for n, v in zip(facts, row, strict=True)
+                if v is not None
+            }
+        )
+
+
+def main() -> None:
+    """Generate devices, and measure each way."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--devices", type=int, default=1_000_000)
+    parser.add_argument("--files", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    given = parser.parse_args()
+    installation = etconfig.Installation()
+    program = etconfig.load_program(PROGRAM, installation=installation)
+    with tempfile.TemporaryDirectory() as scratch, opened_database(threads=given.threads) as database:
+        directory = Path(scratch)
+        paths = generate(database, directory, given.devices, given.files)
+        size = sum(path.stat().st_size for path in paths)
+        print(f"{given.devices:,} devices in {given.files} files, {size / given.devices:.1f} bytes each")
+        parts = list(
+            InventoryOpener(database, installation.fact_registry).open_all(
+                find_sources([str(p) for p in paths])
+            )
+        )
+        plan = FleetPlan(program, installation, profile="auto")
+        measure("compile (devices for comparison)", given.devices, lambda: plan.needed_facts(frozenset()))
+        plan.conditions  # noqa: B018  (compiled once)
+
+        def ignore(part: InventoryPart, number: int, count: int) -> None:
+            pass
+
+        measure("summary", given.devices, lambda: summarize_fleet(database, parts, plan, ignore))
+        out = directory / "out"
+        measure(
+            "with a row for each device",
+            given.devices,
+            lambda: resolve_fleet(database, parts, plan, out, "", ignore),
+        )
+        measure(
+            "pure pushdown of every condition", parts[0].rows, lambda: pure_pushdown(database, parts[0], plan)
+        )
+        measure(
+            "pure Python, remembering what decides",
+            PYTHON_DEVICES,
+            lambda: pure_python(database, parts[0], plan),
+        )
+        lines = directory / "devices.jsonl"
+        count = min(100_000, parts[0].rows)
+        database.rows(f"COPY (SELECT * FROM '{paths[0]}' LIMIT {count}) TO '{lines}' (FORMAT json)")
+        measure(
+            f"JSONL to Parquet, {lines.stat().st_size // count} bytes a line",
+            count,
+            lambda: converted(database, lines, "", installation.fact_registry, cache=directory),
+        )
+    print(f"largest memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()
