@@ -67,7 +67,8 @@ def generate(database: Database, directory: Path, devices: int, files: int) -> l
         first, last = devices * number // files, devices * (number + 1) // files
         database.rows(
             f"COPY (SELECT 'device-' || lpad(CAST(i AS VARCHAR), 9, '0') AS device_id, {', '.join(columns)} "
-            f"FROM (SELECT i, CAST({place} AS BIGINT) AS k FROM range({first}, {last}) t(i)) JOIN base USING (k)) "
+            f"FROM (SELECT i, CAST({place} AS BIGINT) AS k FROM range({first}, {last}) t(i)) "
+            "JOIN base USING (k)) "
             f"TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
         )
         paths.append(path)
