@@ -5,16 +5,21 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from bundle_tables import list_tables
 from packed_options import configuration, packed
 
 import etconfig
 from etconfig.device.builders import emit
+from etconfig.device.bundle_writer import write_tables
 from etconfig.device.packed import PackedBackend, PackedMethod, PackedOption
+from etconfig.device.steps import counted
+from etconfig.device.tables import NONE, BundleTables, StoredKind, ValueRow
 from etconfig.schema import Scope
 
 COMPILER = shutil.which("g++")
@@ -88,6 +93,14 @@ class TestRuntime:
         assert "XnnpackBackend weight_cache_enabled bool 0" in lines
         assert not any("num_threads" in line or "single_threaded" in line for line in lines)
         assert lines[-3:] == [f"threads {threads}", "load 0x0", "execute 0x0"]
+
+    def test_booleans_that_are_joined_are_those_of_python(self, runner: Path, tmp_path: Path) -> None:
+        path = tmp_path / "flags.etbundle"
+        path.write_bytes(write_tables(flag_tables()))
+        command = [str(runner), str(path), str(PROGRAM)]
+        lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+        joined = ";".join(map(str, [True, False, True]))  # as etconfig/wire/options.py does
+        assert f"XnnpackBackend flags text {joined}" in lines
 
 
 class TestResolvedWhenPacking:
@@ -188,6 +201,28 @@ class TestGeneratedCode:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert subprocess.run([tmp_path / "process"], check=False).returncode == 0
+
+
+def flag_tables() -> BundleTables:
+    """A bundle whose one option is a list of booleans, which is sent as one text."""
+    tables = list_tables()
+    option = tables.options[0]._replace(
+        from_fact=NONE, default_value=2, default_origin=4, key=3, separator=6, max_length=9, item_kind=0
+    )
+    return counted(
+        replace(
+            tables,
+            texts=("cpu.features", "p", "XnnpackBackend", "flags", "fact", "*", ";"),
+            values=(
+                ValueRow(1, 0, StoredKind.BOOLEAN, 0),
+                ValueRow(0, 0, StoredKind.BOOLEAN, 0),
+                ValueRow(1, 3, StoredKind.ARRAY, 1),
+            ),
+            items=(0, 0, 1, 0),
+            options=(option,),
+            named_profile=0,
+        )
+    )
 
 
 def test_the_demo_chooses_on_the_device(tmp_path: Path) -> None:
