@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from c_interface import Device, build_library
 from device_programs import SANITIZED, compile_device_program
 from resolving import make_facts, make_layer
 
@@ -135,3 +136,21 @@ def test_etdevice_takes_one_by_its_name(tmp_path: Path) -> None:
     done = subprocess.run(explain, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == ("error: its configurations were resolved when packing: name one with --profile\n")
+
+
+def test_the_c_interface_takes_one_by_its_name(tmp_path: Path) -> None:
+    library = build_library(tmp_path / "libetconfig_device.so")
+    layer = make_layer(("Acme.sharing", "all"))
+    two = etconfig.pack_resolutions({"pi": resolved(layer), "laptop": resolved(layer, cores=8)})
+    device = Device(library, two.to_bytes())
+    assert (device.opened, device.listed("fact_name"), device.status("select")) == ("OK", [], "NO_MATCH")
+    for name, threads in (("pi", 4), ("laptop", 8)):
+        assert device.status("use_profile", name) == "OK"
+        assert device.status("resolve", "forward", "left") == "OK"
+        assert device.integer("Acme", "threads") == threads
+    only = Device(library, etconfig.pack_resolutions({"pi": resolved(layer)}).to_bytes())
+    assert (only.status("select"), only.call("profile")) == ("OK", "pi")
+    assert only.status("resolve", "forward", None) == "OK"
+    assert only.value("Acme", "sharing") == "all"
+    line = only.written("explain", "forward:Acme.sharing")
+    assert line == 'forward:Acme.sharing = "all" from profile p.toml:1:1'
