@@ -258,4 +258,4 @@ def _plain_value(value: Any) -> Any:
 
 
 def _counted(device: MatrixDevice) -> str:
-    return f"{len(device.options)} options"
+    return "errors" if device.has_errors else f"{len(device.options)} options"

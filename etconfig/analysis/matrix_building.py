@@ -65,7 +65,7 @@ def resolve_devices(
         A device for each sheet, in their order.
 
     Raises:
-        ConfigError: the project file, a fact set by hand or an override is wrong.
+        ConfigError: the project file, the named profile or a fact set by hand is wrong.
         BackendUnavailableError: a program delegates to a backend that is not installed.
         TypeError: an argument is of a wrong type.
     """
@@ -89,6 +89,7 @@ def build_matrix(
     registry: FactRegistry,
 ) -> DeviceMatrix:
     """Resolve for each of the devices, given by name and sheet. Raises as `resolve_devices`."""
+    configurations.check_named_profile()
     known: dict[str, Mapping[str, Any]] = {}
     return DeviceMatrix([_device(configurations, device, sheet, registry, known) for device, sheet in sheets])
 

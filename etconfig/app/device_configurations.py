@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from etconfig.app.configuration import Configuration, configure
 from etconfig.app.installation import Installation
-from etconfig.app.profile_choice import ProfileChoice, choose_profile
+from etconfig.app.profile_choice import AUTO, ProfileChoice, choose_profile
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating
 from etconfig.errors import ConfigError, PluginError
@@ -51,7 +51,19 @@ class DeviceConfigurations:
         self._require_match = require_match
         self._by_hand = source_facts(fact_overrides, installation.fact_registry)
         self._overrides = overrides
+        self._named: ProfileChoice | None = None
         self._known: dict[str, Configuration | ConfigError | PluginError] = {}
+
+    def check_named_profile(self) -> None:
+        """Check that a profile which is named for every device, here or in the project file, can be read.
+
+        Raises:
+            ConfigError: as for `choose_profile`.
+        """
+        project = self._installation.project
+        named = project and project.profile and project.profile.target
+        if (self._profile or named or AUTO) != AUTO:
+            self._named = self.choose(FactSheet.empty(self._installation.fact_registry))
 
     def choose(self, facts: FactSheet) -> ProfileChoice:
         """Choose the profile for a device.
@@ -59,6 +71,8 @@ class DeviceConfigurations:
         Raises:
             ConfigError: as for `choose_profile`.
         """
+        if self._named is not None:
+            return self._named
         known = self._installation.known_facts(facts, self._by_hand)
         return choose_profile(self._installation, self._profile, known, require_match=self._require_match)
 

@@ -122,6 +122,13 @@ class TestText:
     def test_a_single_device_has_no_differences(self, cli: Cli, sheets: Path) -> None:
         done = cli("matrix", "model.pte", "--facts", "sheets/pixel-8.json")
         assert "The device gets 11 options; --all lists them" in done.stdout
+        done = cli("matrix", "model.pte", "--facts", "sheets/pixel-8.json", "--all")
+        assert re.search(rf"^OPTION +pixel-8\n(.+\n)+{THREADS} +9\n", done.stdout, re.MULTILINE)
+
+    def test_devices_that_get_the_same_have_one_column_of_values(self, cli: Cli, sheets: Path) -> None:
+        shutil.copy(sheets / "pixel-8.json", sheets / "twin.json")
+        done = cli("matrix", "model.pte", "--facts", "sheets/[pt]*.json", "--all", "--set", f"{THREADS}=2")
+        assert re.search(rf"^OPTION +VALUE\n(.+\n)+{THREADS} +2\n", done.stdout, re.MULTILINE)
 
 
 class TestSheets:
@@ -162,6 +169,11 @@ class TestSheets:
         done = cli("matrix", "--facts", "sheets", "--facts", text)
         assert (done.status, done.stdout) == (2, "")
         assert repr(text) in done.stderr
+
+    def test_the_name_of_a_known_device_is_not_a_sheet(self, cli: Cli) -> None:
+        done = cli("matrix", "--facts", "pixel-8")
+        assert done.status == 2
+        assert "does not exist; the known device of this name is --device pixel-8\n" in done.stderr
 
     def test_without_sheets_it_is_wrong_usage(self, cli: Cli) -> None:
         done = cli("matrix", "model.pte")
@@ -231,6 +243,16 @@ class TestProblems:
         (sheets.parent / "etconfig.toml").write_text("[")
         done = cli("matrix", "model.pte", "--facts", "sheets")
         assert (done.status, done.stdout) == (2, "")
+
+    @pytest.mark.parametrize("named", [(), ("--profile", "nothing")])
+    def test_so_does_a_profile_that_is_named_and_not_there(
+        self, cli: Cli, sheets: Path, named: tuple[str, ...]
+    ) -> None:
+        if not named:
+            (sheets.parent / "etconfig.toml").write_text('profile = "nothing"\n')
+        done = cli("matrix", "model.pte", "--facts", "sheets", *named)
+        assert (done.status, done.stdout) == (2, "")
+        assert "error[unknown-profile]" in done.stderr
 
     def test_a_program_that_cannot_be_read_fails_at_once(self, cli: Cli, sheets: Path) -> None:
         done = cli("matrix", "nothing.pte", "--facts", "sheets")

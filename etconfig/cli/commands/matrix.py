@@ -57,16 +57,18 @@ def _expanded(sheets: Sequence[Path]) -> list[Path]:
 
 
 def _found(text: str) -> FoundFiles:
+    from etconfig.facts.known_devices import device_names, short_names
+
     try:
         found = find_files([text], ".json")
+        missing = found.missing
     except click.BadParameter as error:
-        error.ctx, error.param_hint = click.get_current_context(), "'--facts'"
-        raise
-    if found.missing:
-        raise click.BadParameter(
-            "; ".join(found.missing), click.get_current_context(), param_hint="'--facts'"
-        )
-    return found
+        missing = (error.message,)
+    if not missing:
+        return found
+    is_device = text in {*device_names(), *short_names(device_names())}
+    hint = f"; the known device of this name is --device {text}" if is_device else ""
+    raise click.BadParameter("; ".join(missing) + hint, click.get_current_context(), param_hint="'--facts'")
 
 
 def _named(sheets: Sequence[Path]) -> list[tuple[str, FactSheet | Path]]:

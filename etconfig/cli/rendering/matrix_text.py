@@ -43,7 +43,7 @@ def options_text(matrix: DeviceMatrix, paths: Sequence[str], width: int) -> str:
         wide = [max(own, len(name)) for own, name in zip(widths, names, strict=True)]
         if first + sum(wide) + _GAP * len(wide) <= width:
             return _grid(("OPTION", *names), rows, (widest, *wide)) + more
-    numbers = [str(result.number) for result in matrix.results]
+    numbers = [str(result.number) for result in matrix.results] if len(names) > 1 else ["VALUE"]
     widths = [max(own, len(number)) for own, number in zip(widths, numbers, strict=True)]
     groups = [*_groups(widths, width - first)]
     if len(groups) > _MAX_TABLES or len(widths) > _MAX_RESULTS:
