@@ -170,6 +170,20 @@ class TestSheets:
         assert (done.status, done.stdout) == (2, "")
         assert repr(text) in done.stderr
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+    def test_only_files_of_a_directory_are_sheets(self, cli: Cli, sheets: Path) -> None:
+        os.mkfifo(sheets / "pipe.json")
+        (sheets / "device.json").symlink_to("/dev/zero")
+        (sheets / "broken.json").symlink_to("nowhere")
+        done = cli("matrix", "--facts", "sheets", "--json")
+        assert self.names(done) == ["broken", "laptop-on-battery", "pixel-8", "raspberry-pi-5"]
+        assert done.status == 1
+
+    @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+    def test_a_pipe_that_is_named_is_read(self, sheets: Path, shell: Callable[..., Outcome]) -> None:
+        done = shell("bash -c 'etconfig matrix --facts <(cat sheets/pixel-8.json) --json'")
+        assert done.json["devices"][0]["profile"] == "google/tensor-g3"
+
     def test_the_name_of_a_known_device_is_not_a_sheet(self, cli: Cli) -> None:
         done = cli("matrix", "--facts", "pixel-8")
         assert done.status == 2

@@ -65,7 +65,9 @@ def _found(text: str) -> FoundFiles:
     except click.BadParameter as error:
         missing = (error.message,)
     if not missing:
-        return found
+        # a pipe among the files of a directory would be waited for; one that is named is meant
+        files = [path for path in found.paths if path.is_file() or not path.exists() or str(path) == text]
+        return FoundFiles(paths=files)
     is_device = text in {*device_names(), *short_names(device_names())}
     hint = f"; the known device of this name is --device {text}" if is_device else ""
     raise click.BadParameter("; ".join(missing) + hint, click.get_current_context(), param_hint="'--facts'")
