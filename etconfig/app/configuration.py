@@ -7,9 +7,10 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from etconfig.app.compiled import CompiledFrom
 from etconfig.app.installation import Installation
-from etconfig.app.profile_choice import choose_profile
-from etconfig.app.project_programs import find_unused_settings
+from etconfig.app.profile_choice import ProfileChoice, choose_profile
+from etconfig.app.project_programs import find_unused_settings, has_unused_settings
 from etconfig.app.targets import (
     Delegating,
     check_facts,
@@ -209,7 +210,6 @@ def configure(
         check_instances(instances)
     check_type("require_match", require_match, bool, "True or False")
     facts = installation.detect_facts() if facts is None else facts
-    project = installation.project
     by_hand = Layer(
         kind=OriginKind.OVERRIDE,
         name="fact_overrides",
@@ -217,26 +217,23 @@ def configure(
     )
     known = installation.known_facts(facts, by_hand.facts)
     choice = choose_profile(installation, profile, known, require_match=require_match)
-    known_options = partial(options_by_backend, installation)
-    environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""), known_options)
-    set_by_hand = override_layer(installation, overrides)
-    of_files = layers_of(choice.chain, project)
-    layers = (*of_files, environment, set_by_hand, by_hand)
-    if program is None:
-        targets, specs, warnings = targets_of_layers(installation, layers, instances or {})
-    else:
-        targets = targets_of_program(program, instances or {})
-        specs = {b: find_spec(installation, b) for target in targets for b in target.backends}
-        targets = with_program_values(targets, program, specs)
-        warnings = find_unused_settings(installation, program, choice.chain, of_files)
-    resolver = Resolver.compile(specs, layers, targets, installation.backend_ids, installation.advice)
-    notes = (
-        *installation.project_warnings,
-        *(() if choice.note is None else (choice.note,)),
-        *_undeclared(installation, specs),
+    parts = CompiledFrom(
+        program,
+        choice.chain,
+        installation.plugins,
+        installation.environ.get(SET_VARIABLE, ""),
+        choice.note is not None,
     )
+    is_plain = overrides is None and not instances and not by_hand.facts
+    resolver = installation.compiled.find(parts) if is_plain else None
+    if resolver is None:
+        resolver, is_lasting = _compile(
+            installation, program, parts, choice, overrides, by_hand, instances or {}
+        )
+        if is_plain and is_lasting:
+            installation.compiled.keep(parts, resolver)
     return Configuration(
-        resolver=replace(resolver, warnings=(*notes, *resolver.warnings, *warnings)),
+        resolver=resolver,
         chain=choice.chain,
         selection=choice.selection,
         named_by=choice.named_by,
@@ -247,11 +244,46 @@ def configure(
             program,
             profile=profile,
             require_match=require_match,
-            overrides=set_by_hand,
+            overrides=resolver.layers[-2],
             instances=instances,
             installation=installation,
         ),
     )
+
+
+def _compile(
+    installation: Installation,
+    program: Delegating | None,
+    parts: CompiledFrom,
+    choice: ProfileChoice,
+    overrides: Overrides | Layer | None,
+    by_hand: Layer,
+    instances: Mapping[str, Sequence[str]],
+) -> tuple[Resolver, bool]:
+    """Compile all layers; also return True if the result lasts, since no other program was read for it."""
+    known_options = partial(options_by_backend, installation)
+    environment = layer_from_environment(parts.environment, known_options)
+    set_by_hand = override_layer(installation, overrides)
+    of_files = layers_of(choice.chain, installation.project)
+    layers = (*of_files, environment, set_by_hand, by_hand)
+    warnings: Sequence[Diagnostic] = ()
+    is_lasting = True
+    if program is None:
+        targets, specs, warnings = targets_of_layers(installation, layers, instances)
+    else:
+        targets = targets_of_program(program, instances)
+        specs = {b: find_spec(installation, b) for target in targets for b in target.backends}
+        targets = with_program_values(targets, program, specs)
+        if has_unused_settings(installation, program, of_files):
+            is_lasting = False
+            warnings = find_unused_settings(installation, program, choice.chain, of_files)
+    resolver = Resolver.compile(specs, layers, targets, installation.backend_ids, installation.advice)
+    notes = (
+        *installation.project_warnings,
+        *(() if choice.note is None else (choice.note,)),
+        *_undeclared(installation, specs),
+    )
+    return replace(resolver, warnings=(*notes, *resolver.warnings, *warnings)), is_lasting
 
 
 def override_layer(installation: Installation, overrides: Overrides | Layer | None) -> Layer:

@@ -35,8 +35,9 @@ from etconfig.plugin import (
 )
 
 if TYPE_CHECKING:
+    from etconfig.app.compiled import CompiledResolvers
     from etconfig.app.kernel_choice import GivenKernels, KernelChoice, SourcedTable
-    from etconfig.diagnostics import Diagnostic
+    from etconfig.diagnostics import Diagnostic, Span
     from etconfig.facts import Detector, FactRegistry, FactSheet
     from etconfig.kernel.registry import Kernel
     from etconfig.models import ModelCatalog
@@ -45,7 +46,16 @@ if TYPE_CHECKING:
     from etconfig.plugin.given import GivenBackends
     from etconfig.plugin.hookspecs import FactsContribution
     from etconfig.plugin.registry import PluginRegistry
-    from etconfig.profile import Document, ExecutorTable, ProfileLibrary, ProjectFile, Reference
+    from etconfig.profile import (
+        Document,
+        ExecutorTable,
+        KeptProfiles,
+        Profile,
+        ProfileLibrary,
+        ProfileSelector,
+        ProjectFile,
+        Reference,
+    )
     from etconfig.provenance import Sourced
     from etconfig.resolver import AdviceReader
     from etconfig.schema import BackendSpec
@@ -388,19 +398,64 @@ class Installation:
             ProfileError: a named directory does not exist.
             DocumentError: others could have written a profile of the user.
         """
+        self._check_profile_path()
+        return self.readable_profiles
+
+    @property
+    def selector(self) -> ProfileSelector:
+        """The rule of `auto` over the profiles as they are now; they are read when they change.
+
+        Raises:
+            ConfigError: as for `profiles`, or a profile is wrong.
+        """
+        self._check_profile_path()
+        return self._kept_profiles.current().selector
+
+    def profile_chain(self, target: str | Path, spans: tuple[Span, ...] = ()) -> tuple[Profile, ...]:
+        """Return a profile and all that it extends, base first, as they are now.
+
+        Args:
+            target: A name, or a path that ends in `.toml`.
+            spans: The place of the name, if it was read from a file.
+
+        Raises:
+            ConfigError: as for `profiles`, or with every problem of all these profiles.
+        """
+        self._check_profile_path()
+        current = self._kept_profiles.current()
+        return current.reader.chain(current.library.find(target, spans))
+
+    def _check_profile_path(self) -> None:
         if self.profile_path_problems:
             from etconfig.errors import ProfileError
 
             raise ProfileError(diagnostics=self.profile_path_problems)
-        return self.readable_profiles
 
-    @cached_property
+    @property
     def readable_profiles(self) -> ProfileLibrary:
         """The same as `profiles`, without the named directories that do not exist.
 
         Raises:
             DocumentError: others could have written a profile of the user.
         """
+        return self._kept_profiles.current().library
+
+    @cached_property
+    def _kept_profiles(self) -> KeptProfiles:
+        from etconfig.app.user_profiles import user_directory
+        from etconfig.profile import KeptProfiles
+
+        directory = user_directory(self.environ, is_own=self._is_own_environment)
+        return KeptProfiles(self._find_profiles, () if directory is None else (directory,))
+
+    @cached_property
+    def compiled(self) -> CompiledResolvers:
+        """The resolvers that were compiled with this installation, for calls with the same profiles."""
+        from etconfig.app.compiled import CompiledResolvers
+
+        return CompiledResolvers()
+
+    def _find_profiles(self) -> ProfileLibrary:
         from etconfig.app.user_profiles import broken_package, user_profiles
         from etconfig.profile import ProfileLibrary, ProfileSource, Provider, bundled_profiles
 

@@ -10,7 +10,7 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.facts import FactSheet
 from etconfig.parameters import AnyPath, as_path
-from etconfig.profile import Profile, ProjectFile, Reference, Selection, load_chain, select_profile
+from etconfig.profile import Profile, ProjectFile, Reference, Selection
 from etconfig.records import record
 
 AUTO = "auto"
@@ -85,7 +85,7 @@ def choose_profile(
     if profile == AUTO:
         return _select(installation, installation.project, facts, require_match)
     named = profile if isinstance(profile, str) else as_path("profile", profile, _EXPECTED)
-    return ProfileChoice(chain=load_chain(installation.profiles, named))
+    return ProfileChoice(chain=installation.profile_chain(named))
 
 
 def choose_project_profile(
@@ -106,7 +106,7 @@ def choose_project_profile(
     try:
         if path == AUTO:
             return _select(installation, project, facts, require_match)
-        chain = load_chain(installation.profiles, path, (span,))
+        chain = installation.profile_chain(path, (span,))
         return ProfileChoice(chain=chain, named_by=project.profile)
     except ProfileError as error:
         found = (_at_its_name(problem, path, span) for problem in error.diagnostics)
@@ -155,5 +155,5 @@ def _select(
     installation: Installation, project: ProjectFile | None, facts: FactSheet, require_match: bool
 ) -> ProfileChoice:
     require_match = require_match or (project is not None and project.require_match)
-    selection = select_profile(installation.profiles, facts.values, require_match=require_match)
+    selection = installation.selector.select(facts.values, require_match=require_match)
     return ProfileChoice(chain=selection.chain, selection=selection)

@@ -85,12 +85,19 @@ def backends_by_method(program: Delegating) -> dict[str, tuple[str, ...]]:
     return {method: program.backends(method) for method in program.method_names}
 
 
+def has_unused_settings(installation: Installation, program: Delegating, layers: Sequence[Layer]) -> bool:
+    """Return True if layers name methods or backends that a program lacks; those of bundled profiles may."""
+    alone = KnownPrograms(methods={_THIS: backends_by_method(program)})
+    asked = [layer for layer in layers if not layer.is_bundled]
+    return next(verify_against_programs(asked, alone, installation.backend_ids), None) is not None
+
+
 def find_unused_settings(
     installation: Installation, program: Delegating, chain: Sequence[Profile], layers: Sequence[Layer]
 ) -> tuple[Diagnostic, ...]:
     """Return a note for each method or backend in the user's files that this program lacks.
 
-    The programs of the project file are read only if it lacks any.
+    It reads the programs of the project file, so ask `has_unused_settings` first.
 
     Args:
         installation: The project file, which may name further programs.
@@ -103,10 +110,6 @@ def find_unused_settings(
         ProfileError: its list of programs is malformed.
     """
     methods, installed = backends_by_method(program), installation.backend_ids
-    alone = KnownPrograms(methods={_THIS: methods})
-    asked = [layer for layer in layers if not layer.is_bundled]
-    if next(verify_against_programs(asked, alone, installed), None) is None:
-        return ()
     others = read_project_programs(installation)
     known = KnownPrograms(
         methods={_THIS: methods, **{o.name: o.backends_of for o in others if o.problem is None}},

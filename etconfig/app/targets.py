@@ -46,13 +46,18 @@ class Delegating(Protocol):
         """
 
 
+_MEMBERS = ("installation", "method_names", "backends", "program_values")
+"""The members of `Delegating`."""
+
+
 def find_installation(installation: Installation | None, program: Delegating | None = None) -> Installation:
     """Return the installation, by default the program's, else what is found from the current directory.
 
     Raises:
         TypeError: one of the arguments is of a wrong type.
     """
-    if program is not None:
+    # `isinstance` looks at each member of a protocol, which takes longer than all else that is checked here
+    if program is not None and not all(hasattr(program, name) for name in _MEMBERS):
         check_type("program", program, Delegating, "what etconfig.load_program returns")
     if installation is None:
         return Installation(Path.cwd()) if program is None else program.installation

@@ -33,7 +33,7 @@ def user_profiles(
     Raises:
         DocumentError: others could have written a profile of the user.
     """
-    directory = _user_directory(environ, is_own=is_own)
+    directory = user_directory(environ, is_own=is_own)
     if directory is None or not may_exist(directory) or os.path.realpath(directory) in named:
         return [], []
     from etconfig.profile import check_trusted
@@ -50,7 +50,13 @@ def user_profiles(
     return [directory], []
 
 
-def _user_directory(environ: Mapping[str, str], *, is_own: bool) -> Path | None:
+def user_directory(environ: Mapping[str, str], *, is_own: bool) -> Path | None:
+    """Return the user's own directory of profiles, which may not exist; None if it is not known.
+
+    Args:
+        environ: The environment variables.
+        is_own: True if these variables are those of the process.
+    """
     base = environ.get("XDG_CONFIG_HOME", "").strip()
     if base and Path(base).is_absolute():
         return Path(base, "etconfig", "profiles")

@@ -26,6 +26,7 @@ _HOME = {
     "ExpressionType": "expression",
     "Fault": "expression",
     "InstanceDeclaration": "layer",
+    "KeptProfiles": "kept",
     "Layer": "layer",
     "PlaceFinder": "layer",
     "ListRange": "expression.ranges",
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     )
     from etconfig.profile.expression.units_of import unit_of
     from etconfig.profile.inheritance import ProfileReader, load_chain, load_profile
+    from etconfig.profile.kept import KeptProfiles
     from etconfig.profile.layer import (
         UNSET,
         Assignment,
@@ -169,6 +171,7 @@ __all__ = [
     "ExpressionType",
     "Fault",
     "InstanceDeclaration",
+    "KeptProfiles",
     "Layer",
     "ListRange",
     "NumberRange",

@@ -7,6 +7,9 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from etconfig.profile.stamp import SeenStamp, find_stamp, now_ns, seen
+from etconfig.records import record
+
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
 
@@ -35,18 +38,32 @@ def unusable_directory(directory: Path, written: str | None = None) -> str | Non
     return None if is_directory else f"expected a directory of profiles, but {shown} is a file"
 
 
-def files_below(directory: Path) -> tuple[list[Path], list[OSError]]:
-    """Return the TOML files in a directory and below it, and the errors of what could not be listed.
+@record(frozen=True)
+class FolderListing:
+    """The files in a directory and below it.
 
-    Links to directories are not followed.
+    Attributes:
+        files: The files whose names end in `.toml`.
+        errors: The errors of what could not be listed.
+        folders: The stamps of the directories that were listed, by path.
     """
-    files: list[Path] = []
-    errors: list[OSError] = []
-    for folder, folders, names in os.walk(directory, onerror=errors.append):
+
+    files: list[Path]
+    errors: list[OSError]
+    folders: dict[str, SeenStamp]
+
+
+def files_below(directory: Path) -> FolderListing:
+    """List the TOML files in a directory and below it. Links to directories are not followed."""
+    before_ns = now_ns()
+    found = FolderListing([], [], {})
+    for folder, folders, names in os.walk(directory, onerror=found.errors.append):
         here = Path(folder)
+        # a later change is as new as this call, so its stamp counts as unsettled
+        found.folders[folder] = seen(find_stamp(folder), before_ns)
         # a directory of such a name is among them: reading it will say what is wrong
-        files += (here / name for name in (*folders, *names) if name.endswith(SUFFIX))
-    return files, errors
+        found.files.extend(here / name for name in (*folders, *names) if name.endswith(SUFFIX))
+    return found
 
 
 def unreadable_directory(error: OSError) -> Diagnostic:

@@ -9,11 +9,13 @@ from pathlib import Path
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.profile.bundled_conditions import bundled_parser
-from etconfig.profile.document import load_document
+from etconfig.profile.document import Document, load_document
+from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.library import ProfileFile, ProfileLibrary, Provider
 from etconfig.profile.linearization import OrderConflict, ordered_bases
 from etconfig.profile.order_problems import FoundProfile, conflicting_order, duplicate_bases
 from etconfig.profile.profile import Profile, Reference, parse_profile, salvage_profile
+from etconfig.records import record
 
 MAX_CHAIN_LENGTH = 10
 """The most profiles on a path from a profile to a base."""
@@ -47,18 +49,38 @@ def load_chain(
     return ProfileReader(library).chain(library.find(target, spans))
 
 
+@record(frozen=True)
+class ReadProfile:
+    """A profile that was read, with what shows whether its file has changed.
+
+    Attributes:
+        file: The file.
+        document: Its contents, with the stamp of the file.
+        profile: The profile in it.
+    """
+
+    file: ProfileFile
+    document: Document
+    profile: Profile
+
+
 class ProfileReader:
     """Reads profiles of a library, each file once.
+
+    Args:
+        library: The library.
+        expressions: A parser that has parsed expressions before, for the facts of the library.
 
     Attributes:
         library: The library.
         expressions: Parses their expressions: each text once, however many profiles contain it.
+        read: What was read, by the real path of the file.
     """
 
-    def __init__(self, library: ProfileLibrary) -> None:
+    def __init__(self, library: ProfileLibrary, expressions: ExpressionParser | None = None) -> None:
         self.library = library
-        self.expressions = bundled_parser(library.registry)
-        self._profiles: dict[str, Profile] = {}
+        self.expressions = expressions or bundled_parser(library.registry)
+        self.read: dict[str, ReadProfile] = {}
 
     def profile(self, file: ProfileFile) -> Profile:
         """Return the profile in `file`.
@@ -66,18 +88,19 @@ class ProfileReader:
         Raises:
             ConfigError: the file cannot be read, or its profile is wrong.
         """
-        profile = self._profiles.get(file.real_path)
-        if profile is None:
-            profile = parse_profile(load_document(file.path), self.expressions)
+        found = self.read.get(file.real_path)
+        if found is None:
+            document = load_document(file.path)
+            profile = parse_profile(document, self.expressions)
             _check_name(profile, file)
             if file.provider is Provider.BUNDLED:
                 profile = replace(profile, is_bundled=True)
-            self._profiles[file.real_path] = profile
-        return profile
+            found = self.read[file.real_path] = ReadProfile(file, document, profile)
+        return found.profile
 
     def forget(self, file: ProfileFile) -> None:
         """Forget the profile in `file`; it is read again when it is needed."""
-        self._profiles.pop(file.real_path, None)
+        self.read.pop(file.real_path, None)
 
     def chain(self, file: ProfileFile) -> tuple[Profile, ...]:
         """Return the profile in `file` and all that it extends, base first.

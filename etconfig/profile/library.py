@@ -15,6 +15,7 @@ from etconfig.facts.registry import FactRegistry
 from etconfig.parameters import AnyPath, as_path
 from etconfig.profile.directory import SUFFIX, broken_provider, files_below, unreadable_directory
 from etconfig.profile.names import PROJECT_FILES, is_profile_name
+from etconfig.profile.stamp import SeenStamp
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -98,12 +99,12 @@ class ProfileLibrary:
     registry: FactRegistry = BUILTIN_FACTS
     missing: tuple[Diagnostic, ...] = ()
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of all profiles, sorted."""
         return tuple(sorted(self._files))
 
-    @property
+    @cached_property
     def files(self) -> tuple[ProfileFile, ...]:
         """The files of all profiles, sorted by name; several of one name are a conflict."""
         return tuple(file for name in self.names for file in self._files[name])
@@ -114,26 +115,35 @@ class ProfileLibrary:
         return (*self.missing, *self._listing[1])
 
     @property
+    def folders(self) -> Mapping[str, SeenStamp]:
+        """The stamps of the directories that were listed, by path; they show whether to list them again."""
+        return self._listing[2]
+
+    @property
     def _files(self) -> Mapping[str, tuple[ProfileFile, ...]]:
         """The files of each name; two or more are a conflict."""
         return self._listing[0]
 
     @cached_property
-    def _listing(self) -> tuple[Mapping[str, tuple[ProfileFile, ...]], tuple[Diagnostic, ...]]:
+    def _listing(
+        self,
+    ) -> tuple[Mapping[str, tuple[ProfileFile, ...]], tuple[Diagnostic, ...], Mapping[str, SeenStamp]]:
+        folders: dict[str, SeenStamp] = {}
         files: dict[str, tuple[ProfileFile, ...]] = {}
         problems: list[Diagnostic] = []
         for source in self.sources:
-            paths, errors = files_below(source.directory)
-            problems += map(unreadable_directory, errors)
-            if not paths and not errors and source.provider is Provider.PACKAGE:
+            listing = files_below(source.directory)
+            folders |= listing.folders
+            problems += map(unreadable_directory, listing.errors)
+            if not listing.files and not listing.errors and source.provider is Provider.PACKAGE:
                 problems.append(_empty_package(source))
-            for path in paths:
+            for path in listing.files:
                 if path.name in PROJECT_FILES:
                     continue
                 name = path.relative_to(source.directory).as_posix().removesuffix(SUFFIX)
                 file = ProfileFile(path, self._real_path(path), source.directory, name, source.provider)
                 files[name] = (*files.get(name, ()), file)
-        return files, tuple(problems)
+        return files, tuple(problems), folders
 
     @cached_property
     def _files_by_path(self) -> Mapping[str, ProfileFile]:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import ConfigError, ProfileError
+from etconfig.profile.condition_index import ConditionIndex
 from etconfig.profile.dependencies import Dependencies, dependencies_on
 from etconfig.profile.expression import Expression
 from etconfig.profile.inheritance import ProfileReader
@@ -74,6 +75,10 @@ class ProfileSelector:
         return {profile.name: profile.match for profile in self._profiles if profile.match is not None}
 
     @cached_property
+    def _index(self) -> ConditionIndex:
+        return ConditionIndex(self.conditions)
+
+    @cached_property
     def dependencies(self) -> Dependencies:
         """The facts that decide which profile is selected: those of all conditions."""
         return dependencies_on(self.conditions.values())
@@ -89,8 +94,7 @@ class ProfileSelector:
             ConfigError: as for `select_profile`.
         """
         facts = dict(facts)  # a dict pickles, unlike a sheet's view of its values
-        holding = [name for name, match in self.conditions.items() if match.evaluate(facts) is True]
-        return self._choose(holding, facts, require_match)
+        return self._choose(self._index.holding(facts), facts, require_match)
 
     def choose(
         self,

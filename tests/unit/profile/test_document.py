@@ -41,7 +41,8 @@ class TestReading:
     ) -> None:
         path = tmp_path / "a.toml"
         path.write_text("a = 1\nb = 2\n")
-        told = os.stat_result((*path.stat()[:6], size_bytes, 0, 0, 0))
+        times = {"st_mtime_ns": 0, "st_ctime_ns": 0}
+        told = os.stat_result((*path.stat()[:6], size_bytes, 0, 0, 0), times)
         monkeypatch.setattr(os, "fstat", lambda descriptor: told)
         assert load_document(path).data == {"a": 1, "b": 2}
 
