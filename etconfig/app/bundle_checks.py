@@ -132,7 +132,8 @@ class _Checks:
                 message=f"a bundle cannot carry what {spec.id} recommends for {name}{others}: "
                 "a function computes it",
                 notes=(f"{becomes} counts on the device",),
-                help=f"set {spec.id}.{name} in a profile, or ask the vendor for recommendations as data",
+                help=f"set {f'{spec.id}.{name}' if names else f'the options of {spec.id}'} in a profile, "
+                "or ask the vendor for recommendations as data",
             )
 
 

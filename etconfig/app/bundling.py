@@ -176,13 +176,13 @@ def _chosen_profiles(
         profiles = [named_profile(project, project.profile)]
     if profiles is None:
         return False, [*_selectable(installation)]
-    named = dict.fromkeys(
-        each if isinstance(each, str) else as_path("profiles", each, _EXPECTED) for each in profiles
-    )
+    written = [each if isinstance(each, str) else as_path("profiles", each, _EXPECTED) for each in profiles]
+    named = {str(each): each for each in reversed(written)}  # "a.toml" and Path("a.toml") are one file
+    named = {key: named[key] for key in dict.fromkeys(map(str, written))}
     if not named:
         raise ValueError("profiles: expected at least one, given none; leave it out to pack all")
     if AUTO not in named:
-        return len(named) == 1, [*named]
+        return len(named) == 1, [*named.values()]
     if len(named) > 1:
         raise ValueError("profiles: 'auto' stands for every profile that can be selected; give it alone")
     return False, [*_selectable(installation)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from etconfig.app.executors import choose_executor
+from etconfig.app.executors import NUMPY, choose_executor, find_executor
 from etconfig.app.installation import Installation
 from etconfig.app.model_catalog import catalog_of_file
 from etconfig.app.model_needs import read_needs
@@ -106,6 +106,8 @@ def model_request(
     check_type("name", name, str, "the name of a model")
     if facts is not None:
         check_facts(facts)
+    if executor not in (None, NUMPY):
+        find_executor(installation, executor)  # a wrong name is refused, even where a sheet has the backends
     model = find_catalog(installation, models).find(name)
     by_hand = source_facts(fact_overrides, installation.fact_registry)
     device = installation.detect_facts() if facts is None else facts

@@ -295,6 +295,12 @@ class TestPython:
         assert loaded.provider_of("generic/any") == "bundled"
         assert repr(loaded).startswith("<DeviceBundle: 1 profile, ")
 
+    def test_a_file_that_is_named_twice_is_packed_once(self, place: Path) -> None:
+        (place / "a.toml").write_text('[profile]\nname = "a"\n')
+        bundle = etconfig.pack_bundle(profiles=["a.toml", Path("a.toml")])
+        assert bundle.profile_names == ("a",)
+        assert bundle.fingerprint == etconfig.pack_bundle(profiles=[Path("a.toml")]).fingerprint
+
     def test_a_profile_that_is_not_in_it_is_refused(self, place: Path) -> None:
         bundle = etconfig.pack_bundle(profiles=["generic/any"])
         with pytest.raises(ConfigError, match="has no profile 'generic/an'"):

@@ -414,3 +414,10 @@ class TestCompletion:
         monkeypatch.setenv("COMP_WORDS", "etconfig models select --models models.toml di")
         monkeypatch.setenv("COMP_CWORD", "5")
         assert "digits" in cli().stdout
+
+
+def test_an_executor_that_is_not_installed_is_refused_beside_a_sheet(cli: Cli, catalog: Path) -> None:
+    sheet = ("--facts", "device.json", "--fact", "runtime.backends=XnnpackBackend")
+    done = cli("models", "select", "digits", "--models", "models.toml", *sheet, "--executor", "nope")
+    assert done.status == 2
+    assert "nope" in done.stderr

@@ -142,7 +142,7 @@ def select_variant(
 def check_variants(
     names: Sequence[str], file: Path | None, sheet: Sequence[Path], fact_texts: Sequence[str], as_json: bool
 ) -> int:
-    """Check the programs of models; exit with 1 if there are findings.
+    """Check the programs of models; exit with 1 if there are errors.
 
     The programs of all variants exist and agree in their methods, inputs and outputs; the data that
     lie outside them are there; a plugin declares the options of every backend; and each device

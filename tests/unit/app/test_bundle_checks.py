@@ -171,6 +171,20 @@ class TestFunctions:
         (problem,) = packed(tmp_path, "", recommend=of_few)
         assert "recommends for log, and maybe for others on other devices: a function" in problem
 
+    def test_a_function_that_recommends_nothing_on_a_typical_device(self, tmp_path: Path) -> None:
+        def of_few(facts: Mapping[str, object]) -> Mapping[str, object]:
+            return {"threads": 2} if facts.get("cpu.vendor") == "Rare" else {}
+
+        spec = BackendSpec(id="B", doc="D.", options=Options, api=ApiRange(1, 1), recommend=of_few)
+        installation = etconfig.Installation().with_backends({"B": spec})
+        with pytest.raises(ConfigError) as caught:
+            etconfig.pack_bundle(profiles=["generic/any"], strict=True, installation=installation)
+        (problem,) = caught.value.diagnostics
+        assert "recommends for its options: a function" in problem.message
+        assert problem.help == (
+            "set the options of B in a profile, or ask the vendor for recommendations as data"
+        )
+
     def test_strict_refuses_them(self, tmp_path: Path) -> None:
         spec = BackendSpec(id="B", doc="D.", options=Options, api=ApiRange(1, 1), recommend=recommend)
         installation = etconfig.Installation().with_backends({"B": spec})
