@@ -55,6 +55,7 @@ int status_of(FactStatus status) {
     case FactStatus::Ok: return ETCONFIG_DEVICE_OK;
     case FactStatus::BadName: return ETCONFIG_DEVICE_NO_SUCH_FACT;
     case FactStatus::BadValue: return ETCONFIG_DEVICE_WRONG_FACT;
+    case FactStatus::BadText: return ETCONFIG_DEVICE_BAD_TEXT;
     default: return ETCONFIG_DEVICE_FACTS_FULL;
   }
 }

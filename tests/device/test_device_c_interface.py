@@ -161,6 +161,7 @@ class TestCInterface:
         assert device.set("cpu.nothing", "6") == "NO_SUCH_FACT"
         assert device.status("set_unknown", "cpu.nothing", "why") == "NO_SUCH_FACT"
         assert device.status("forget", "cpu.nothing") == "NO_SUCH_FACT"
+        assert device.status("set_unknown", "cpu.cores", b"\xff") == "BAD_TEXT"
         assert device.status("use_profile", "tablet") == "NO_SUCH_PROFILE"
         assert device.status("resolve", "forward", None) == "NO_SUCH_PROFILE"
         assert device.status("use_profile", "phone") == "OK"

@@ -209,7 +209,7 @@ class TestJava:
         assert answers["at load"] == "[]"
         problem = (
             "15 {}: unknown fact|forward:ReferenceCpuBackend.num_threads: cpu.available_cores has no value: "
-            "it needs a fact that is not known on this device"
+            "cpu.available_cores is not known on this device"
         )
         assert answers["update"] == problem.format("update")
         assert answers["resolve"] == problem.format("forward")

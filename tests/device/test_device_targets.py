@@ -1,0 +1,41 @@
+"""`make device TARGET=...`: static programs for other devices, run under emulators."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from doc_pages import ROOT
+
+pytestmark = [pytest.mark.cross, pytest.mark.timeout(300)]
+COMPILERS = {"arm64": "aarch64-linux-gnu-g++", "arm32": "arm-linux-gnueabihf-g++"}
+EMULATORS = {"arm64": "qemu-aarch64", "arm32": "qemu-arm"}
+
+
+@pytest.mark.parametrize("system", ["linux", "android"])
+@pytest.mark.parametrize("processor", ["arm64", "arm32"])
+def test_etdevice_is_built_for_a_target(processor: str, system: str, tmp_path: Path) -> None:
+    for command in ("make", COMPILERS[processor], EMULATORS[processor]):
+        if shutil.which(command) is None:
+            pytest.skip(f"no {command} on the PATH; `make test-device` installs the compilers and emulators")
+    target = processor if system == "linux" else f"{system}-{processor}"
+    for name in ("Makefile", "etconfig"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    subprocess.run(["make", "-s", "device", f"TARGET={target}"], cwd=tmp_path, check=True)
+    program = tmp_path / "build" / f"etdevice-{target}"
+    done = subprocess.run([EMULATORS[processor], program, "facts", "--json"], capture_output=True, check=True)
+    facts = json.loads(done.stdout)["facts"]
+    assert facts["os.name"]["value"] == system
+
+
+def test_an_unknown_target_is_refused(tmp_path: Path) -> None:
+    for name in ("Makefile", "etconfig"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    done = subprocess.run(
+        ["make", "device", "TARGET=mips"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "No rule to make target 'build/etdevice-mips'" in done.stderr
