@@ -1,6 +1,7 @@
 // The library behind etconfig_device.h. Build it into the app, or as a shared library:
 //
-//   c++ -std=c++17 -Os -shared -fPIC -fno-exceptions -fno-rtti -Iinclude etconfig_device.cpp -o libetconfig_device.so
+//   c++ -std=c++17 -Os -shared -fPIC -fvisibility-inlines-hidden -fno-exceptions -fno-rtti -Iinclude -o libetconfig_device.so
+//     etconfig_device.cpp
 
 #include <etconfig/etconfig_device.h>
 

@@ -52,7 +52,7 @@ def _type_of(parameter: str) -> Any:
 
 def build_library(target: Path) -> ctypes.CDLL:
     """Build the library as its header says, and load it."""
-    flags = [*STRICT, "-Os", "-shared", "-fPIC", f"-I{device_include_dir()}"]
+    flags = [*STRICT, "-Os", "-shared", "-fPIC", "-fvisibility-inlines-hidden", f"-I{device_include_dir()}"]
     command = [system_compiler(), *flags, str(SOURCE), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
