@@ -16,7 +16,7 @@ DEVICE_COLUMN = "device_id"
 ID_COLUMNS = (DEVICE_COLUMN, "device.id", "device__id")
 """The columns that may name devices, the first one that is there."""
 
-_DEVICE_FACT = "device.id"
+DEVICE_FACT = "device.id"
 """The fact that the names of devices are, if no other column is."""
 
 PROBLEM_COLUMN = "etconfig_problem"
@@ -145,11 +145,9 @@ def fact_columns(
             problems.append(_problem("invalid-fact-value", message, span, help))
         else:
             found[fact] = FactColumn(name=name, fact=fact, info=info, type=type_)
-    named = registry.get(_DEVICE_FACT)
-    if id_column is not None and named is not None and _DEVICE_FACT not in found:
-        found[_DEVICE_FACT] = FactColumn(
-            name=id_column, fact=_DEVICE_FACT, info=named, type=columns[id_column]
-        )
+    named = registry.get(DEVICE_FACT)
+    if id_column is not None and named is not None and DEVICE_FACT not in found:
+        found[DEVICE_FACT] = FactColumn(name=id_column, fact=DEVICE_FACT, info=named, type=columns[id_column])
     return found, problems
 
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
-from etconfig.fleet.columns import DEVICE_COLUMN, LINE_COLUMN, PROBLEM_COLUMN
+from etconfig.fleet.columns import DEVICE_COLUMN, DEVICE_FACT, LINE_COLUMN, PROBLEM_COLUMN
 from etconfig.fleet.database import Database
 from etconfig.fleet.names import fact_of_column, quoted_name, quoted_text
 from etconfig.version import __version__
@@ -132,9 +132,7 @@ def _convert(
     keys = [row[0] for row in found if row[0] not in (*_KEYS_OF_SHEETS, *ignored)]
     names = [key for key in keys if key not in device_keys or registry.get(fact_of_column(key)) is not None]
     columns = [_column(number, name, registry) for number, name in enumerate(names)]
-    devices = [
-        f"{each} ->> {quoted_text(_pointer(key))}" for key in device_keys for each in ("json", "facts")
-    ]
+    devices = [_text_at(each, key) for key in device_keys for each in ("json", "facts")]
     paths = ", ".join(quoted_text(_pointer(name)) for name in names)
     entries = f"json_extract(facts, [{paths}])" if names else "[]"
     not_an_object = "CASE WHEN facts IS NULL THEN 'the line is not a JSON object' END"
@@ -154,6 +152,13 @@ def _convert(
         )
     finally:
         database.rows("SET preserve_insertion_order = false")
+
+
+def _text_at(data: str, key: str) -> str:
+    """Return the SQL of a text at a key, or of the value of a fact there."""
+    found, value = (quoted_text(_pointer(key) + further) for further in ("", "/value"))
+    is_entry = f"json_type({data}, {found}) = 'OBJECT'"
+    return f"CASE WHEN {is_entry} THEN {data} ->> {value} ELSE {data} ->> {found} END"
 
 
 def _pointer(key: str) -> str:
@@ -181,6 +186,8 @@ def _column(number: int, name: str, registry: FactRegistry) -> tuple[str, str]:
         f"({unit}) IS DISTINCT FROM {_unit(info)} AND ({unit}) IS NOT NULL", _unit_text(fact, info)
     )
     sql_type = _SQL_TYPES[info.type]
+    if fact == DEVICE_FACT:
+        typed = f"coalesce({typed}, device)"
     return f"CAST({typed} AS {sql_type}) AS {quoted_name(fact)}", f"{wrong_unit}, {wrong_type}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from etconfig.facts import FactRegistry, FactSheet
+from etconfig.fleet.columns import DEVICE_FACT
 from etconfig.fleet.database import Database
 from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.names import quoted_name
@@ -28,15 +29,20 @@ def find_in_fleet(
 
 
 def device_sheets(
-    database: Database, part: InventoryPart, names: Sequence[str], registry: FactRegistry
+    database: Database,
+    part: InventoryPart,
+    names: Sequence[str],
+    registry: FactRegistry,
+    *,
+    with_ids: bool = True,
 ) -> Iterator[tuple[str, FactSheet]]:
-    """Yield the facts of devices of one file, by name.
+    """Yield the facts of devices of one file, by name; without `with_ids`, the fact `device.id` is unknown.
 
     Raises:
         FactError: a value is wrong.
     """
     part.source.attach(database)
-    facts = [*part.facts]
+    facts = [fact for fact in part.facts if with_ids or fact != DEVICE_FACT]
     columns = "".join(f", {part.facts[fact].sql} AS {quoted_name(fact)}" for fact in facts)
     rows = database.rows(
         f"SELECT {part.device} AS device{columns} FROM {part.source.relation} "
@@ -49,11 +55,18 @@ def device_sheets(
 
 
 def sample_devices(
-    database: Database, parts: Sequence[InventoryPart], plan: FleetPlan, *, by_group: bool
+    database: Database, parts: Sequence[InventoryPart], plan: FleetPlan, *, by_group: bool, with_ids: bool
 ) -> Iterator[tuple[OutcomeCount, FactSheet]]:
     """Yield a few devices that stand for all: one for each way of deciding, or one for each result.
 
     Devices with a wrong value stand for nothing and are left out.
+
+    Args:
+        database: The database.
+        parts: The files.
+        plan: Decides about the devices.
+        by_group: One device for each combination of all that decides.
+        with_ids: Keep the fact `device.id`.
     """
     seen: set[object] = set()
     for part in parts:
@@ -68,5 +81,6 @@ def sample_devices(
             if key not in seen and is_usable and each.example is not None:
                 seen.add(key)
                 wanted[each.example] = each
-        for name, sheet in device_sheets(database, part, list(wanted), plan.installation.fact_registry):
+        registry = plan.installation.fact_registry
+        for name, sheet in device_sheets(database, part, list(wanted), registry, with_ids=with_ids):
             yield wanted[name], sheet

@@ -8,7 +8,7 @@ from typing import Any
 from etconfig.errors import InternalError
 from etconfig.facts import FactValue
 from etconfig.facts.registry import FactType
-from etconfig.fleet.columns import PROBLEM_COLUMN, FactColumn
+from etconfig.fleet.columns import DEVICE_FACT, PROBLEM_COLUMN, FactColumn
 from etconfig.fleet.condition_sql import condition_sql
 from etconfig.fleet.database import Database
 from etconfig.fleet.folding import folded
@@ -284,6 +284,6 @@ def decide(plan: FleetPlan, part: InventoryPart, key: GroupKey, group: DeviceGro
                 return DeviceOutcome(cause=INVALID, message=f"{name}: {error}")
     for place, clause in enumerate(key.clauses):
         if clause.truth(group.facts) != group.truths >> 2 * place & 3:
-            facts = {name: value for name, value in group.facts.items() if name != "device.id"}
+            facts = {name: value for name, value in group.facts.items() if name != DEVICE_FACT}
             raise InternalError(detail=f"SQL and Python disagree on {clause.sql} for {facts}")
     return plan.outcome(group.facts)

@@ -146,6 +146,7 @@ class TestFleet:
         )
         sheets = sorted((fleet / "golden").glob("*.json"))
         assert [path.name for path in sheets] == [f"{n:04d}.json" for n in range(1, len(sheets) + 1)]
+        assert not any("device-" in path.read_text() for path in sheets)
         results = {row[1:] for row in self._assignments(cli, fleet)}
         sampled = cli("fleet", "resolve", "golden", "--program", "model.pte", *PROFILES, "-o", "again")
         assert sampled.status == 0, sampled.stderr

@@ -266,7 +266,10 @@ def show_histogram(
         FleetTable(
             title=name,
             headers=("VALUE", "DEVICES", "SHARE"),
-            rows=[(value, count, share_text(count, result.devices)) for value, count in values.most_common()],
+            rows=[
+                (value, count, share_text(count, result.devices))
+                for value, count in sorted(values.items(), key=_most_first)
+            ],
         )
         for name, values in found.items()
     ]
@@ -274,6 +277,12 @@ def show_histogram(
         write_fleet_page(path, tables, page)
     else:
         show_fleet_tables(path, tables, page)
+
+
+def _most_first(item: tuple[str, int]) -> tuple[object, ...]:
+    """Return the key by which values are sorted: those of most devices first, then short ones."""
+    value, count = item
+    return -count, len(value), value
 
 
 @command.command("diff")
@@ -449,8 +458,8 @@ def sample_fleet(
 
     Each sheet is a device of the inventory. With --by group, there is one for each combination of
     conditions and values that decides; with --by result, one for each profile with its options or
-    problem. They suit `etconfig validate` and `etconfig lock`, and tests. Files are numbered; with
-    --show-ids, they have the names of the devices.
+    problem. They suit `etconfig validate`, `lock` and `matrix`, and tests. Files are numbered, and the
+    sheets lack device.id; with --show-ids, they have the names of the devices.
 
     \b
     Example:
@@ -462,7 +471,7 @@ def sample_fleet(
     plan = request.plan(installation)
     with inventory.database() as database:
         parts = inventory.parts(database, installation.fact_registry)
-        found = list(sample_devices(database, parts, plan, by_group=by == "group"))
+        found = list(sample_devices(database, parts, plan, by_group=by == "group", with_ids=show_ids))
     output.mkdir(parents=True, exist_ok=True)
     for number, (count, sheet) in enumerate(found, 1):
         name = _file_name(count.example or "") if show_ids else f"{number:04d}"

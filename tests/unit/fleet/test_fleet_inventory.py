@@ -38,7 +38,9 @@ def sheets(database: Database, path: Path, table: str | None = None) -> dict[str
     opener = InventoryOpener(database, BUILTIN_FACTS)
     (part,) = opener.open_all(find_sources([str(path)], table))
     (names,) = database.rows(f"SELECT list({part.device}) FROM {part.source.relation}")[0]
-    return {name: dict(sheet.values) for name, sheet in device_sheets(database, part, names, BUILTIN_FACTS)}
+    found = {name: dict(sheet.values) for name, sheet in device_sheets(database, part, names, BUILTIN_FACTS)}
+    assert {name: values.pop("device.id") for name, values in found.items()} == {name: name for name in found}
+    return found
 
 
 class TestFormats:
