@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# The last step of action.yml: `etconfig validate` on each fact sheet, or without one on this machine.
+# The last step of action.yml: `etconfig validate` on each fact sheet, or without one on this machine, and
+# `etconfig matrix` on all sheets, if there is a file of expected options.
 #
-# Its variables are inputs of the action: FILES, PROGRAM, FACTS and PROFILE_PATH. Words in them are separated
-# by spaces or lines; PROGRAM is one path. Patterns in FACTS stand for the files that match.
+# Its variables are inputs of the action: FILES, PROGRAM, FACTS, EXPECT and PROFILE_PATH. Words in them are
+# separated by spaces or lines; PROGRAM and EXPECT are one path. Patterns in FACTS stand for the files that
+# match.
 set -euo pipefail
 shopt -s globstar nullglob
 
@@ -34,4 +36,20 @@ validate() {
 }
 if [ ${#sheets[@]} -eq 0 ]; then validate; fi
 for each in ${sheets[@]+"${sheets[@]}"}; do validate --facts "$each"; done
+
+if [ -n "$EXPECT" ]; then
+    if [ ${#sheets[@]} -eq 0 ]; then
+        echo "::error::the input 'expect' needs devices: give 'facts' the patterns of their sheets"
+        exit 2
+    fi
+    matrix=(${PROGRAM:+"$PROGRAM"} --expect "$EXPECT")
+    for each in "${sheets[@]}"; do matrix+=(--facts "$each"); done
+    for each in ${directories[@]+"${directories[@]}"}; do matrix+=(--profile-path "$each"); done
+    code=0
+    etconfig matrix "${matrix[@]}" --format github || code=$?
+    if [ "$code" -gt "$status" ]; then status=$code; fi
+    if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+        etconfig matrix "${matrix[@]}" --format markdown >>"$GITHUB_STEP_SUMMARY" 2>/dev/null || true
+    fi
+fi
 exit "$status"

@@ -33,7 +33,14 @@ def repository(tmp_path: Path) -> Path:
 
 def run(repository: Path, **inputs: str) -> tuple[int, str]:
     """Run the script as the action does; return its status and output."""
-    variables = {"FILES": "etconfig.toml", "PROGRAM": "", "FACTS": "", "PROFILE_PATH": "", **inputs}
+    variables = {
+        "FILES": "etconfig.toml",
+        "PROGRAM": "",
+        "FACTS": "",
+        "EXPECT": "",
+        "PROFILE_PATH": "",
+        **inputs,
+    }
     assert BASH is not None
     done = subprocess.run(
         [BASH, SCRIPT],
@@ -97,9 +104,38 @@ def test_several_files_and_a_program(repository: Path) -> None:
     assert (status, "2 files checked" in output) == (0, True)
 
 
+def test_every_device_must_get_what_is_expected(repository: Path) -> None:
+    shutil.copy(ROOT / "tests" / "data" / "digits" / "digits.pte", repository / "digits.pte")
+    etconfig = [sys.executable, "-m", "etconfig", "matrix", "digits.pte", "--facts", "sheets"]
+    subprocess.run([*etconfig, "--write-expect", "devices.toml"], cwd=repository, check=True)
+    summary = repository / "summary.md"
+    inputs = {
+        "PROGRAM": "digits.pte",
+        "FACTS": "sheets/*.json",
+        "EXPECT": "devices.toml",
+        "GITHUB_STEP_SUMMARY": str(summary),
+    }
+    status, output = run(repository, **inputs)
+    assert (status, "devices.toml: 2 devices as expected" in output) == (0, True)
+    (repository / "etconfig.toml").write_text(RAISED.replace('"cpu.available_cores"', '"2"'))
+    status, output = run(repository, **inputs)
+    assert status == 1
+    moved = r"^::error file=devices.toml,line=\d+,.*raspberry-pi-5: forward:ReferenceCpuBackend.num_threads: "
+    assert re.search(f"{moved}expected 4, got 2", output, re.MULTILINE)
+    assert (
+        "| `raspberry-pi-5` | `forward:ReferenceCpuBackend.num_threads` | `4` | `2` |" in summary.read_text()
+    )
+
+
+def test_expected_options_need_devices(repository: Path) -> None:
+    status, output = run(repository, EXPECT="devices.toml")
+    assert (status, "the input 'expect' needs devices" in output) == (2, True)
+
+
 def test_every_input_reaches_the_script() -> None:
     action = (ROOT / "action.yml").read_text(encoding="utf-8")
-    for name in re.findall(r"\$\{?([A-Z_]+)\b", SCRIPT.read_text(encoding="utf-8")):
+    names = {*re.findall(r"\$\{?([A-Z_]+)\b", SCRIPT.read_text(encoding="utf-8"))}
+    for name in names - {"GITHUB_STEP_SUMMARY"}:  # set by the runner
         assert f"{name}: ${{{{ inputs.{name.lower().replace('_', '-')} }}}}" in action
 
 
