@@ -309,6 +309,8 @@ class _Run:
             return min(each.steps for each in taken)
         if op is Op.JOIN:
             return taken[0].steps + taken[1].steps
+        if op is Op.BUCKET:  # MD5 is slower than a comparison
+            return 16 * (taken[0].steps + taken[1].steps)
         if op is Op.CONTAINS:  # at worst, each place of the text is compared with the part
             return (1 + taken[0].text_bytes) * taken[1].steps
         if op is Op.IN:

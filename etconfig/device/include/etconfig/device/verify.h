@@ -220,6 +220,7 @@ class StepCounter {
       case Op::StartsWith:
       case Op::EndsWith: return at[0].steps < at[1].steps ? at[0].steps : at[1].steps;
       case Op::Join: return uint64_t{at[0].steps} + at[1].steps;
+      case Op::Bucket: return 16 * (uint64_t{at[0].steps} + at[1].steps);  // MD5 is slower than a comparison
       case Op::Contains: return (uint64_t{at[0].bytes} + 1) * at[1].steps;  // each place is compared with the part
       case Op::In: {
         const uint64_t each = uint64_t{at[1].items} * at[0].steps;
