@@ -178,6 +178,73 @@ class TestEtdevice:
         answer = run_device_program(etdevice, "facts", "--json", "--root", str(tmp_path), expected=1)
         assert json.loads(answer)["error"] == "machine.json does not describe a machine"
 
+    @pytest.mark.parametrize("command", ["facts", "select"])
+    def test_a_tree_that_is_not_there_is_refused(self, etdevice: Path, tmp_path: Path, command: str) -> None:
+        bundle = tmp_path / "app.etbundle"
+        bundle.write_bytes(write_tables(named_tables()))
+        options = ("--bundle", str(bundle), "--root", str(tmp_path / "missing"), "--json")
+        answer = json.loads(run_device_program(etdevice, command, *options, expected=1))
+        assert answer == {"error": "cannot read the tree", "detail": str(tmp_path / "missing")}
+
+    @pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("help",), ("select", "--help")])
+    def test_help_is_an_answer(self, etdevice: Path, arguments: tuple[str, ...]) -> None:
+        assert run_device_program(etdevice, *arguments).startswith("etdevice facts   [--root DIR]")
+
+    @pytest.mark.parametrize(
+        ("arguments", "problem", "status"),
+        [
+            (("frobnicate",), "no such command: frobnicate", 1),
+            (("select",), "name a bundle with --bundle", 1),
+            (("select", "--fact", "a.json"), "unexpected argument: --fact", 2),
+            (("select", "--bundle"), "no value for --bundle", 2),
+            (("explain", "A.b", "\x1b"), "unexpected argument: \\u001b", 2),
+        ],
+    )
+    def test_a_wrong_command_line_is_refused_with_what_is_wrong(
+        self, etdevice: Path, arguments: tuple[str, ...], problem: str, status: int
+    ) -> None:
+        done = subprocess.run([etdevice, *arguments], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.splitlines()[0]) == (status, f"error: {problem}")
+
+    @pytest.mark.parametrize(
+        ("entries", "problem"),
+        [
+            (
+                '"os.name": {"value": "linux"}, "cpu.arch": {"value": "aarch64"}',
+                "a fact does not have such a value",
+            ),
+            ('"cpu.arch": {"value": "arm64"}, "cpu.arch": {"value": "arm64"}', "a fact appears twice"),
+            ('"cpu.arch": {"value": "arm64", "unit": "cores"}', "a fact has another unit"),
+        ],
+    )
+    def test_a_wrong_fact_of_a_sheet_is_named(
+        self, etdevice: Path, tmp_path: Path, entries: str, problem: str
+    ) -> None:
+        bundle, sheet = tmp_path / "app.etbundle", tmp_path / "sheet.json"
+        bundle.write_bytes(write_tables(named_tables()))
+        sheet.write_text(f'{{"etconfig_fact_sheet": 1, "facts": {{{entries}}}}}')
+        options = ("--bundle", str(bundle), "--facts", str(sheet), "--json")
+        answer = json.loads(run_device_program(etdevice, "select", *options, expected=1))
+        assert answer == {"error": problem, "detail": f"{sheet}: cpu.arch"}
+
+    def test_explains_a_method_of_a_bundle_for_any_method(self, etdevice: Path, tmp_path: Path) -> None:
+        bundle, sheet = tmp_path / "app.etbundle", tmp_path / "sheet.json"
+        texts = ("cpu.features", "p", "B", "list", "place", "*")
+        bundle.write_bytes(write_tables(counted(replace(list_tables(), texts=texts))))
+        sheet.write_text('{"etconfig_fact_sheet": 1, "facts": {"cpu.features": {"value": ["avx"]}}}')
+        options = ("--bundle", str(bundle), "--facts", str(sheet), "--profile", "p")
+        for method in ("*", "forward"):
+            line = run_device_program(etdevice, "explain", f"{method}:B.list", *options)
+            assert line == f'{method}:B.list = ["avx"] from place\n'
+        for path, problem in (
+            ("forward@left:B.list", "no such instance: forward@left"),
+            ("forward:B.lis", "no such option: forward:B.lis"),
+        ):
+            done = subprocess.run(
+                [etdevice, "explain", path, *options], capture_output=True, text=True, check=False
+            )
+            assert (done.returncode, done.stderr) == (1, f"error: {problem}\n")
+
     def test_texts_of_a_bundle_are_not_commands_of_ci(self, etdevice: Path, tmp_path: Path) -> None:
         bundle, sheet = tmp_path / "app.etbundle", tmp_path / "sheet.json"
         texts = ("cpu.features", "  ::error::p", "B", "list##[x", "##vso[task] ::a", "*")

@@ -99,13 +99,20 @@ class SheetReader {
       }
       if (key != "facts" || has_facts) return fail("a fact sheet has two keys: etconfig_fact_sheet and facts");
       has_facts = true;
-      return members([this](std::string_view name) { return fact(name); });
+      return members([this](std::string_view name) {
+        wrong_fact_ = name;
+        if (!fact(name)) return false;
+        wrong_fact_ = {};
+        return true;
+      });
     });
     if (!is_read) return problem_;
     skip_space();
     if (at_ != end_) return "text follows the fact sheet";
     return has_version && has_facts ? nullptr : "it has no version or no facts: this is not a fact sheet";
   }
+  // The fact at which reading ended; empty if it ended elsewhere.
+  std::string_view wrong_fact() const { return wrong_fact_; }
 
  private:
   static constexpr uint32_t kMaxFacts = 1000;
@@ -325,6 +332,7 @@ class SheetReader {
   char* end_;
   Facts* facts_;
   const char* problem_ = nullptr;
+  std::string_view wrong_fact_;
   uint32_t item_count_ = 0;
   static inline std::string_view items_[kMaxItems];
 };

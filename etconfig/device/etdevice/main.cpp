@@ -83,9 +83,22 @@ bool read_facts(const Request& request, const char* path, Facts* facts) {
     fail(request, "cannot read the fact sheet", path);
     return false;
   }
-  const char* problem = etdevice::SheetReader(memory.sheet, size, facts).read();
-  if (problem != nullptr) fail(request, problem, path);
-  return problem == nullptr;
+  etdevice::SheetReader reader(memory.sheet, size, facts);
+  const char* problem = reader.read();
+  if (problem == nullptr) return true;
+  TextBuffer place(memory.text, sizeof memory.text);
+  place << path;
+  if (!reader.wrong_fact().empty()) place << ": " << reader.wrong_fact();
+  fail(request, problem, place.text());
+  return false;
+}
+
+// True unless a captured tree is missing: it would look like a device of which nothing is known.
+bool is_there(const char* root) {
+  if (std::string_view(root) == "/") return true;
+  std::FILE* file = std::fopen(root, "rb");
+  if (file != nullptr) std::fclose(file);
+  return file != nullptr;
 }
 
 // Zero, or the exit status.
@@ -106,7 +119,10 @@ int open(const Request& request) {
   const Status status = bundle.open(memory.bundle_bytes, memory.bundle_size);
   if (status != Status::Ok) return fail(request, name_of(status), request.bundle);
   memory.facts.clear();
-  if (request.facts == nullptr) return fail_detection(request, detect(bundle, &memory.facts, request.root));
+  if (request.facts == nullptr) {
+    if (!is_there(request.root)) return fail(request, "cannot read the tree", request.root);
+    return fail_detection(request, detect(bundle, &memory.facts, request.root));
+  }
   return read_facts(request, request.facts, &memory.facts) ? 0 : 1;
 }
 
@@ -405,10 +421,27 @@ int run_update(const Request& request) {
   return 0;
 }
 
+// Explains an option of the method instance that the path names: any, if the bundle has options for any.
+int explain_named(const Request& request, const Selection& selection) {
+  const std::string_view path = request.path;
+  const std::string_view label = path.substr(0, path.find(':'));
+  const size_t at = label.find('@');
+  const std::string_view instance = at == std::string_view::npos ? std::string_view() : label.substr(at + 1);
+  Status status = bundle.resolve(selection, memory.facts, label.substr(0, at), instance, &memory.arguments);
+  if (status == Status::NoSuchMethod || status == Status::NoSuchInstance) return fail(request, name_of(status), label);
+  TextBuffer line(memory.text, sizeof memory.text);
+  status = bundle.explain(memory.arguments, path, &line);
+  if (status != Status::Ok) return fail(request, name_of(status), path);
+  print_shown(line.text());
+  print("\n");
+  return 0;
+}
+
 int run_explain(const Request& request) {
   const Selection selection = select(request);
   if (!selection) return fail_selection(request, selection);
   if (request.path == nullptr) return fail(request, "name an option: [METHOD[@INSTANCE]:]BACKEND.OPTION");
+  if (std::string_view(request.path).find(':') != std::string_view::npos) return explain_named(request, selection);
   bool is_found = false;
   for (uint32_t i = 0; i < bundle.slot_count(selection.profile); ++i) {
     resolve(selection, i);
@@ -494,6 +527,7 @@ int run_facts(const Request& request) {
     status = open(request);
   } else {
     memory.facts.clear();
+    if (!is_there(request.root)) return fail(request, "cannot read the tree", request.root);
     status = fail_detection(request, detect_all(&memory.facts, request.root));
   }
   if (status != 0) return status;
@@ -514,8 +548,16 @@ int run_facts(const Request& request) {
   return 0;
 }
 
+bool is_command(std::string_view command) {
+  for (const std::string_view each : {"facts", "select", "resolve", "explain", "model", "update", "open"}) {
+    if (command == each) return true;
+  }
+  return false;
+}
+
 int run(const Request& request) {
   const std::string_view command = request.command;
+  if (!is_command(command)) return fail(request, "no such command", command);
   if (command == "facts") return run_facts(request);
   const int status = open(request);
   if (status != 0) return status;
@@ -572,16 +614,31 @@ bool parse(int argc, char** argv, Request* request) {
     } else if (target == nullptr && request->path == nullptr && argument.substr(0, 1) != "-") {
       request->path = argv[i];
     } else {
+      std::fputs(target != nullptr ? "error: no value for " : "error: unexpected argument: ", stderr);
+      print_shown(argument, stderr);
+      std::fputc('\n', stderr);
       return false;
     }
   }
   return true;
 }
 
+bool asks_for_help(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--help" || argument == "-h" || (i == 1 && argument == "help")) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "batch") return run_batch();
+  if (asks_for_help(argc, argv)) {
+    print(kUsage);
+    return 0;
+  }
   Request request;
   if (argc < 2 || !parse(argc, argv, &request)) {
     std::fputs(kUsage, stderr);
