@@ -149,7 +149,8 @@ class TestInspect:
         assert done.status == 2
         assert (
             "error[invalid-bundle]: the bundle was changed after it was written: its content does not have "
-            "its fingerprint; the values of configuration 'raspberry-pi-5' do not have its fingerprint"
+            "its fingerprint; the values of configuration 'raspberry-pi-5' do not have its fingerprint\n"
+            " --> x.etbundle:1:1\n"
         ) in done.stderr
 
     def test_a_configuration_is_named(self, cli: Cli) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from etconfig.cli.shared.format import format_bytes, format_count
 from etconfig.cli.shared.output import print_json, print_table, show
 
 if TYPE_CHECKING:
+    from etconfig.device.bundle import DeviceBundle
     from etconfig.device.bundle_results import BundleResolution
     from etconfig.device.packed import PackedConfiguration, PackedOption
 
@@ -26,7 +28,7 @@ def show_bundle(path: Path, *, as_json: bool) -> None:
     from etconfig.device.description import describe_bundle
 
     bundle = load_bundle(path)
-    bundle.check_fingerprints()
+    _check_fingerprints(bundle, path)
     found = describe_bundle(bundle.tables)
     if as_json:
         print_json({**found, "size_bytes": len(bundle.to_bytes())})
@@ -88,6 +90,19 @@ def _sent(backend: str, option: PackedOption) -> str:
     if (backend, option.name) in THREAD_POOL_OPTIONS:
         return "a call: ExecuTorch's thread pool"
     return option.obstacle(EXECUTORCH) or f"{option.key} = {show_setting(option.sent)}"
+
+
+def _check_fingerprints(bundle: DeviceBundle, path: Path) -> None:
+    """Refuse a bundle whose content was changed, with the name of its file."""
+    from etconfig.diagnostics import Span
+    from etconfig.errors import SavedResultError
+
+    try:
+        bundle.check_fingerprints()
+    except SavedResultError as error:
+        spans = (Span(file=str(path)),)
+        problems = tuple(replace(each, spans=spans) for each in error.diagnostics)
+        raise SavedResultError(diagnostics=problems) from None
 
 
 def show_decided(resolution: BundleResolution, *, as_json: bool) -> None:
