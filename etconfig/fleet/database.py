@@ -13,9 +13,6 @@ from etconfig.fleet.names import quoted_text
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-INSTALL = "pip install 'etconfig[fleet]'"
-"""The command that installs what fleets need."""
-
 DEFAULT_MEMORY = "1GiB"
 """The memory that DuckDB may use; beyond it, it writes to the disk. The process takes some more."""
 

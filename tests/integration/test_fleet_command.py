@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from command_line import Outcome, error
 
+from etconfig.packages import how_to_install
+
 Cli = Callable[..., Outcome]
 
 IDENTITY = "-c user.name=A -c user.email=a@example.org"
@@ -26,7 +28,8 @@ def test_without_the_extra_it_says_how_to_install_it(cli: Cli, monkeypatch: pyte
     monkeypatch.setattr("etconfig.fleet.database.is_installed", lambda: False)
     done = cli("fleet", "coverage", "devices.parquet")
     assert (done.status, done.stdout) == (2, "")
-    message = "etconfig fleet needs DuckDB, which is not installed: pip install 'etconfig[fleet]'"
+    install = how_to_install("'etconfig[fleet]'")
+    message = f"etconfig fleet needs DuckDB, which is not installed: {install}"
     assert done.stderr == error(message)
 
 

@@ -25,7 +25,10 @@ EXPORTS = DATA / "exports"
 _TAKES_PATHS = re.compile(r"(\w+): [^=,)]*\b(?:AnyPath|Path|ProgramSource|DataSources)\b")
 _TAKES_ANY_OBJECT = {"etconfig.plugin.v1.System where"}
 """An object that is not a path is a source of files there."""
-_SAME_NAME = {"etconfig.analysis.benchmark": "etconfig.benchmark"}
+_SAME_NAME = {
+    "etconfig.analysis.benchmark": "etconfig.benchmark",
+    "etconfig.analysis.resolve_devices": "etconfig.resolve_devices",
+}
 """Names of one function in two modules."""
 
 
@@ -109,6 +112,10 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
         "folder",
         lambda p: etconfig.Installation(search_path=[p]).backend_ids,
     ),
+    "etconfig.Installation.profile_chain target": (
+        "camera.toml",
+        lambda p: [each.name for each in etconfig.Installation().profile_chain(p)],
+    ),
     "etconfig.Installation.with_project path": (
         "named.toml",
         lambda p: etconfig.Installation().with_project(p).project_path,
@@ -128,6 +135,12 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
         lambda p: etconfig.configure(profile=p, facts=etconfig.FactSheet.empty()).chain[-1].name,
     ),
     "etconfig.resolve profile": ("camera.toml", _resolved),
+    "etconfig.resolve_devices profile": (
+        "camera.toml",
+        lambda p: (
+            etconfig.resolve_devices(devices={"new": etconfig.FactSheet.empty()}, profile=p)["new"].profile
+        ),
+    ),
     "etconfig.LiveArguments profile": (
         "camera.toml",
         lambda p: etconfig.LiveArguments(profile=p, facts=etconfig.FactSheet.empty()).resolution.profile,

@@ -17,6 +17,7 @@ import click
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_profile
 from etconfig.cli.shared.options import count_from, profile_path_option, require_match_option
+from etconfig.packages import how_to_install
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -93,10 +94,11 @@ def _check_installed() -> None:
     Raises:
         click.ClickException: it is not; with the command that installs it.
     """
-    from etconfig.fleet.database import INSTALL, is_installed
+    from etconfig.fleet.database import is_installed
 
     if not is_installed():
-        raise click.ClickException(f"etconfig fleet needs DuckDB, which is not installed: {INSTALL}")
+        install = how_to_install("'etconfig[fleet]'")
+        raise click.ClickException(f"etconfig fleet needs DuckDB, which is not installed: {install}")
     atexit.unregister(gc.freeze)  # what it freezes, DuckDB's bindings would report as leaked
 
 
