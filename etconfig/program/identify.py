@@ -33,6 +33,12 @@ _FORMATS = (
         "give the program (.pte) that uses it, and this file as data",
     ),
     _Format(4, b"BP08", "a bundled program (.bpte)", "give it as the program"),
+    _Format(
+        4,
+        b"ETCB",
+        "a device bundle of `etconfig pack`",
+        "give the .pte that it was packed for; the name of a bundle ends in .etbundle",
+    ),
     _Format(0, b"PK\x03\x04", "a zip archive, such as a .pt2, .pt or .pth of PyTorch", _EXPORT),
     _Format(0, b"\x80\x02", "a Python pickle, such as an old .pt or .pth of PyTorch", _EXPORT),
     _Format(0, b"version https://git-lfs", "a Git LFS pointer", "fetch the file itself with `git lfs pull`"),

@@ -26,6 +26,11 @@ FILES = {
         "a Git LFS pointer",
         "fetch the file itself with `git lfs pull`",
     ),
+    "device bundle": (
+        b"\x44\0\0\0ETCB" + bytes(40),
+        "a device bundle of `etconfig pack`",
+        "give the .pte that it was packed for; the name of a bundle ends in .etbundle",
+    ),
     "toml": (
         '[profile]\nname = "größe"\n'.encode(),
         "a text file that begins with '[profile]'",
