@@ -60,7 +60,11 @@ class DeviceBundle:
             return cls(read_tables(data))
         except ValueError as error:
             message = f"{name} is not a device bundle: {error}"
-            raise _failure("invalid-bundle", message, name, "write it with `etconfig pack`") from error
+            help = "write it with `etconfig pack`"
+            if data[4:8] == b"ETCB":
+                message = f"{name} is a device bundle that cannot be read: {error}"
+                help = "write it again with `etconfig pack` of this version"
+            raise _failure("invalid-bundle", message, name, help) from error
 
     def to_bytes(self) -> bytes:
         """Return the bytes of the file; equal bundles have equal bytes."""

@@ -234,6 +234,28 @@ class TestRefusals:
             assert outcome.status == 2
             assert "error[invalid-bundle]: app.etbundle is not a device bundle" in outcome.stderr
 
+    def test_a_bundle_that_cannot_be_read_is_still_called_one(
+        self, place: Path, cli: Callable[..., Any]
+    ) -> None:
+        cli("pack", "-o", "app.etbundle")
+        data = (place / "app.etbundle").read_bytes()
+        root = int.from_bytes(data[:4], "little")
+        table = root - int.from_bytes(data[root : root + 4], "little", signed=True)
+        version = root + int.from_bytes(data[table + 4 : table + 6], "little")
+        (place / "newer.etbundle").write_bytes(data[:version] + b"\2\0" + data[version + 2 :])
+        (place / "cut.etbundle").write_bytes(data[: len(data) // 2])
+        for name, problem in (
+            ("newer.etbundle", "its version is 2, and this etconfig reads version 1"),
+            ("cut.etbundle", "it ends too early"),
+        ):
+            outcome = cli("inspect", name)
+            assert outcome.status == 2
+            assert outcome.stderr == (
+                f"error[invalid-bundle]: {name} is a device bundle that cannot be read: {problem}\n"
+                f" --> {name}:1:1\n"
+                "  = help: write it again with `etconfig pack` of this version\n"
+            )
+
     def test_a_bundle_stands_for_itself(self, place: Path, cli: Callable[..., Any]) -> None:
         for option in ("model.pte", "--require-match", "--toml", "--locked"):
             outcome = cli("resolve", "--bundle", "app.etbundle", option)
