@@ -228,6 +228,7 @@ int check() {
   Bundle one;
   Bundle two;
   CHECK(one.open(first.data, first.size) == Status::Ok && two.open(second.data, second.size) == Status::Ok);
+  CHECK(one.open(nullptr, first.size) == Status::NotABundle && one.profile_count() != 0);
   check_problems(one);
   check_strangers(one, two);
   check_opening_again(first, second);

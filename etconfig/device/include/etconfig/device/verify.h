@@ -740,7 +740,7 @@ class Verifier {
 // Verifies a file; only if it is sound, `*tables` are to be used.
 inline Verdict open_bundle(const void* data, size_t size, Tables* tables) {
   const auto* bytes = static_cast<const uint8_t*>(data);
-  if (size < 12 || std::memcmp(bytes + 4, "ETCB", 4) != 0) return Verdict::OtherFormat;
+  if (bytes == nullptr || size < 12 || std::memcmp(bytes + 4, "ETCB", 4) != 0) return Verdict::OtherFormat;
   if (size > kMaxBytes) return Verdict::Damaged;
   const Verdict verdict = Opener(bytes, static_cast<uint32_t>(size)).open(tables);
   if (verdict != Verdict::Sound) return verdict;
