@@ -229,8 +229,9 @@ class TestJava:
         assert answers["damaged"] == "3 the bundle: damaged"
         assert answers["not a bundle"] == answers["no bytes"] == "1 the bundle: not a bundle"
         assert answers["order"] == "101 forward: open, select or resolve first"
-        assert answers["no fact"] == "4 cpu.nothing: no such fact"
-        assert answers["wrong fact"] == answers["wrong type"] == "5 cpu.available_cores: wrong fact"
+        assert answers["no fact"] == "4 cpu.nothing: the bundle reads no such fact"
+        not_a_value = "5 cpu.available_cores: not a value of this fact"
+        assert answers["wrong fact"] == answers["wrong type"] == not_a_value
         assert answers["null"].startswith("NullPointerException")
         assert answers["null text"].startswith("NullPointerException")
         assert answers["null character"] == "IllegalArgumentException a text has a null character"
@@ -271,7 +272,7 @@ def test_the_kotlin_class_answers_as_the_java_class(built: Path, bundle: Path, t
         "digits_xnnpack.pte",
         "digits_xnnpack.pte",
         "its load failed: code 0x12",
-        "cpu.available_cores: wrong fact",
+        "cpu.available_cores: not a value of this fact",
         "the device is closed",
     ]
 

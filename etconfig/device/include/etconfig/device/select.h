@@ -41,7 +41,8 @@ enum class Status : uint8_t {
 // The name of a status, for logs.
 inline const char* name_of(Status status) {
   static const char* const kNames[] = {
-      "ok", "not a bundle", "another version of the format", "damaged", "no such fact", "wrong fact", "store is full",
+      "ok", "not a bundle", "another version of the format", "damaged", "the bundle reads no such fact",
+      "not a value of this fact", "store is full",
       "no profile matches", "several profiles match", "fallback refused", "no such profile", "no such method",
       "no such instance", "no such option", "missing option", "unknown fact", "evaluation failed", "invalid value",
       "storage too small", "no such model", "no variant suits this device",
