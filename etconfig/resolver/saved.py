@@ -31,6 +31,10 @@ def load_saved_resolution(path: Path) -> dict[OptionPath, ReportedValue]:
         raise saved_result_error(
             "invalid-resolution", message, path, f"to resolve for it, write facts:{path}"
         )
+    if isinstance(data, dict) and "resolutions" in data:
+        message = f"{path} has the resolutions of several devices or programs, not a saved resolution"
+        help = "save one with `etconfig resolve --json`; `etconfig matrix --expect` compares several devices"
+        raise saved_result_error("invalid-resolution", message, path, help)
     try:
         return dict(_reported_values(data))
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -184,6 +184,13 @@ class TestDiff:
         failing = cli("diff", "generic/any", "profiles/acme/phone.toml", *BOTH, "--program", "model.pte")
         assert failing.status == 2
 
+    def test_the_result_of_several_devices_is_refused_by_name(self, cli: Cli, place: Path) -> None:
+        (place / "all.json").write_text(cli("resolve", "model.pte", *BOTH, "--json").stdout)
+        done = cli("diff", "all.json", "all.json")
+        assert (done.status, done.stdout) == (2, "")
+        assert "all.json has the resolutions of several devices or programs" in done.stderr
+        assert "`etconfig matrix --expect` compares several devices" in done.stderr
+
     def test_a_side_may_be_a_known_device(self, cli: Cli) -> None:
         done = cli("diff", "device:pi-5", "device:raspberry-pi/pi-5", "--profile", "generic/any")
         assert (done.status, done.stdout) == (0, "The options are the same.\n")
