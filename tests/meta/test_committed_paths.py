@@ -14,6 +14,8 @@ FORBIDDEN = re.compile(r'[<>:"|?*\\\x00-\x1f]|[ .]$')
 """The characters that Windows does not allow in names of files and directories."""
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """Names that mean devices there, with any suffix."""
+LONGEST = 150
+"""The longest path, in characters: below a directory of 100, Windows takes no more than 259."""
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +37,10 @@ def test_every_name_is_one_that_windows_takes(paths: list[str]) -> None:
 def test_no_two_paths_differ_only_in_case(paths: list[str]) -> None:
     counts = Counter(path.casefold() for path in paths)
     assert [path for path in paths if counts[path.casefold()] > 1] == []
+
+
+def test_no_path_is_too_long_for_windows(paths: list[str]) -> None:
+    assert [path for path in paths if len(path) > LONGEST] == []
 
 
 @pytest.mark.parametrize("path", ["a/b:c", "a?/b", "a/aux", "NUL.txt/b", "a./b", "a/b "])
