@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -79,16 +80,28 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turn the errors of DuckDB about a file into an OSError with their first line.
+        """Turn the errors of DuckDB about files and memory into an OSError with their first line.
 
         Raises:
-            OSError: the file cannot be read.
+            OSError: a file cannot be read or written, or there is too little memory.
         """
         errors = self._errors
         try:
             yield
+        except errors.OutOfMemoryException as error:
+            raise OSError(f"{_reason(error)}; give DuckDB more with --memory") from error
         except (errors.IOException, errors.InvalidInputException, errors.CatalogException) as error:
-            raise OSError(str(error).partition("\n")[0]) from error
+            raise OSError(_reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of an error of DuckDB, without the JSON in which writing wraps it."""
+    line = str(error).partition("\n")[0]
+    wrapped = line[line.find('{"exception_type"') :]
+    try:
+        return str(json.loads(wrapped)["exception_message"])
+    except (ValueError, KeyError, TypeError):
+        return line
 
 
 @contextmanager

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from etconfig.fleet.database import Database
@@ -53,9 +57,25 @@ def resolve_fleet(
         directory: The directory for the results.
         settings: A text that changes with all that the results depend on, but the files.
         on_part: Called before each file.
+
+    Raises:
+        OSError: the results cannot be written, or another run writes to the directory.
     """
+    directory.mkdir(parents=True, exist_ok=True)
+    with _only_run(directory):
+        return _resolve_into(database, parts, plan, directory, settings, on_part)
+
+
+def _resolve_into(
+    database: Database,
+    parts: Sequence[InventoryPart],
+    plan: FleetPlan,
+    directory: Path,
+    settings: str,
+    on_part: OnPart,
+) -> PartResult:
     finished = directory / PARTS
-    finished.mkdir(parents=True, exist_ok=True)
+    finished.mkdir(exist_ok=True)
     results: list[PartResult] = []
     tables: list[Path] = []
     for number, part in enumerate(parts, 1):
@@ -70,12 +90,53 @@ def resolve_fleet(
         decided = decide_part(database, part, [plan])
         write_assignments(database, decided, table)
         result = decided.result()
-        beside = summary.with_suffix(".tmp")
-        beside.write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
-        beside.replace(summary)
+        _write_summary(summary, result)
         results.append(result)
     merged = merged_results(results)
     write_result_tables(database, merged, directory)
     join_assignments(database, tables, directory / "assignments.parquet")
     shutil.rmtree(finished)
     return merged
+
+
+def _write_summary(path: Path, result: PartResult) -> None:
+    """Write the outcomes of one file; whole or not at all.
+
+    Raises:
+        OSError: with the path.
+    """
+    beside = path.with_suffix(".tmp")
+    try:
+        beside.write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _only_run(directory: Path) -> Iterator[None]:
+    """Keep other runs away from a directory: tables of two would mix. Windows locks no directories.
+
+    Raises:
+        OSError: another run writes to it.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = "another run writes its results there; wait for its end, or give another directory"
+            raise OSError(errno.EWOULDBLOCK, message, str(directory)) from None
+        except OSError as error:  # some network file systems do not lock directories
+            if error.errno not in (errno.EBADF, errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+                raise
+        yield
+    finally:
+        os.close(descriptor)

@@ -32,6 +32,9 @@ class Share(click.FloatRange):
 
     name = "share"
 
+    def __init__(self) -> None:
+        super().__init__(min=0, max=1)
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the share from 0 to 1.
 
@@ -64,11 +67,20 @@ class InventoryRequest:
 
     @contextmanager
     def database(self) -> Iterator[Database]:
-        """Open the database."""
+        """Open the database.
+
+        Raises:
+            click.ClickException: a file cannot be read or written, or the memory does not suffice.
+        """
         from etconfig.fleet.database import opened_database
 
         with opened_database(self.memory, self.threads) as database:
-            yield database
+            try:
+                with database.reading():
+                    yield database
+            except OSError as error:
+                place = "" if error.filename is None else f"{error.filename}: "
+                raise click.ClickException(f"{place}{error.strerror or error}") from error
 
     def with_inventories(self, inventories: Sequence[str]) -> InventoryRequest:
         """Return the same with other inventories."""

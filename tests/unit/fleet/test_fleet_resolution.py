@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping
 from hashlib import md5
 from pathlib import Path
@@ -240,6 +241,30 @@ class TestResuming:
         ]
         assert tables[0::2] == tables[1::2]
         assert len(tables[0]) == 90
+
+
+def test_a_full_disk_is_an_error_of_the_file(database: Database) -> None:
+    wrapped = (
+        'IO Error: Async write failed for range [offset=28, size=47520]: {"exception_type":"IO",'
+        '"exception_message":"Could not write file \\"out/a.tmp\\": No space left on device","errno":"28"}'
+    )
+    with pytest.raises(OSError, match=r'^Could not write file "out/a\.tmp": No space'), database.reading():
+        raise duckdb.IOException(wrapped)
+
+
+@pytest.mark.posix
+def test_a_summary_that_cannot_be_written_is_named(
+    database: Database, installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_devices(duckdb.connect(), tmp_path / "a.parquet", random_devices(Random(5), 9))
+    plan = FleetPlan(None, installation, profile="auto")
+
+    def full(self: Path, text: str, encoding: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*/out/parts/.*json'"):
+        resolve_fleet(database, opened(database, path), plan, tmp_path / "out", "x", no_progress)
 
 
 def test_ctrl_c_in_a_query_is_an_interrupt(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
