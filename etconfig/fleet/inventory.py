@@ -87,8 +87,11 @@ class InventoryPart:
 
     @property
     def device(self) -> str:
-        """The name of a device, in SQL."""
-        return f"CAST({quoted_name(self.id_column)} AS VARCHAR)"
+        """The name of a device, in SQL; NULL if it is empty or blank."""
+        text = f"CAST({quoted_name(self.id_column)} AS VARCHAR)"
+        is_plain = f"{text} >= '!'"  # the first character after the blank: nothing to trim, which is slow
+        blanks = "chr(32) || chr(9) || chr(10) || chr(13)"
+        return f"(CASE WHEN {is_plain} OR trim({text}, {blanks}) <> '' THEN {text} END)"
 
     @property
     def row(self) -> str:

@@ -30,7 +30,7 @@ class InventoryFinding:
         problem: What is wrong, and what was expected.
         devices: The number of devices.
         rows: The numbers of the first rows, from 1; of JSONL, the lines that are not empty.
-        values: Their values.
+        values: Their values; none of a fact that identifies a device.
         help: An instruction, or None.
     """
 
@@ -110,10 +110,10 @@ def _converted_findings(database: Database, part: InventoryPart) -> Iterator[Inv
 
 
 def _unnamed(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
-    column = quoted_name(part.id_column)
-    (count,) = database.rows(f"SELECT count(*) FROM {part.source.relation} WHERE {column} IS NULL")[0]
+    unnamed = f"{part.device} IS NULL"
+    (count,) = database.rows(f"SELECT count(*) FROM {part.source.relation} WHERE {unnamed}")[0]
     if count:
-        rows = _first(database, part, f"{column} IS NULL", column)
+        rows = _first(database, part, unnamed, part.device)
         yield InventoryFinding(
             label=part.source.label,
             fact=part.id_column,
@@ -153,7 +153,7 @@ def _finding(
         problem=f"{problem}{unit}",
         devices=count,
         rows=tuple(row for row, _ in rows),
-        values=tuple(value for _, value in rows),
+        values=() if column.info.is_identifying else tuple(value for _, value in rows),
     )
 
 
@@ -169,8 +169,12 @@ def _first(database: Database, part: InventoryPart, check: str, column: str) -> 
 
 
 def _columns_of_words(database: Database, part: InventoryPart) -> list[FactColumn]:
-    """Return the columns of texts with few distinct values."""
-    texts = [column for column in part.facts.values() if column.info.type is FactType.STRING]
+    """Return the columns of texts with few distinct values, but those that identify a device."""
+    texts = [
+        column
+        for column in part.facts.values()
+        if column.info.type is FactType.STRING and not column.info.is_identifying
+    ]
     if not texts:
         return []
     counts = ", ".join(f"approx_count_distinct({column.sql})" for column in texts)

@@ -201,6 +201,15 @@ def test_values_are_counted_by_cause_with_their_first_rows(database: Database, t
     assert (arch.rows, arch.values, arch.help) == ((1, 31, 61), ("aarch64",) * 3, "did you mean 'arm64'?")
 
 
+def test_an_empty_or_blank_name_is_no_name(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    names = ["", " ", "\t\n", "a", "", " b"]
+    path.write_text("".join(json.dumps({"device_id": name, "os.name": "linux"}) + "\n" for name in names))
+    found = [(finding.problem, finding.devices, finding.rows) for finding in findings(database, path)]
+    assert ("the device has no name", 4, (1, 2, 3)) in found
+    assert all("same name" not in problem for problem, _, _ in found)
+
+
 def test_mistakes_in_json_are_counted_by_cause_with_their_lines(database: Database, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(
