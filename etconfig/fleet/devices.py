@@ -16,16 +16,13 @@ from etconfig.fleet.resolving import decide_part
 
 def find_in_fleet(
     database: Database, parts: Sequence[InventoryPart], name: str, registry: FactRegistry
-) -> FactSheet | None:
-    """Return the facts of the device of a name, or None if no file has it.
+) -> list[FactSheet]:
+    """Return the facts of each row with the name of a device, in the order of the files and rows.
 
     Raises:
         FactError: a value is wrong.
     """
-    for part in parts:
-        for _, sheet in device_sheets(database, part, [name], registry):
-            return sheet
-    return None
+    return [sheet for part in parts for _, sheet in device_sheets(database, part, [name], registry)]
 
 
 def device_sheets(
@@ -46,7 +43,7 @@ def device_sheets(
     columns = "".join(f", {part.facts[fact].sql} AS {quoted_name(fact)}" for fact in facts)
     rows = database.rows(
         f"SELECT {part.device} AS device{columns} FROM {part.source.relation} "
-        f"WHERE list_contains(?::VARCHAR[], {part.device}) ORDER BY device",
+        f"WHERE list_contains(?::VARCHAR[], {part.device}) ORDER BY device, {part.row}",
         [list(names)],
     )
     for device, *values in rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -202,6 +203,98 @@ class TestFleet:
         done = cli("fleet", "validate", "bad.jsonl", "--json")
         assert done.status == 1
         assert [row["problem"] for row in done.json["findings"]] == ["expected at most 1, in fraction"]
+
+    def test_names_of_devices_are_in_no_finding(self, cli: Cli, fleet: Path) -> None:
+        (fleet / "ids.jsonl").write_text(
+            '{"device_id": "secret\\n7"}\n{"device_id": "a", "device.id": "own\\t8"}\n'
+        )
+        for arguments in ((), ("--json",)):
+            done = cli("fleet", "validate", "ids.jsonl", *arguments)
+            assert done.status == 1
+            assert "expected a string of printable characters" in done.stdout
+            assert not re.search("secret|own", done.stdout + done.stderr)
+
+    def test_an_empty_fleet_is_not_covered(self, cli: Cli, fleet: Path) -> None:
+        (fleet / "none.jsonl").write_text("")
+        done = cli("fleet", "coverage", "none.jsonl", "--require-coverage", "100%")
+        assert (done.status, done.stderr) == (1, "there are no devices, so none gets options\n")
+        assert cli("fleet", "coverage", "none.jsonl").status == 0
+
+    def test_a_name_of_several_rows_is_explained_with_a_warning(self, cli: Cli, fleet: Path) -> None:
+        line = '{{"device_id": "a", "os.name": "{}", "cpu.arch": "arm64"}}\n'
+        for name, system in (("one", "macos"), ("two", "android")):
+            (fleet / f"{name}.jsonl").write_text(line.format(system))
+        done = cli("fleet", "explain", "a", "one.jsonl", "two.jsonl")
+        assert done.stderr == "warning: 2 rows are called 'a'; this is the first of them\n"
+        assert done.stdout.startswith("profile generic/macos\n")
+
+    def test_sheets_of_an_earlier_sample_are_not_left_among_others(self, cli: Cli, fleet: Path) -> None:
+        sample = ("fleet", "sample", "fleet", *PROFILES, "-o", "golden")
+        assert cli(*sample).status == 0
+        assert cli(*sample).status == 0
+        (fleet / "golden" / "9999.json").write_text("{}")
+        done = cli(*sample)
+        assert done.status == 2
+        assert done.stderr.startswith("error: golden has 1 other sheet, such as 9999.json; remove ")
+
+    def test_each_device_of_a_sample_has_a_file(self, cli: Cli, fleet: Path) -> None:
+        names = ["a/b", "a_b", "A_B", "../" + "x" * 300, "../" + "x" * 300 + "y"]
+        systems = ["linux", "android", "macos", "windows", "ios"]
+        (fleet / "ids.jsonl").write_text(
+            "".join(
+                json.dumps({"device_id": name, "os.name": system}) + "\n"
+                for name, system in zip(names, systems, strict=True)
+            )
+        )
+        done = cli("fleet", "sample", "ids.jsonl", "--show-ids", "-o", "golden")
+        assert done.status == 0, done.stderr
+        written = list((fleet / "golden").glob("*.json"))
+        found = {json.loads(path.read_text())["facts"]["device.id"]["value"] for path in written}
+        assert found == set(names)
+
+    def test_two_runs_do_not_write_to_one_directory(self, cli: Cli, fleet: Path) -> None:
+        fcntl = pytest.importorskip("fcntl")
+        resolve = ("fleet", "resolve", "fleet", *PROFILES, "-o", "out")
+        assert cli(*resolve).status == 0
+        descriptor = os.open(fleet / "out", os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            done = cli(*resolve)
+        finally:
+            os.close(descriptor)
+        assert done.status == 2
+        assert done.stderr == error(
+            "out: another run writes its results there; wait for its end, or give another directory"
+        )
+        assert cli(*resolve).status == 0
+
+    def test_a_damaged_page_of_a_file_is_an_error_without_a_traceback(self, cli: Cli, fleet: Path) -> None:
+        import duckdb
+
+        rows = "SELECT 'device-' || (i * 7919 % 30011) AS device_id FROM range(20000) t(i)"
+        duckdb.execute(f"COPY ({rows}) TO '{fleet / 'cut.parquet'}'")
+        content = bytearray((fleet / "cut.parquet").read_bytes())
+        content[len(content) // 3 : len(content) // 3 + 2000] = b"\xff" * 2000
+        (fleet / "cut.parquet").write_bytes(content)
+        for command in ("validate", "coverage"):
+            done = cli("fleet", command, "cut.parquet")
+            assert done.status == 2
+            assert done.stderr.startswith('error: Invalid Input Error: Failed to read file "cut.parquet"')
+
+    def test_too_little_memory_is_an_error_that_says_what_to_do(self, cli: Cli, fleet: Path) -> None:
+        import duckdb
+
+        rows = "SELECT 'device-' || i AS device_id, 'linux' AS \"os.name\" FROM range(200000) t(i)"
+        duckdb.execute(f"COPY ({rows}) TO '{fleet / 'many.parquet'}'")
+        done = cli("fleet", "validate", "many.parquet", "--memory", "1MB")
+        assert done.status == 2
+        assert done.stderr.startswith("error: Out of Memory Error: ")
+        assert done.stderr.rstrip().endswith("; give DuckDB more with --memory")
+
+    def test_the_help_shows_the_range_of_shares(self, cli: Cli, fleet: Path) -> None:
+        text = cli("fleet", "diff", "--help").stdout
+        assert "[0<=x<=1]" in text
+        assert "None" not in text
 
     def test_memory_must_be_an_amount(self, cli: Cli, fleet: Path) -> None:
         done = cli("fleet", "validate", "fleet", "--memory", "much")

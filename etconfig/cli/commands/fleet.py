@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from etconfig.fleet.plan import FleetPlan
     from etconfig.fleet.validation import InventoryFinding
 
+_LONGEST_NAME = 60
+"""The longest name of a sheet, in characters: file systems take 255 bytes."""
+
 
 @click.group("fleet", cls=SuggestingGroup)
 def command() -> None:
@@ -397,10 +400,12 @@ def explain_device(
     plan = request.plan(installation)
     with inventory.database() as database:
         parts = inventory.parts(database, installation.fact_registry)
-        sheet = find_in_fleet(database, parts, device, installation.fact_registry)
-    if sheet is None:
+        sheets = find_in_fleet(database, parts, device, installation.fact_registry)
+    if not sheets:
         raise click.ClickException(f"no device is called {device!r} in these inventories")
-    resolution = plan.resolved_on(sheet)
+    if len(sheets) > 1:
+        show(f"warning: {len(sheets):,} rows are called {device!r}; this is the first of them", err=True)
+    resolution = plan.resolved_on(sheets[0])
     explained = [resolution.explain(path) for path in paths or _all_options(resolution)]
     reasons = () if resolution.selection is None else _reasons(resolution.selection)
     if as_json:
@@ -472,13 +477,42 @@ def sample_fleet(
     with inventory.database() as database:
         parts = inventory.parts(database, installation.fact_registry)
         found = list(sample_devices(database, parts, plan, by_group=by == "group", with_ids=show_ids))
+    names = [f"{number:04d}" for number in range(1, len(found) + 1)]
+    if show_ids:
+        names = _file_names([count.example or "" for count, _ in found])
+    _check_has_no_others(output, names)
     output.mkdir(parents=True, exist_ok=True)
-    for number, (count, sheet) in enumerate(found, 1):
-        name = _file_name(count.example or "") if show_ids else f"{number:04d}"
+    for name, (_, sheet) in zip(names, found, strict=True):
         write_file(output / f"{name}.json", sheet.to_json().encode())
     show(f"{format_count(len(found), 'sheet')} written to {output}", err=True)
 
 
-def _file_name(device: str) -> str:
-    """Return the name of a device as that of a file."""
-    return "".join(c if c.isalnum() or c in "-_." else "_" for c in device).lstrip(".") or "device"
+def _check_has_no_others(directory: Path, names: Sequence[str]) -> None:
+    """Check that a directory has no sheets of an earlier sample, which would stand for devices, too.
+
+    Raises:
+        click.ClickException: it has.
+    """
+    wanted = {f"{name}.json" for name in names}
+    others = sorted(path.name for path in directory.glob("*.json") if path.name not in wanted)
+    if others:
+        raise click.ClickException(
+            f"{directory} has {format_count(len(others), 'other sheet')}, such as {others[0]}; "
+            "remove what is no longer needed, or give another directory"
+        )
+
+
+def _file_names(devices: Sequence[str]) -> list[str]:
+    """Return names of devices as names of files, each of them once, also where case does not count."""
+    names: list[str] = []
+    seen: set[str] = set()
+    for device in devices:
+        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in device)
+        plain = plain.lstrip(".")[:_LONGEST_NAME] or "device"
+        name, number = plain, 1
+        while name.casefold() in seen:
+            number += 1
+            name = f"{plain}-{number}"
+        seen.add(name.casefold())
+        names.append(name)
+    return names

@@ -44,8 +44,11 @@ def write_fleet_page(title: str, tables: Sequence[FleetTable], page: Path | None
 
 def is_covered(result: PartResult, required: float | None) -> bool:
     """Return True if enough devices get options; else say so."""
-    if required is None or result.resolved >= required * result.devices:
+    if not required or (result.devices and result.resolved >= required * result.devices):
         return True
+    if not result.devices:
+        show("there are no devices, so none gets options", err=True)
+        return False
     missing = result.devices - result.resolved
     show(
         f"{missing:,} of {result.devices:,} devices get no options, but {required:.6g} of them must", err=True
