@@ -12,7 +12,7 @@ from etconfig.app.bundled_models import bundled_models
 from etconfig.app.configuration import Configuration, configure
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import AUTO, named_profile
-from etconfig.app.resolved_bundle import PRODUCER
+from etconfig.app.resolved_bundle import PRODUCER, package_directories
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating, find_installation
 from etconfig.device.bundle import DeviceBundle
@@ -152,6 +152,7 @@ def make_bundle(
         require_match=require_match or (project is not None and project.require_match),
         models=bundled_models(installation.models, directory),
         directory=directory,
+        packages=package_directories(installation),
     )
     warnings = [w for each in configurations.values() for w in each.resolver.warnings]
     return PackedBundle(

@@ -18,6 +18,7 @@ from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import OptionError
 from etconfig.facts import FactOverrides, source_facts
 from etconfig.parameters import check_type
+from etconfig.profile import Provider
 from etconfig.resolver import Resolution
 from etconfig.version import __version__
 from etconfig.wire import EXECUTORCH, THREAD_POOL_OPTIONS
@@ -71,6 +72,7 @@ def pack_resolutions(
         named=next(iter(resolutions)) if len(resolutions) == 1 else None,
         models=bundled_models(installation.models, directory),
         directory=directory,
+        packages=package_directories(installation),
     )
     return _compiled(content)
 
@@ -87,8 +89,18 @@ def packed_resolution(name: str, resolution: Resolution, installation: Installat
         profiles=(resolved_profile(name, resolution),),
         project_facts={},
         directory=_directory(installation),
+        packages=package_directories(installation),
     )
     return _compiled(content).configuration(name)
+
+
+def package_directories(installation: Installation) -> Mapping[Path, str]:
+    """Return the directories of the profiles that were installed, each with the name of its package.
+
+    They lie elsewhere on every machine, and a bundle must not depend on it.
+    """
+    sources = installation.readable_profiles.sources
+    return {each.directory: each.name for each in sources if each.provider is not Provider.USER}
 
 
 def _directory(installation: Installation) -> Path | None:

@@ -42,7 +42,7 @@ def compile_bundle(content: BundleContent) -> BundleTables:
     if len(content.profiles) > MAX_PROFILES:
         raise _refused(f"it has {len(content.profiles)} profiles, and a device takes {MAX_PROFILES}")
     try:
-        tables = _Compilation(content, TableBuilder(read, content.directory)).tables()
+        tables = _Compilation(content, TableBuilder(read, content.named_directories())).tables()
     except CannotBundleError as error:
         raise _refused(str(error)) from None
     try:

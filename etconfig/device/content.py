@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 
 from etconfig.facts import FactRegistry
@@ -78,6 +79,8 @@ class BundleContent:
         models: The models.
         directory: The directory that the names of files below it are relative to, so that it does not matter
             where they lie; None leaves all names as they are.
+        packages: The name that stands for each directory of installed profiles, which lies elsewhere on every
+            machine.
     """
 
     producer: str
@@ -88,6 +91,11 @@ class BundleContent:
     require_match: bool = False
     models: tuple[BundledModel, ...] = ()
     directory: Path | None = None
+    packages: Mapping[Path, str] = field(default_factory=dict)
+
+    def named_directories(self) -> Mapping[Path, str]:
+        """Return what stands for each directory in the names of files below it: first for packages."""
+        return dict(self.packages) if self.directory is None else {**self.packages, self.directory: ""}
 
     def backends(self) -> Mapping[str, BackendCandidates]:
         """Return each backend that some method instance has, with one of its candidates, sorted by id."""

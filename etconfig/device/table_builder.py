@@ -6,6 +6,7 @@ import struct
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from etconfig.device.expression_code import expression_type_number, postfix_code
@@ -38,11 +39,11 @@ class TableBuilder:
 
     Args:
         facts: The names of these facts.
-        directory: The directory that origins are relative to, or None.
+        directories: What stands for each directory in origins; of two that contain a file, the first counts.
     """
 
-    def __init__(self, facts: Sequence[str], directory: Path | None = None) -> None:
-        self._directory = directory
+    def __init__(self, facts: Sequence[str], directories: Mapping[Path, str] = MappingProxyType({})) -> None:
+        self._directories = directories
         self.facts: Mapping[str, int] = {name: index for index, name in enumerate(facts)}
         self.texts: dict[str, int] = {}
         self.values: dict[Hashable, int] = {}
@@ -57,14 +58,16 @@ class TableBuilder:
         self._conditions: dict[str, int] = {}
 
     def origin(self, origin: Origin) -> int:
-        """Return the index of an origin's text, in which a file below the directory is relative to it.
+        """Return the index of an origin's text, in which files are relative to the directories.
 
         Raises:
             CannotBundleError: UTF-8 cannot encode it.
         """
         path = Path(origin.source)
-        if self._directory is not None and path.is_absolute() and path.is_relative_to(self._directory):
-            origin = replace(origin, source=path.relative_to(self._directory).as_posix())
+        for directory, name in self._directories.items() if path.is_absolute() else ():
+            if path.is_relative_to(directory):
+                origin = replace(origin, source=(name / path.relative_to(directory)).as_posix())
+                break
         return self.text(str(origin))
 
     def text(self, text: str | None) -> int:

@@ -11,6 +11,7 @@ from etconfig_upstream.xnnpack import SPEC as XNNPACK
 
 import etconfig
 from etconfig.app.resolved_bundle import notes_beside_the_map
+from etconfig.profile import bundled_profiles
 
 SHEETS = Path(__file__).parents[1] / "data" / "sheets"
 PIXEL = "google/tensor-g3"
@@ -42,6 +43,18 @@ class TestBackends:
         assert text.startswith("forward:XnnpackBackend.num_threads = 5\n  from profile ")
         assert "generic/android.toml:" in text
         assert "beat 5 from recommendation XnnpackBackend" in text
+
+    def test_a_bundle_does_not_depend_on_where_etconfig_is_installed(self) -> None:
+        installation = etconfig.Installation().with_backends({"XnnpackBackend": XNNPACK})
+        program = etconfig.load_program(delegating_program("XnnpackBackend"), installation=installation)
+        bundles = (
+            etconfig.pack_bundle(program, profiles=["generic/android"], installation=installation),
+            etconfig.pack_resolutions({"phone": resolve(PIXEL, "XnnpackBackend", XNNPACK)}),
+        )
+        for bundle in bundles:
+            data = bundle.to_bytes()
+            assert b"profile bundled/generic/android.toml:" in data
+            assert str(bundled_profiles().directory).encode() not in data
 
     @pytest.mark.parametrize("profile", [PIXEL, RUNNER, "qualcomm/sm8650", "apple/m1"])
     def test_a_backend_that_is_not_installed_is_no_problem(self, profile: str) -> None:
