@@ -19,7 +19,8 @@ from etconfig.records import record
 from etconfig.resolver import Overrides, Resolution, reported_values
 from etconfig.resolver.recommendation import recommend
 
-_EVERY_FACT = "*"
+EVERY_FACT = "*"
+"""Stands for all facts, where a function of a vendor lists them."""
 
 
 @record(frozen=True)
@@ -39,10 +40,10 @@ class FleetPlan:
     """Decides about devices, whose facts are plain values, and remembers what it decided.
 
     A device is decided as `configure` and `Configuration.resolve` do. Devices that agree in the truth of
-    `conditions`, and in the values of the facts of `values` and of `read`, have one outcome.
+    `conditions`, and in the values of the facts of `values` and of `readers`, have one outcome.
 
     Attributes:
-        read: The facts that functions of vendors have read so far; `*` stands for all facts.
+        readers: The facts that functions of vendors have read so far, by backend; `*` stands for all facts.
         installation: The plugins, profiles and project file.
 
     Args:
@@ -68,7 +69,7 @@ class FleetPlan:
         overrides: Overrides | Layer | None = None,
     ) -> None:
         self.installation = installation
-        self.read: set[str] = set()
+        self.readers: dict[str, set[str]] = {}
         self._program = program
         self._overrides = overrides
         self._by_hand = source_facts(fact_overrides, installation.fact_registry)
@@ -158,7 +159,8 @@ class FleetPlan:
 
     def needed_facts(self, known: frozenset[str]) -> frozenset[str]:
         """Return the facts whose values count, of those that are known; functions have read some of them."""
-        return known if _EVERY_FACT in self.read else known & (self.values | self.read)
+        read = frozenset().union(*self.readers.values())
+        return known if EVERY_FACT in read else known & (self.values | read)
 
     def outcome(self, facts: Mapping[str, FactValue]) -> DeviceOutcome:
         """Decide about a device with these facts, which are right in type and range."""
@@ -221,9 +223,9 @@ class FleetPlan:
             recommend(spec, reader)
         by_hand = _by_hand(configuration)
         if reader.is_listed:
-            self.read.add(_EVERY_FACT)
+            self.readers.setdefault(backend, set()).add(EVERY_FACT)
             return tuple(sorted(facts.items()))
-        self.read |= reader.names - by_hand.keys()
+        self.readers.setdefault(backend, set()).update(reader.names - by_hand.keys())
         return tuple((name, facts.get(name)) for name in sorted(reader.names))
 
     def _resolved(

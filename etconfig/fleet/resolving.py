@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from etconfig.errors import PluginCallError
 from etconfig.fleet.database import Database
 from etconfig.fleet.grouping import (
     DeviceGroup,
@@ -20,8 +21,11 @@ from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.names import quoted_text
 from etconfig.fleet.outcome import DeviceOutcome
 from etconfig.fleet.part_result import OutcomeCount, PartResult, merged_results
-from etconfig.fleet.plan import FleetPlan
+from etconfig.fleet.plan import EVERY_FACT, FleetPlan
 from etconfig.records import record
+
+MAX_ADVISED_GROUPS = 100_000
+"""The most groups into which the facts that a vendor's function reads may divide one file."""
 
 
 @record(frozen=True, kw_only=True)
@@ -60,17 +64,48 @@ def decide_part(database: Database, part: InventoryPart, plans: Sequence[FleetPl
 
     Raises:
         InternalError: SQL and Python disagree on a condition.
+        PluginCallError: a vendor's function reads facts by which nearly every device is a group of its own.
     """
     part.source.attach(database)
     known = frozenset(part.facts)
     conditions = [condition for plan in plans for condition in plan.conditions]
     while True:
         needed = frozenset().union(*(plan.needed_facts(known) for plan in plans))
+        for plan in plans:
+            _check_readers(database, part, plan)
         key = find_key(database, part, conditions, needed)
         groups, salt = find_groups(database, part, key)
         outcomes = [[decide(plan, part, key, group) for group in groups] for plan in plans]
         if all(plan.needed_facts(known) <= set(key.values) for plan in plans):
             return DecidedGroups(part=part, key=key, salt=salt, groups=groups, outcomes=outcomes)
+
+
+def _check_readers(database: Database, part: InventoryPart, plan: FleetPlan) -> None:
+    """Refuse functions of vendors that read facts by which nearly every device would be a group of its own.
+
+    Raises:
+        PluginCallError: there is such a function.
+    """
+    if part.rows <= MAX_ADVISED_GROUPS:
+        return
+    for backend, names in plan.readers.items():
+        facts = sorted(part.facts) if EVERY_FACT in names else sorted(names & part.facts.keys())
+        if not facts:
+            continue
+        columns = ", ".join(part.facts[name].sql for name in facts)
+        distinct = f"SELECT DISTINCT {columns} FROM {part.source.relation} LIMIT {MAX_ADVISED_GROUPS + 1}"
+        ((groups,),) = database.rows(f"SELECT count(*) FROM ({distinct})")
+        if groups > MAX_ADVISED_GROUPS:
+            read = "every fact" if EVERY_FACT in names else ", ".join(facts)
+            raise PluginCallError(
+                group="etconfig.backends",
+                name=backend,
+                call="recommend",
+                cause=f"it reads {read}, which divides the {part.rows:,} devices of {part.source.label} into "
+                f"more than {MAX_ADVISED_GROUPS:,} groups, each to be resolved on its own",
+                help="read only the facts that decide, each with facts.get(), and none that differs on every "
+                "device; without a change of the plugin, leave such columns out with --ignore",
+            )
 
 
 def write_assignments(database: Database, decided: DecidedGroups, target: Path) -> None:

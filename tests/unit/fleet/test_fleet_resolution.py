@@ -18,9 +18,9 @@ from fleet_devices import PROFILES, random_devices, write_devices, write_profile
 
 import etconfig  # noqa: E402
 from etconfig.app.installation import Installation  # noqa: E402
-from etconfig.errors import ConfigError, InternalError  # noqa: E402
+from etconfig.errors import ConfigError, InternalError, PluginCallError  # noqa: E402
 from etconfig.facts import FactSheet  # noqa: E402
-from etconfig.fleet import grouping  # noqa: E402
+from etconfig.fleet import grouping, resolving  # noqa: E402
 from etconfig.fleet.database import Database, opened_database  # noqa: E402
 from etconfig.fleet.difference import compare_fleet  # noqa: E402
 from etconfig.fleet.fleet_run import PARTS, resolve_fleet, summarize_fleet  # noqa: E402
@@ -139,15 +139,7 @@ class TestAdvice:
             level = facts.get("power.battery_level") if facts.get("power.source") == "battery" else 2.0
             return {} if level is None else {"number": round(100 * float(str(level)))}
 
-        class FleetOptions(BackendOptions):
-            """Options of a backend."""
-
-            number: int = option(7, applies="load", doc="A number.")
-
-        spec = BackendSpec(
-            id="FleetBackend", doc="A backend.", options=FleetOptions, api=ApiRange(1, 1), recommend=recommend
-        )
-        installation = Installation().with_backends({"FleetBackend": spec})
+        installation = advised_installation(recommend)
         devices = random_devices(Random(1), 60)
         path = write_devices(duckdb.connect(), tmp_path / "a.parquet", devices)
         plan = FleetPlan(None, installation, profile="generic/any")
@@ -167,6 +159,65 @@ class TestAdvice:
             value = str(recommend({**facts, "device.id": f"device-{number}"}).get("number", 7))
             expected[value] = expected.get(value, 0) + 1
         assert numbers == expected
+
+    @pytest.mark.parametrize(
+        ("reads", "named"),
+        [(dict, "every fact"), (lambda facts: facts.get("device.id"), "device.id"), (len, "every fact")],
+    )
+    def test_a_function_by_which_each_device_differs_is_refused(
+        self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: Any, named: str
+    ) -> None:
+        monkeypatch.setattr(resolving, "MAX_ADVISED_GROUPS", 50)
+
+        def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
+            reads(facts)
+            return {}
+
+        plan = FleetPlan(None, advised_installation(recommend), profile="generic/any")
+        path = write_devices(duckdb.connect(), tmp_path / "a.parquet", random_devices(Random(1), 60))
+        few, many = opened(database, path), opened(database, path)
+        with pytest.raises(PluginCallError) as refused:
+            summarize_fleet(database, many, plan, no_progress)
+        message = (
+            f"recommend of plugin 'FleetBackend' (etconfig.backends) failed: it reads {named}, which divides "
+            f"the 60 devices of {path} into more than 50 groups, each to be resolved on its own"
+        )
+        assert refused.value.message == message
+        assert "--ignore" in str(refused.value.help)
+        monkeypatch.setattr(resolving, "MAX_ADVISED_GROUPS", 60)
+        assert summarize_fleet(database, few, plan, no_progress).devices == 60
+
+    def test_the_limit_counts_only_what_functions_read(
+        self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Values that are computed from facts may differ on every device."""
+        monkeypatch.setattr(resolving, "MAX_ADVISED_GROUPS", 20)
+
+        def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
+            return {"number": 1 if facts.get("os.name") == "linux" else 2}
+
+        text = '[profile]\nname = "acme/all"\n\n[options.FleetBackend]\nname = { expr = "device.id" }\n'
+        (tmp_path / "acme").mkdir()
+        (tmp_path / "acme" / "all.toml").write_text(text)
+        plan = FleetPlan(None, advised_installation(recommend), profile=str(tmp_path / "acme" / "all.toml"))
+        path = write_devices(duckdb.connect(), tmp_path / "a.parquet", random_devices(Random(1), 60))
+        result = summarize_fleet(database, opened(database, path), plan, no_progress)
+        assert (result.devices, len(result.resolutions)) == (60, 60)
+
+
+def advised_installation(recommend: Any) -> Installation:
+    """An installation with one more backend, whose function recommends options."""
+
+    class AdvisedOptions(BackendOptions):
+        """Options of a backend."""
+
+        number: int = option(7, applies="load", doc="A number.")
+        name: str = option("", applies="load", doc="A text.")
+
+    spec = BackendSpec(
+        id="FleetBackend", doc="A backend.", options=AdvisedOptions, api=ApiRange(1, 1), recommend=recommend
+    )
+    return Installation().with_backends({"FleetBackend": spec})
 
 
 class TestSafety:
