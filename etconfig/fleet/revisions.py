@@ -78,7 +78,11 @@ def _git(directory: Path, *words: str, about: str) -> bytes:
             check=True,
         )
     except (OSError, subprocess.CalledProcessError) as error:
-        reason = (getattr(error, "stderr", b"") or str(error).encode()).decode(errors="replace").strip()
+        reason = "git knows no such revision"  # it says nothing itself if it is to be quiet
+        if isinstance(error, OSError):
+            reason = str(error)
+        elif error.stderr:
+            reason = error.stderr.decode(errors="replace").strip()
         raise RevisionError(
             f"{about!r} is neither a directory nor a revision of git here: {reason}"
         ) from error
