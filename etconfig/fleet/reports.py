@@ -16,7 +16,7 @@ _CAUSES = {
     "no-matching-profile": "no profile matches",
     "ambiguous-profile": "several profiles match",
     "invalid-fact-value": "a fact that decides has a wrong value",
-    "unnamed-device": "the row has no device",
+    "unnamed-device": "the device has no name",
 }
 
 

@@ -83,8 +83,8 @@ def duplicates_of(database: Database, parts: Sequence[InventoryPart]) -> int:
     each = " UNION ALL ".join(
         f"SELECT DISTINCT {part.device} AS device FROM {part.source.relation}" for part in parts
     )
-    sql = f"SELECT count(*) FROM (SELECT device FROM ({each}) GROUP BY device HAVING count(*) > 1)"
-    return int(database.rows(sql)[0][0])
+    shared = f"SELECT device FROM ({each}) WHERE device IS NOT NULL GROUP BY device HAVING count(*) > 1"
+    return int(database.rows(f"SELECT count(*) FROM ({shared})")[0][0])
 
 
 def _converted_findings(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:

@@ -175,7 +175,9 @@ class TestFleet:
         assert same.json["changed"] == 0
         refused = cli("fleet", "diff", "fleet", "no-such", ".", *PROFILES)
         assert refused.status == 2
-        assert "'no-such' is neither a directory nor a revision of git here" in refused.stderr
+        assert refused.stderr == error(
+            "'no-such' is neither a directory nor a revision of git here: git knows no such revision"
+        )
 
     def test_every_example_of_the_help_runs(self, cli: Cli, fleet: Path, shell: Cli) -> None:
         from etconfig.cli.commands.fleet import command
@@ -295,6 +297,16 @@ class TestFleet:
         text = cli("fleet", "diff", "--help").stdout
         assert "[0<=x<=1]" in text
         assert "None" not in text
+
+    def test_devices_of_several_files_are_counted(self, cli: Cli, fleet: Path) -> None:
+        shutil.copy(fleet / "fleet" / "a.parquet", fleet / "again.parquet")
+        done = cli("fleet", "validate", "fleet", "again.parquet")
+        assert (done.status, done.stdout) == (1, "120 devices are in several files; name each device once\n")
+        for name, device in (("x", "device-1"), ("y", "other")):
+            (fleet / f"{name}.jsonl").write_text(f'{{"device_id": "{device}"}}\n{{"device_id": ""}}\n')
+        done = cli("fleet", "validate", "fleet", "x.jsonl", "y.jsonl")
+        assert "1 device is in several files; name each device once\n" in done.stdout
+        assert "the device has no name" in cli("fleet", "coverage", "x.jsonl").stdout.partition("Problems")[0]
 
     def test_memory_must_be_an_amount(self, cli: Cli, fleet: Path) -> None:
         done = cli("fleet", "validate", "fleet", "--memory", "much")

@@ -108,7 +108,8 @@ def validate_inventory(inventory: InventoryRequest, as_json: bool) -> int:
         show_findings(opener.problems)
         show_inventory_findings(findings)
         if shared:
-            show(f"{format_count(shared, 'device')} in several files; name each device once")
+            noun = "device is" if shared == 1 else "devices are"
+            show(f"{shared:,} {noun} in several files; name each device once")
     count = len(findings) + len(opener.problems) + bool(shared)
     show(f"{devices:,} devices checked: {format_count(count, 'finding')}", err=True)
     return 1 if count else 0
