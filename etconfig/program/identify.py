@@ -37,7 +37,7 @@ _FORMATS = (
         4,
         b"ETCB",
         "a device bundle of `etconfig pack`",
-        "give the .pte that it was packed for; the name of a bundle ends in .etbundle",
+        "give a .pte; `etconfig resolve --bundle` and `etconfig inspect FILE.etbundle` read bundles",
     ),
     _Format(0, b"PK\x03\x04", "a zip archive, such as a .pt2, .pt or .pth of PyTorch", _EXPORT),
     _Format(0, b"\x80\x02", "a Python pickle, such as an old .pt or .pth of PyTorch", _EXPORT),

@@ -29,7 +29,7 @@ FILES = {
     "device bundle": (
         b"\x44\0\0\0ETCB" + bytes(40),
         "a device bundle of `etconfig pack`",
-        "give the .pte that it was packed for; the name of a bundle ends in .etbundle",
+        "give a .pte; `etconfig resolve --bundle` and `etconfig inspect FILE.etbundle` read bundles",
     ),
     "toml": (
         '[profile]\nname = "größe"\n'.encode(),
