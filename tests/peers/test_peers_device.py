@@ -138,7 +138,9 @@ class TestResolvedWhenPacking:
             )
             packed = tmp_path / "packed.etbundle"
             etconfig.pack_resolutions({"board": resolution}).save(packed)
-            done = subprocess.run([runner, packed, PROGRAM], capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                [runner, packed, PROGRAM], capture_output=True, text=True, check=True, cwd=tmp_path
+            )  # XNNPACK writes the cache to its current directory
             assert done.stdout.splitlines()[1:3] == ["profile board", f"left out {left_out}"]
 
 
