@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -11,33 +10,16 @@ import pytest
 from c_interface import Device, build_library
 from device_programs import SANITIZED, compile_device_program
 from resolving import make_facts, make_layer
+from wired_options import WiredOptions
 
 import etconfig
-from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Wire, option
+from etconfig.plugin.v1 import ApiRange, BackendSpec, option
 from etconfig.profile import Layer
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.resolver import Resolution, Resolver, Target
 
 
-class Sharing(enum.Enum):
-    OFF = "off"
-    ALL = "all"
-
-
-class AcmeOptions(BackendOptions):
-    sharing: Sharing = option(
-        "off", applies="load", wire=Wire(key="share_mode", values={"off": 0, "all": 2}), doc="Who shares."
-    )
-    layers: tuple[str, ...] = option((), applies="load", wire=Wire(key="layers", separator=","), doc="Names.")
-    threads: int = option(
-        1,
-        from_fact="cpu.available_cores",
-        applies="execute",
-        scope="process",
-        wire=Wire(key=None),
-        doc="Threads.",
-    )
-    labels: dict[str, list[int]] = option({}, applies="load", doc="Labels.")
+class AcmeOptions(WiredOptions):
     cache: str | None = option(None, applies="load", doc="Where.")
     note: str = option("", applies="load", doc="Recommended.")
     budget: int = option(0, applies="load", doc="Fixed by the program.")

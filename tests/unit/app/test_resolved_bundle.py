@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 import struct
 from dataclasses import replace
 
 import pytest
 from packed_options import configuration, packed
 from resolving import make_facts, make_layer
+from wired_options import WiredOptions
 
 import etconfig
 from etconfig.app.resolved_bundle import notes_beside_the_map, packed_resolution
@@ -20,7 +20,7 @@ from etconfig.device.steps import counted
 from etconfig.device.tables import NONE
 from etconfig.errors import OptionError, ProfileError, SavedResultError
 from etconfig.facts import FactSheet
-from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Wire, option
+from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.profile import Layer
 from etconfig.provenance import OriginKind
 from etconfig.resolver import Resolution, Resolver, Target
@@ -62,25 +62,7 @@ class TestNotes:
         assert notes_beside_the_map([configuration("one", method)]) == []
 
 
-class Sharing(enum.Enum):
-    OFF = "off"
-    ALL = "all"
-
-
-class AcmeOptions(BackendOptions):
-    sharing: Sharing = option(
-        "off", applies="load", wire=Wire(key="share_mode", values={"off": 0, "all": 2}), doc="Who shares."
-    )
-    layers: tuple[str, ...] = option((), applies="load", wire=Wire(key="layers", separator=","), doc="Names.")
-    threads: int = option(
-        1,
-        from_fact="cpu.available_cores",
-        applies="execute",
-        scope="process",
-        wire=Wire(key=None),
-        doc="Threads.",
-    )
-    labels: dict[str, list[int]] = option({}, applies="load", doc="Labels.")
+class AcmeOptions(WiredOptions):
     cache: str | None = option("/cache", applies="load", doc="Where.")
     note: str = option("", applies="load", doc="Recommended.")
 
