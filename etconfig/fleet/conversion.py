@@ -17,6 +17,7 @@ from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.fleet.columns import DEVICE_COLUMN, DEVICE_FACT, LINE_COLUMN, PROBLEM_COLUMN
 from etconfig.fleet.database import Database
 from etconfig.fleet.names import fact_of_column, quoted_name, quoted_text
+from etconfig.fleet.whole_file import whole_file
 from etconfig.version import __version__
 
 CACHE_DIRECTORY = ".etconfig-fleet"
@@ -81,8 +82,7 @@ def converted(
     if target.exists():
         return target
     directory.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with whole_file(target) as beside:
         if path.is_dir():
             with TemporaryDirectory(prefix="etconfig-sheets-") as scratch:
                 lines = Path(scratch, "sheets.jsonl")
@@ -90,9 +90,6 @@ def converted(
                 _convert(database, lines, beside, registry, id_column, ignored)
         else:
             _convert(database, path, beside, registry, id_column, ignored)
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
     return target
 
 

@@ -17,6 +17,7 @@ from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.part_result import PartResult, merged_results
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.resolving import decide_part, join_assignments, write_assignments, write_result_tables
+from etconfig.fleet.whole_file import whole_file
 
 PARTS = "parts"
 """The directory of finished files, inside of that of the results; it is removed at the end."""
@@ -105,14 +106,11 @@ def _write_summary(path: Path, result: PartResult) -> None:
     Raises:
         OSError: with the path.
     """
-    beside = path.with_suffix(".tmp")
     try:
-        beside.write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
-        beside.replace(path)
+        with whole_file(path) as beside:
+            beside.write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 @contextmanager

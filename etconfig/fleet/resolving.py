@@ -22,6 +22,7 @@ from etconfig.fleet.names import quoted_text
 from etconfig.fleet.outcome import DeviceOutcome
 from etconfig.fleet.part_result import OutcomeCount, PartResult, merged_results
 from etconfig.fleet.plan import EVERY_FACT, FleetPlan
+from etconfig.fleet.whole_file import whole_file
 from etconfig.records import record
 
 MAX_ADVISED_GROUPS = 100_000
@@ -122,16 +123,12 @@ def write_assignments(database: Database, decided: DecidedGroups, target: Path) 
         columns,
     )
     number, devices = group_number(decided.key, decided.salt), keyed_devices(decided.part, decided.key)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with whole_file(target) as beside:
         database.rows(
             f"COPY (SELECT device AS device_id, profile, resolution FROM (SELECT device, {number} AS number "
             f"FROM ({devices})) JOIN outcomes USING (number)) TO {quoted_text(os.fspath(beside))} "
             "(FORMAT parquet, COMPRESSION zstd)"
         )
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def write_result_tables(database: Database, result: PartResult, directory: Path) -> None:
@@ -166,14 +163,10 @@ def _write_rows(
 ) -> None:
     values: list[list[object]] = [[row[place] for row in rows] for place in range(len(columns))]
     selected = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in columns.items())
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with whole_file(target) as beside:
         database.rows(
             f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(beside))} (FORMAT parquet)", values
         )
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def join_assignments(database: Database, parts: Iterable[Path], target: Path) -> None:
@@ -183,12 +176,8 @@ def join_assignments(database: Database, parts: Iterable[Path], target: Path) ->
         paths[0].replace(target)
         return
     files = ", ".join(quoted_text(os.fspath(path)) for path in paths)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with whole_file(target) as beside:
         database.rows(
             f"COPY (SELECT * FROM read_parquet([{files}])) TO {quoted_text(os.fspath(beside))} "
             "(FORMAT parquet, COMPRESSION zstd)"
         )
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
