@@ -254,9 +254,18 @@ class TestRefused:
             SET_UP
             + """
 import resource
+import time
 from etconfig.errors import OptionError
 
 y = load("XnnpackBackend.num_threads=2").execute([x])[0]
+before = threads()
+
+def settles_at(count, seconds=30):
+    # a thread that was joined is listed until the system has cleaned up after it
+    end = time.monotonic() + seconds
+    while threads() - before != count and time.monotonic() < end:
+        time.sleep(0.01)
+    return threads() - before
 
 def refusal(count):
     try:
@@ -269,12 +278,12 @@ resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, resource.RLIM_INFINITY))
 print(refusal(1000))
 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 print(refusal(2**63 - 1))
-before = threads()
+print(settles_at(0))
 large = load("XnnpackBackend.num_threads=1000")
-print(threads() - before, np.array_equal(large.execute([x])[0], y))
+print(settles_at(999), np.array_equal(large.execute([x])[0], y))
 """
         )
-        few, many, right = in_process(code, *large_program, OPENBLAS_NUM_THREADS="1").splitlines()
+        few, many, left, right = in_process(code, *large_program, OPENBLAS_NUM_THREADS="1").splitlines()
         assert re.fullmatch(
             r"\('invalid-value', 'XnnpackBackend.num_threads: a pool of 1000 threads needs 999 new ones, "
             r"and the system starts \d+ for this process'\)",
@@ -284,6 +293,7 @@ print(threads() - before, np.array_equal(large.execute([x])[0], y))
             "('invalid-value', 'XnnpackBackend.num_threads: a pool has at most 1024 threads, "
             "not 9223372036854775807')"
         )
+        assert left == "0"
         assert right == "999 True"
 
     def test_a_path_that_is_too_long_is_not_cut_off(self) -> None:
