@@ -85,7 +85,7 @@ test-peers: $(PEERS)/.native
 # DuckDB comes with the extra; conditions are compared with SQL on many more rows than in `make test`.
 test-fleet: $(FLEET)/.installed
 	ETCONFIG_FLEET_ROWS=100000 $(FLEET)/bin/python -m pytest tests/unit/fleet tests/property/test_fleet_conditions.py \
-		tests/integration/test_fleet_command.py tests/docs/test_fleet_page.py $(ARGS)
+		tests/integration/test_fleet_command.py tests/integration/test_fleet_dask.py tests/docs/test_fleet_page.py $(ARGS)
 
 # Export the committed test programs again, with real ExecuTorch.
 models: $(PEERS)/.installed
@@ -143,7 +143,7 @@ $(FLEET)/bin/python:
 	$(PYTHON) -m venv $(FLEET)
 
 $(FLEET)/.installed: $(MANIFESTS) | $(FLEET)/bin/python
-	$(FLEET)/bin/python $(PIP) install -e '.[test,fleet]' -e plugins/etconfig-reference
+	$(FLEET)/bin/python $(PIP) install -e '.[test,fleet-dask]' -e plugins/etconfig-reference
 	@touch $@
 
 $(PEERS)/bin/python:

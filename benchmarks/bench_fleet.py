@@ -19,12 +19,15 @@ from pathlib import Path
 import etconfig
 from etconfig.fleet.condition_sql import condition_sql
 from etconfig.fleet.conversion import converted
+from etconfig.fleet.dask_workers import DaskWorkers
 from etconfig.fleet.database import Database, opened_database
 from etconfig.fleet.fleet_run import resolve_fleet, summarize_fleet
 from etconfig.fleet.folding import folded
 from etconfig.fleet.inventory import InventoryOpener, InventoryPart, file_identity, find_sources
 from etconfig.fleet.names import quoted_name
 from etconfig.fleet.plan import FleetPlan
+from etconfig.fleet.recipe import PlanRecipe
+from etconfig.fleet.workers import InventoryReading, job_text, resolve_on, summarize_on
 
 ROOT = Path(__file__).parents[1]
 SHEETS = ROOT / "sheets"
@@ -111,6 +114,34 @@ def pure_python(database: Database, part: InventoryPart, plan: FleetPlan) -> Non
         )
 
 
+def compare_with_workers(
+    database: Database, paths: list[Path], parts: list[InventoryPart], plan: FleetPlan, count: int
+) -> None:
+    """Measure this process, and workers with one thread each, by the clock."""
+    from distributed import Client, LocalCluster
+
+    def ignore(*_: object) -> None:
+        pass
+
+    program = etconfig.load_program(PROGRAM, installation=plan.installation)
+    recipe = PlanRecipe.of(plan, [program], profile="auto", require_match=False, fact_texts=(), overrides=())
+    job, sources = job_text([recipe], InventoryReading()), find_sources([str(path) for path in paths])
+    directory, devices = paths[0].parent, sum(part.rows for part in parts)
+    start = time.perf_counter()
+    resolve_fleet(database, parts, plan, directory / "here", "", ignore)
+    here = time.perf_counter() - start
+    cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster) as client:
+        workers = DaskWorkers(client)
+        for _ in range(2):  # the first answers of each worker take its imports
+            summarize_on(workers, sources, job, ignore)
+        start = time.perf_counter()
+        resolve_on(workers, database, sources, job, directory / "there", ignore)
+        there = time.perf_counter() - start
+    print(f"{f'the same with {count} workers':<44} {devices / there / 1e6:29.3f} M/s of the clock")
+    print(f"{count} workers take {there:.2f} s, this process {here:.2f} s: {here / there:.2f} times as fast")
+
+
 def main() -> None:
     """Generate devices, and measure each way."""
     parser = argparse.ArgumentParser(
@@ -119,6 +150,7 @@ def main() -> None:
     parser.add_argument("--devices", type=int, default=1_000_000)
     parser.add_argument("--files", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--workers", type=int, help="Measure so many workers of Dask, too.")
     given = parser.parse_args()
     installation = etconfig.Installation()
     program = etconfig.load_program(PROGRAM, installation=installation)
@@ -146,6 +178,8 @@ def main() -> None:
             given.devices,
             lambda: resolve_fleet(database, parts, plan, out, "", ignore),
         )
+        if given.workers:
+            compare_with_workers(database, paths, parts, plan, given.workers)
         measure(
             "pure pushdown of every condition", parts[0].rows, lambda: pure_pushdown(database, parts[0], plan)
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from etconfig.fleet.database import Database
 from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.outcome import DeviceOutcome
 from etconfig.fleet.plan import FleetPlan
-from etconfig.fleet.resolving import decide_part
+from etconfig.fleet.resolving import DecidedGroups, decide_part
 from etconfig.records import record
 
 NOTHING = "(nothing)"
@@ -74,6 +74,18 @@ class FleetDifference:
             "changes": rows,
         }
 
+    @classmethod
+    def from_jsonable(cls, data: Mapping[str, Any]) -> FleetDifference:
+        """Return the difference that `to_jsonable` described, with names of devices."""
+        rows = [(FleetChange(row["path"], row["old"], row["new"]), row) for row in data["changes"]]
+        return cls(
+            devices=data["devices"],
+            changed=data["changed"],
+            moved=data["moved"],
+            changes={change: row["devices"] for change, row in rows},
+            examples={change: row["example"] for change, row in rows},
+        )
+
 
 def compare_fleet(
     database: Database,
@@ -83,25 +95,47 @@ def compare_fleet(
     on_part: Callable[[InventoryPart, int, int], None],
 ) -> FleetDifference:
     """Decide about every device by two plans, and count what differs."""
+
+    def differences() -> Iterator[FleetDifference]:
+        for number, part in enumerate(parts, 1):
+            on_part(part, number, len(parts))
+            yield compare_groups(decide_part(database, part, [old, new]))
+
+    return merged_differences(differences())
+
+
+def compare_groups(decided: DecidedGroups) -> FleetDifference:
+    """Count what differs between two plans on the devices of one file."""
     counts: dict[FleetChange, int] = {}
     examples: dict[FleetChange, str | None] = {}
     devices = changed = moved = 0
     known: dict[tuple[DeviceOutcome, DeviceOutcome], tuple[FleetChange, ...]] = {}
-    for number, part in enumerate(parts, 1):
-        on_part(part, number, len(parts))
-        decided = decide_part(database, part, [old, new])
-        for group, *pair in zip(decided.groups, *decided.outcomes, strict=True):
-            before, after = pair
-            if (before, after) not in known:
-                known[before, after] = tuple(_changes(before, after))
-            found = known[before, after]
-            devices += group.devices
-            changed += group.devices * any(each.path != "profile" for each in found)
-            moved += group.devices * (before.profile != after.profile)
-            for change in found:
-                counts[change] = counts.get(change, 0) + group.devices
-                names = [each for each in (examples.get(change), group.example) if each is not None]
-                examples[change] = min(names, default=None)
+    for group, *pair in zip(decided.groups, *decided.outcomes, strict=True):
+        before, after = pair
+        if (before, after) not in known:
+            known[before, after] = tuple(_changes(before, after))
+        found = known[before, after]
+        devices += group.devices
+        changed += group.devices * any(each.path != "profile" for each in found)
+        moved += group.devices * (before.profile != after.profile)
+        for change in found:
+            counts[change] = counts.get(change, 0) + group.devices
+            examples[change] = _first(examples.get(change), group.example)
+    return FleetDifference(devices=devices, changed=changed, moved=moved, changes=counts, examples=examples)
+
+
+def merged_differences(differences: Iterable[FleetDifference]) -> FleetDifference:
+    """Return the effect of a change on several files together; most devices first."""
+    counts: dict[FleetChange, int] = {}
+    examples: dict[FleetChange, str | None] = {}
+    devices = changed = moved = 0
+    for each in differences:
+        devices += each.devices
+        changed += each.changed
+        moved += each.moved
+        for change, count in each.changes.items():
+            counts[change] = counts.get(change, 0) + count
+            examples[change] = _first(examples.get(change), each.examples[change])
     ordered = sorted(counts, key=lambda each: (-counts[each], each.path, each.old, each.new))
     return FleetDifference(
         devices=devices,
@@ -110,6 +144,10 @@ def compare_fleet(
         changes={each: counts[each] for each in ordered},
         examples=examples,
     )
+
+
+def _first(left: str | None, right: str | None) -> str | None:
+    return min((each for each in (left, right) if each is not None), default=None)
 
 
 def _changes(old: DeviceOutcome, new: DeviceOutcome) -> list[FleetChange]:

@@ -63,7 +63,7 @@ def resolve_fleet(
         OSError: the results cannot be written, or another run writes to the directory.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    with _only_run(directory):
+    with only_run(directory):
         return _resolve_into(database, parts, plan, directory, settings, on_part)
 
 
@@ -91,7 +91,7 @@ def _resolve_into(
         decided = decide_part(database, part, [plan])
         write_assignments(database, decided, table)
         result = decided.result()
-        _write_summary(summary, result)
+        write_summary(summary, result)
         results.append(result)
     merged = merged_results(results)
     write_result_tables(database, merged, directory)
@@ -100,7 +100,7 @@ def _resolve_into(
     return merged
 
 
-def _write_summary(path: Path, result: PartResult) -> None:
+def write_summary(path: Path, result: PartResult) -> None:
     """Write the outcomes of one file; whole or not at all.
 
     Raises:
@@ -114,7 +114,7 @@ def _write_summary(path: Path, result: PartResult) -> None:
 
 
 @contextmanager
-def _only_run(directory: Path) -> Iterator[None]:
+def only_run(directory: Path) -> Iterator[None]:
     """Keep other runs away from a directory: tables of two would mix. Windows locks no directories.
 
     Raises:

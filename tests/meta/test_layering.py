@@ -75,7 +75,7 @@ ROOMS: dict[str, set[str]] = {
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
     | {"method", "tracing", "kernel", "program"},
-    "fleet": BOTTOM | {"facts", "profile", "resolver", "app"},
+    "fleet": BOTTOM | {"schema", "facts", "profile", "resolver", "plugin", "app"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
     | {"conformance", "analysis", "scaffold", "app", "fleet"}
@@ -171,6 +171,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "click": {"cli"},
     "rich": {"cli"},
     "duckdb": {"fleet"},
+    "distributed": {"fleet"},
 }
 """Every third party package and the rooms it may be used in.
 

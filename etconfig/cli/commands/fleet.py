@@ -10,6 +10,7 @@ import click
 
 from etconfig.cli.rendering.fleet_text import (
     is_covered,
+    show_file,
     show_fleet_tables,
     show_inventory_findings,
     show_part,
@@ -25,6 +26,8 @@ from etconfig.cli.shared.fleet_options import (
     inventories_argument,
     inventory_options,
     plan_options,
+    workers_at,
+    workers_option,
 )
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import json_option, make_installation
@@ -127,6 +130,7 @@ def validate_inventory(inventory: InventoryRequest, as_json: bool) -> int:
 )
 @plan_options
 @inventory_options
+@workers_option
 @coverage_option
 @ids_option
 @html_option
@@ -135,6 +139,7 @@ def resolve_inventory(
     inventory: InventoryRequest,
     output: Path,
     request: PlanRequest,
+    place: str | None,
     required: float | None,
     show_ids: bool,
     page: Path | None,
@@ -158,13 +163,19 @@ def resolve_inventory(
     """
     from etconfig.fleet.fleet_run import resolve_fleet
     from etconfig.fleet.reports import coverage_data, coverage_tables, problem_table
+    from etconfig.fleet.workers import resolve_on
 
     installation = make_installation(request.profile_paths)
     plan = request.plan(installation)
     with inventory.database() as database:
-        parts = inventory.parts(database, installation.fact_registry)
-        settings = request.settings(installation)
-        result = resolve_fleet(database, parts, plan, output, settings, show_part)
+        if place is None:
+            parts = inventory.parts(database, installation.fact_registry)
+            settings = request.settings(installation)
+            result = resolve_fleet(database, parts, plan, output, settings, show_part)
+        else:
+            sources, job = inventory.sources(), inventory.job(request.recipe(plan))
+            with workers_at(place) as workers:
+                result = resolve_on(workers, database, sources, job, output, show_file)
     data = coverage_data(result, plan)
     tables = coverage_tables(data, [problem_table(result, with_ids=show_ids)])[:2]
     if as_json:
@@ -184,6 +195,7 @@ def resolve_inventory(
 @inventories_argument
 @plan_options
 @inventory_options
+@workers_option
 @coverage_option
 @ids_option
 @html_option
@@ -191,6 +203,7 @@ def resolve_inventory(
 def show_coverage(
     inventory: InventoryRequest,
     request: PlanRequest,
+    place: str | None,
     required: float | None,
     show_ids: bool,
     page: Path | None,
@@ -209,7 +222,7 @@ def show_coverage(
     """
     from etconfig.fleet.reports import coverage_data, coverage_tables, problem_table
 
-    result, plan = _summarized(inventory, request)
+    result, plan = _summarized(inventory, request, place)
     data = coverage_data(result, plan)
     tables = coverage_tables(data, [problem_table(result, with_ids=show_ids)])
     if as_json:
@@ -220,11 +233,19 @@ def show_coverage(
     return 0 if is_covered(result, required) else 1
 
 
-def _summarized(inventory: InventoryRequest, request: PlanRequest) -> tuple[PartResult, FleetPlan]:
+def _summarized(
+    inventory: InventoryRequest, request: PlanRequest, place: str | None
+) -> tuple[PartResult, FleetPlan]:
     from etconfig.fleet.fleet_run import summarize_fleet
 
     installation = make_installation(request.profile_paths)
     plan = request.plan(installation)
+    if place is not None:
+        from etconfig.fleet.workers import summarize_on
+
+        sources, job = inventory.sources(), inventory.job(request.recipe(plan))
+        with workers_at(place) as workers:
+            return summarize_on(workers, sources, job, show_file), plan
     with inventory.database() as database:
         parts = inventory.parts(database, installation.fact_registry)
         return summarize_fleet(database, parts, plan, show_part), plan
@@ -235,10 +256,16 @@ def _summarized(inventory: InventoryRequest, request: PlanRequest) -> tuple[Part
 @inventories_argument
 @plan_options
 @inventory_options
+@workers_option
 @html_option
 @json_option
 def show_histogram(
-    path: str, inventory: InventoryRequest, request: PlanRequest, page: Path | None, as_json: bool
+    path: str,
+    inventory: InventoryRequest,
+    request: PlanRequest,
+    place: str | None,
+    page: Path | None,
+    as_json: bool,
 ) -> None:
     """Show how many devices get each value of an option.
 
@@ -256,7 +283,7 @@ def show_histogram(
         parsed = parse_option_path(path)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    result, _ = _summarized(inventory, request)
+    result, _ = _summarized(inventory, request, place)
     found = option_histogram(result, parsed)
     if not found:
         raise click.ClickException(
@@ -293,6 +320,7 @@ def _most_first(item: tuple[str, int]) -> tuple[object, ...]:
 @click.argument("inventories", metavar="INVENTORY... OLD NEW", nargs=-1, required=True)
 @plan_options
 @inventory_options
+@workers_option
 @click.option(
     "--max-changed",
     type=Share(),
@@ -305,6 +333,7 @@ def _most_first(item: tuple[str, int]) -> tuple[object, ...]:
 def show_difference(
     inventory: InventoryRequest,
     request: PlanRequest,
+    place: str | None,
     max_changed: float | None,
     show_ids: bool,
     page: Path | None,
@@ -327,6 +356,7 @@ def show_difference(
     from etconfig.fleet.html import FleetTable
     from etconfig.fleet.reports import share_text
     from etconfig.fleet.revisions import RevisionError, installation_at
+    from etconfig.fleet.workers import compare_on
 
     if len(inventory.inventories) < 3:
         raise click.UsageError("give at least one inventory, then OLD and NEW")
@@ -341,9 +371,15 @@ def show_difference(
         except RevisionError as error:
             raise click.ClickException(str(error)) from error
         plans = [request.plan(side) for side in sides]
-        database = stack.enter_context(inventory.database())
-        parts = inventory.with_inventories(inventories).parts(database, installation.fact_registry)
-        found = compare_fleet(database, parts, plans[0], plans[1], show_part)
+        inventory = inventory.with_inventories(inventories)
+        if place is None:
+            database = stack.enter_context(inventory.database())
+            parts = inventory.parts(database, installation.fact_registry)
+            found = compare_fleet(database, parts, plans[0], plans[1], show_part)
+        else:
+            sources, job = inventory.sources(), inventory.job(*map(request.recipe, plans))
+            workers = stack.enter_context(workers_at(place))
+            found = compare_on(workers, sources, job, show_file)
     headers = ("OPTION", "OLD", "NEW", "DEVICES", "SHARE", *(("FIRST DEVICE",) if show_ids else ()))
     rows = [
         (

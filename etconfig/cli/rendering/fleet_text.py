@@ -23,6 +23,12 @@ def show_part(part: InventoryPart, number: int, count: int) -> None:
         show(f"{number}/{count} {part.source.label}: {part.rows:,} devices", err=True)
 
 
+def show_file(label: str, number: int, count: int) -> None:
+    """Show the progress of workers on a terminal."""
+    if sys.stderr.isatty():
+        show(f"{number}/{count} {label}", err=True)
+
+
 def show_fleet_tables(title: str, tables: Sequence[FleetTable], page: Path | None) -> None:
     """Print tables, and write them as HTML if that is requested."""
     shown = [table for table in tables if table.rows]

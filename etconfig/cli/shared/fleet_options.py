@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,13 @@ from etconfig.packages import how_to_install
 from etconfig.records import record
 
 if TYPE_CHECKING:
+    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.facts import FactRegistry
+    from etconfig.fleet.dask_workers import DaskWorkers
     from etconfig.fleet.database import Database
-    from etconfig.fleet.inventory import InventoryPart
+    from etconfig.fleet.inventory import InventoryPart, InventorySource
     from etconfig.fleet.plan import FleetPlan
+    from etconfig.fleet.recipe import PlanRecipe
 
 
 class Share(click.FloatRange):
@@ -81,6 +84,29 @@ class InventoryRequest:
             except OSError as error:
                 place = "" if error.filename is None else f"{error.filename}: "
                 raise click.ClickException(f"{place}{error.strerror or error}") from error
+
+    def sources(self) -> tuple[InventorySource, ...]:
+        """Find the files of all inventories.
+
+        Raises:
+            FactError: some name no file, or one of another kind.
+        """
+        from etconfig.fleet.inventory import find_sources
+
+        return find_sources(self.inventories, self.table)
+
+    def job(self, *recipes: PlanRecipe) -> str:
+        """Return what travels to workers."""
+        from etconfig.fleet.workers import InventoryReading, job_text
+
+        reading = InventoryReading(
+            id_column=self.id_column,
+            ignored=self.ignored,
+            cache=self.cache,
+            memory=self.memory,
+            threads=self.threads,
+        )
+        return job_text(recipes, reading)
 
     def with_inventories(self, inventories: Sequence[str]) -> InventoryRequest:
         """Return the same with other inventories."""
@@ -186,24 +212,25 @@ class PlanRequest:
         Raises:
             ConfigError: a profile or another setting is wrong.
         """
+        from etconfig.fleet.recipe import make_plan
+
+        return make_plan(installation, self._programs(installation), **self._settings())
+
+    def recipe(self, plan: FleetPlan) -> PlanRecipe:
+        """Return the recipe of the plan, for other machines."""
+        from etconfig.fleet.recipe import PlanRecipe
+
+        return PlanRecipe.of(plan, self._programs(plan.installation), **self._settings())
+
+    def _programs(self, installation: Installation) -> list[LoadedProgram]:
         from etconfig.app.api import load_program
         from etconfig.app.executors import NUMPY
-        from etconfig.app.several_programs import SeveralPrograms
-        from etconfig.app.targets import options_by_backend
-        from etconfig.facts import parse_fact_assignments
-        from etconfig.fleet.plan import FleetPlan
-        from etconfig.resolver import layer_from_overrides
 
-        programs = [load_program(path, executor=NUMPY, installation=installation) for path in self.programs]
-        known_options = partial(options_by_backend, installation)
-        return FleetPlan(
-            SeveralPrograms.of(programs),
-            installation,
-            profile=self.profile,
-            require_match=self.require_match,
-            fact_overrides=parse_fact_assignments(self.fact_texts, installation.fact_registry),
-            overrides=layer_from_overrides(self.overrides, "--set", known_options=known_options),
-        )
+        return [load_program(path, executor=NUMPY, installation=installation) for path in self.programs]
+
+    def _settings(self) -> dict[str, Any]:
+        names = ("profile", "require_match", "fact_texts", "overrides")
+        return {name: getattr(self, name) for name in names}
 
     def settings(self, installation: Installation) -> str:
         """Return a text that changes with all that results depend on, but the inventories."""
@@ -264,6 +291,49 @@ def plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         found = option(found)
     return found
+
+
+def workers_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--on`; the command gets the address as `place`, or None."""
+    return click.option(
+        "--on",
+        "place",
+        metavar="ADDRESS",
+        callback=_check_workers,
+        help="Resolve on the workers of Dask, such as dask://host:8786; needs etconfig[fleet-dask].",
+    )(function)
+
+
+def _check_workers(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is None:
+        return None
+    from etconfig.fleet.dask_workers import is_dask_installed, scheduler_address
+
+    try:
+        scheduler_address(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from error
+    if not is_dask_installed():
+        install = how_to_install("'etconfig[fleet-dask]'")
+        raise click.ClickException(f"--on needs Dask distributed, which is not installed: {install}")
+    return text
+
+
+@contextmanager
+def workers_at(place: str) -> Iterator[DaskWorkers]:
+    """Connect to workers.
+
+    Raises:
+        click.ClickException: they cannot be reached, are lost, or cannot do their part.
+    """
+    from etconfig.fleet.dask_workers import connected
+    from etconfig.fleet.worker import WorkersError
+
+    try:
+        with connected(place) as workers:
+            yield workers
+    except WorkersError as error:
+        raise click.ClickException(str(error)) from error
 
 
 html_option = click.option(

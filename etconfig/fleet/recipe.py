@@ -1,0 +1,259 @@
+"""`PlanRecipe`: all that a plan is made of, as plain data, so that another machine makes the same plan."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from etconfig.app.installation import Installation
+from etconfig.app.profile_choice import AUTO
+from etconfig.app.several_programs import SeveralPrograms
+from etconfig.app.targets import Delegating, options_by_backend
+from etconfig.facts import parse_fact_assignments
+from etconfig.fleet.plan import FleetPlan
+from etconfig.fleet.surroundings import surroundings_of
+from etconfig.profile import Provider
+from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.records import record
+from etconfig.resolver import layer_from_overrides
+from etconfig.schema import BackendSpec, check_value, find_option
+
+_LOCATIONS = ("ETCONFIG_PROFILE_PATH", "ETCONFIG_PROJECT")
+"""The variables that name files, which travel as contents."""
+
+_PREFIX = "ETCONFIG_"
+
+
+def make_plan(
+    installation: Installation,
+    programs: Sequence[Delegating],
+    *,
+    profile: str | None,
+    require_match: bool,
+    fact_texts: Sequence[str],
+    overrides: Sequence[str],
+) -> FleetPlan:
+    """Compile what decides on every device, from settings as the command line has them.
+
+    Raises:
+        ConfigError: a profile or another setting is wrong.
+    """
+    known_options = partial(options_by_backend, installation)
+    return FleetPlan(
+        SeveralPrograms.of(programs),
+        installation,
+        profile=profile,
+        require_match=require_match,
+        fact_overrides=parse_fact_assignments(fact_texts, installation.fact_registry),
+        overrides=layer_from_overrides(overrides, "--set", known_options=known_options),
+    )
+
+
+@record(frozen=True, kw_only=True)
+class PlanRecipe:
+    """The profiles, the project file, programs and settings of a plan, as plain data.
+
+    Attributes:
+        files: The text of each profile of the user, and of the project file, by absolute path.
+        directories: The absolute path of each directory of profiles, with the path that reports show.
+        project: The absolute path of the project file, with the one that reports show; None without one.
+        named: The absolute path of the profile, if it was named by path.
+        environ: The variables of etconfig.
+        programs: Of each program, the backends of its methods, and the values that it fixes.
+        profile: `auto`, a name, a path, or None.
+        require_match: Refuse the fallback of `auto`.
+        fact_texts: Facts by hand, as `name=value`.
+        overrides: Options by hand, as `path=value`.
+        surroundings: The fingerprints of what must be the same where the plan is made.
+    """
+
+    files: Mapping[str, str]
+    directories: Sequence[tuple[str, str]]
+    project: tuple[str, str] | None
+    named: str | None
+    environ: Mapping[str, str]
+    programs: Sequence[Mapping[str, Any]]
+    profile: str | None
+    require_match: bool
+    fact_texts: Sequence[str]
+    overrides: Sequence[str]
+    surroundings: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        plan: FleetPlan,
+        programs: Sequence[Delegating],
+        *,
+        profile: str | None,
+        require_match: bool,
+        fact_texts: Sequence[str],
+        overrides: Sequence[str],
+    ) -> PlanRecipe:
+        """Return the recipe of a plan that `make_plan` made of the same settings.
+
+        Raises:
+            OSError: a profile cannot be read.
+            PluginCallError: a backend cannot read the compile specs of a program.
+        """
+        installation = plan.installation
+        own = [each for each in installation.profiles.sources if each.provider is Provider.USER]
+        paths = {file.path for file in installation.profiles.files if file.provider is Provider.USER}
+        if not plan.is_auto:
+            configuration = plan.configuration(AUTO)
+            chain = getattr(configuration, "chain", ())
+            paths |= {
+                each.path for each in chain if each.path is not None and _is_below(each.path, own) is None
+            }
+        project = installation.project_path
+        named = profile if profile is not None and profile.endswith(".toml") else None
+        everything = {*paths, *(() if project is None else (project,))}
+        return cls(
+            files={_absolute(path): Path(path).read_text(encoding="utf-8") for path in sorted(everything)},
+            directories=[(_absolute(each.directory), str(each.directory)) for each in own],
+            project=None if project is None else (_absolute(project), str(project)),
+            named=None if named is None else _absolute(Path(named)),
+            environ={
+                name: value
+                for name, value in sorted(installation.environ.items())
+                if name.startswith(_PREFIX) and name not in _LOCATIONS
+            },
+            programs=[_described(program) for program in programs],
+            profile=profile,
+            require_match=require_match,
+            fact_texts=list(fact_texts),
+            overrides=list(overrides),
+            surroundings=surroundings_of(installation),
+        )
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the recipe as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_jsonable(cls, data: Mapping[str, Any]) -> PlanRecipe:
+        """Return the recipe that `to_jsonable` described."""
+        directories = [(path, shown) for path, shown in data["directories"]]
+        project = None if data["project"] is None else (data["project"][0], data["project"][1])
+        return cls(**{**data, "directories": directories, "project": project})
+
+    def installation(self, scratch: Path) -> Installation:
+        """Write the profiles and the project file below a directory; return the installation with them."""
+        for path, text in self.files.items():
+            target = _moved(path, scratch)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8", newline="")
+        directories = [_moved(path, scratch) for path, _ in self.directories]
+        for directory in directories:
+            directory.mkdir(parents=True, exist_ok=True)
+        found = Installation(None, environ=self.environ, profile_directories=directories)
+        return found if self.project is None else found.with_project(_moved(self.project[0], scratch))
+
+    def plan(self, scratch: Path) -> FleetPlan:
+        """Make the plan again, with profiles below a directory that `installation` wrote.
+
+        Raises:
+            ConfigError: a profile or another setting is wrong.
+        """
+        installation = self.installation(scratch)
+        profile = self.profile if self.named is None else str(_moved(self.named, scratch))
+        return make_plan(
+            installation,
+            [DescribedProgram(installation, each) for each in self.programs],
+            profile=profile,
+            require_match=self.require_match,
+            fact_texts=self.fact_texts,
+            overrides=self.overrides,
+        )
+
+    def shown_paths(self, scratch: Path) -> list[tuple[str, str]]:
+        """Return the paths below that directory, with those that reports show, the longest first."""
+        pairs = [*self.directories, *(() if self.project is None else (self.project,))]
+        if self.named is not None and self.profile is not None:
+            pairs.append((self.named, self.profile))
+        moved = {str(_moved(path, scratch)): shown for path, shown in pairs}
+        for path in self.files:
+            moved.setdefault(str(_moved(path, scratch)), path)
+        return sorted(moved.items(), key=lambda pair: -len(pair[0]))
+
+
+def recipe_hash(text: str) -> str:
+    """Return the hash of the text of a job, by which workers remember it."""
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+
+def _absolute(path: Path) -> str:
+    return os.path.abspath(path)  # noqa: PTH100  (symbolic links stay, as profiles are found below them)
+
+
+def _moved(path: str, scratch: Path) -> Path:
+    """Return the place of a file or a directory below another directory."""
+    pure = Path(path)
+    drive = pure.drive.replace(":", "").replace("\\", "_")
+    return scratch.joinpath(*((drive,) if drive else ()), *pure.parts[1:])
+
+
+def _is_below(path: Path, sources: Sequence[Any]) -> Any:
+    return next((each for each in sources if Path(path).is_relative_to(each.directory)), None)
+
+
+# --- programs ----------------------------------------------------------------------------
+
+
+def _described(program: Delegating) -> dict[str, Any]:
+    return {
+        "methods": {method: list(program.backends(method)) for method in program.method_names},
+        "values": {method: dict(_values(program, method)) for method in program.method_names},
+    }
+
+
+def _values(program: Delegating, method: str) -> Iterator[tuple[str, dict[str, list[Any]]]]:
+    plugins = program.installation.plugins
+    for backend in program.backends(method):
+        if backend not in program.installation.backend_ids:
+            continue
+        spec = plugins.backend_spec(backend)
+        if spec.from_program is not None:
+            found = program.program_values(method, spec)
+            yield backend, {name: _plain(each) for name, each in found.items()}
+
+
+def _plain(value: Sourced[object]) -> list[Any]:
+    return [json.loads(json.dumps(value.value)), value.origin.source, value.origin.detail]
+
+
+class DescribedProgram:
+    """The part of a program that configuring needs, as a recipe describes it.
+
+    Attributes:
+        installation: The plugins, profiles and project file.
+    """
+
+    def __init__(self, installation: Installation, described: Mapping[str, Any]) -> None:
+        self.installation = installation
+        self._methods: Mapping[str, Sequence[str]] = described["methods"]
+        self._values: Mapping[str, Mapping[str, Mapping[str, list[Any]]]] = described["values"]
+
+    @property
+    def method_names(self) -> tuple[str, ...]:
+        """The methods."""
+        return tuple(self._methods)
+
+    def backends(self, method: str) -> tuple[str, ...]:
+        """Return the ids of the backends that a method delegates to."""
+        return tuple(self._methods[method])
+
+    def program_values(self, method: str, spec: BackendSpec) -> Mapping[str, Sourced[object]]:
+        """Return the values of a backend's options that the program fixes ahead of time, by name."""
+        found: dict[str, Sourced[object]] = {}
+        for name, (raw, source, detail) in self._values[method].get(spec.id, {}).items():
+            info, _ = find_option(spec, name)
+            value = raw if info is None else check_value(spec, info, raw)
+            found[name] = Sourced(value, Origin(OriginKind.PROGRAM, source, detail=detail))
+        return found

@@ -1,0 +1,56 @@
+"""Fingerprints of what must be the same on every machine that resolves a fleet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+
+from etconfig.app.installation import Installation
+from etconfig.plugin import BACKENDS, FACTS
+from etconfig.profile import Provider
+from etconfig.schema import schema_signature
+from etconfig.version import __version__
+
+
+def surroundings_of(installation: Installation) -> dict[str, str]:
+    """Return the version of etconfig, and fingerprints of facts, shipped profiles, and plugins, by name."""
+    shipped = [each for each in installation.profiles.files if each.provider is not Provider.USER]
+    profiles = [(each.name, hashlib.sha256(each.path.read_bytes()).hexdigest()) for each in shipped]
+    return {
+        "etconfig": __version__,
+        "the definitions of facts": _hash(repr(installation.fact_registry.infos)),
+        "the profiles that are installed": _hash(repr(sorted(profiles, key=repr))),
+        **dict(_plugins(installation)),
+    }
+
+
+def _plugins(installation: Installation) -> Iterator[tuple[str, str]]:
+    for entry in installation.index.entries(FACTS):
+        yield f"the plugin {entry.distribution}", entry.version
+    versions: dict[str, str] = {}
+    for entry in installation.index.entries(BACKENDS):
+        versions.setdefault(entry.name, entry.source)
+    for backend in installation.backend_ids:
+        signature = schema_signature(installation.plugins.backend_spec(backend))
+        text = json.dumps(signature, sort_keys=True, default=repr)
+        yield f"the backend {backend}", f"{versions.get(backend, 'given in code')}, schema {_hash(text)[:12]}"
+
+
+def different_surroundings(wanted: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is not the same, as texts."""
+    for name in sorted({*wanted, *found}):
+        if wanted.get(name) == found.get(name):
+            continue
+        if name not in found:
+            yield f"{name} is missing there"
+        elif name not in wanted:
+            yield f"{name} is installed there only"
+        elif name == "etconfig" or name.startswith("the plugin"):
+            yield f"{name} is {found[name]} there and {wanted[name]} here"
+        else:
+            yield f"{name} is another one there" if name.startswith("the backend") else f"{name} differ"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,143 @@
+"""The functions that workers call: each decides about the devices of one file, from plain data alone."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from etconfig.fleet.database import Database, is_installed, opened_database
+from etconfig.fleet.difference import compare_groups
+from etconfig.fleet.inventory import InventoryOpener, InventoryPart, InventorySource
+from etconfig.fleet.plan import FleetPlan
+from etconfig.fleet.recipe import PlanRecipe, recipe_hash
+from etconfig.fleet.resolving import decide_part, write_assignments
+from etconfig.fleet.surroundings import different_surroundings, surroundings_of
+from etconfig.version import __version__
+
+_MAX_JOBS = 4
+"""The most jobs that a thread of a worker remembers."""
+
+_known = threading.local()
+
+
+class WorkersError(Exception):
+    """Workers cannot be reached, or cannot do their part."""
+
+
+class WorkerJob:
+    """A job as a worker remembers it: plans, and the directory of their profiles.
+
+    Attributes:
+        plans: The plans.
+        reading: How to read inventories.
+        shown_paths: The paths of its profiles, with those that reports show.
+    """
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        if data["version"] != __version__:
+            raise WorkersError(
+                f"etconfig is {__version__} on worker {_name()}, and {data['version']} here; install one "
+                "version everywhere"
+            )
+        if not is_installed():
+            raise WorkersError(f"DuckDB is missing on worker {_name()}; install etconfig[fleet-dask] there")
+        self.reading: Mapping[str, Any] = data["reading"]
+        self._scratch = TemporaryDirectory(prefix="etconfig-worker-", ignore_cleanup_errors=True)
+        self.plans: list[FleetPlan] = []
+        self.shown_paths: list[tuple[str, str]] = []
+        for number, each in enumerate(data["recipes"]):
+            recipe = PlanRecipe.from_jsonable(each)
+            directory = Path(self._scratch.name, str(number))
+            found = surroundings_of(recipe.installation(directory))
+            wrong = list(different_surroundings(recipe.surroundings, found))
+            if wrong:
+                raise WorkersError(
+                    f"worker {_name()} would resolve otherwise: {'; '.join(wrong)}; "
+                    "install the same everywhere"
+                )
+            self.plans.append(recipe.plan(directory))
+            self.shown_paths += recipe.shown_paths(directory)
+
+    def as_shown(self, data: Any) -> Any:
+        """Return plain data with the paths that reports show."""
+        if isinstance(data, str):
+            for path, shown in self.shown_paths:
+                data = data.replace(path, shown)
+            return data
+        if isinstance(data, Mapping):
+            return {key: self.as_shown(value) for key, value in data.items()}
+        return [self.as_shown(each) for each in data] if isinstance(data, Sequence) else data
+
+
+def _name() -> str:
+    return socket.gethostname()
+
+
+def _job(text: str) -> WorkerJob:
+    """Return a job; plans remember what they decided, so that each thread has its own."""
+    jobs: dict[str, WorkerJob] = vars(_known).setdefault("jobs", {})
+    key = recipe_hash(text)
+    if key not in jobs:
+        while len(jobs) >= _MAX_JOBS:
+            del jobs[next(iter(jobs))]
+        jobs[key] = WorkerJob(json.loads(text))
+    return jobs[key]
+
+
+def _opened(database: Database, job: WorkerJob, task: Mapping[str, Any]) -> InventoryPart:
+    path = Path(task["path"])
+    if not path.exists():
+        raise WorkersError(
+            f"there is no file {task['label']} on worker {_name()}, looked for as {path}; put inventories on"
+            " a file system that all workers share"
+        )
+    reading = job.reading
+    source = InventorySource(path=path, label=task["label"], table=task["table"])
+    opener = InventoryOpener(
+        database,
+        job.plans[0].installation.fact_registry,
+        id_column=reading["id_column"],
+        ignored=reading["ignored"],
+        cache=None if reading["cache"] is None else Path(reading["cache"]),
+    )
+    (part,) = opener.open_all([source])
+    return part
+
+
+def count_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
+    """Decide about the devices of one file, and return the outcomes, counted.
+
+    Args:
+        text: The job.
+        task: The file: its `path`, `label` and `table`; and `target`, where to write a row for each device,
+            or None.
+
+    Raises:
+        WorkersError: the file is missing here, or etconfig or its plugins are not the same here.
+        FactError: the columns of the file are wrong.
+    """
+    job = _job(text)
+    with opened_database(job.reading["memory"], job.reading["threads"]) as database:
+        decided = decide_part(database, _opened(database, job, task), job.plans[:1])
+        if task["target"] is not None:
+            write_assignments(database, decided, Path(task["target"]))
+        found: dict[str, Any] = job.as_shown(decided.result().to_jsonable())
+        return found
+
+
+def compare_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
+    """Decide about the devices of one file by two plans, and return the changes, counted.
+
+    Raises:
+        WorkersError, FactError: as for `count_devices`.
+    """
+    job = _job(text)
+    with opened_database(job.reading["memory"], job.reading["threads"]) as database:
+        decided = decide_part(database, _opened(database, job, task), job.plans)
+        found: dict[str, Any] = job.as_shown(compare_groups(decided).to_jsonable(with_ids=True))
+        return found

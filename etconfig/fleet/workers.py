@@ -1,0 +1,184 @@
+"""Fleets on several machines: a task for each file, on workers that somebody else schedules."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from etconfig.fleet.database import Database
+from etconfig.fleet.difference import FleetDifference, merged_differences
+from etconfig.fleet.fleet_run import PARTS, only_run, write_summary
+from etconfig.fleet.inventory import InventorySource
+from etconfig.fleet.part_result import PartResult, merged_results
+from etconfig.fleet.recipe import PlanRecipe, recipe_hash
+from etconfig.fleet.resolving import join_assignments, write_result_tables
+from etconfig.fleet.worker import WorkersError, compare_devices, count_devices
+from etconfig.records import record
+from etconfig.version import __version__
+
+FileTask: TypeAlias = "dict[str, Any]"
+"""A file, as plain data: `path`, `label`, `table`, and `target`, the file for rows of devices, or None."""
+
+OnFile: TypeAlias = "Callable[[str, int, int], None]"
+"""Called after each file, with its name, the number of finished files and that of all."""
+
+
+class FleetWorkers(Protocol):
+    """Workers on one or more machines. What schedules them repeats the tasks of workers that it loses."""
+
+    def map(
+        self, function: Callable[[FileTask], dict[str, Any]], files: Sequence[FileTask]
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the place of each file with the answer of the function, as they are finished, in any order.
+
+        If the iteration ends early, by Ctrl-C or an error, tasks that are not finished are canceled.
+
+        Args:
+            function: A function of a module, or a `functools.partial` of one with plain values.
+            files: The files.
+
+        Raises:
+            WorkersError: the workers are lost, or one cannot do its part.
+        """
+
+
+@record(frozen=True, kw_only=True)
+class InventoryReading:
+    """The way in which workers read inventories.
+
+    Attributes:
+        id_column: The column that names the devices, or None.
+        ignored: Columns to leave out.
+        cache: Where to keep converted JSON, or None.
+        memory: The memory for DuckDB, of each task.
+        threads: The threads of each task; one by default, as a worker runs several tasks.
+    """
+
+    id_column: str | None = None
+    ignored: Sequence[str] = ()
+    cache: Path | None = None
+    memory: str = "1GiB"
+    threads: int | None = None
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "id_column": self.id_column,
+            "ignored": sorted(self.ignored),
+            "cache": None if self.cache is None else os.path.abspath(self.cache),  # noqa: PTH100
+            "memory": self.memory,
+            "threads": self.threads or 1,
+        }
+
+
+def job_text(recipes: Sequence[PlanRecipe], reading: InventoryReading) -> str:
+    """Return what travels to workers: plans and settings, as JSON."""
+    data = {
+        "version": __version__,
+        "recipes": [each.to_jsonable() for each in recipes],
+        "reading": reading.to_jsonable(),
+    }
+    return json.dumps(data, sort_keys=True)
+
+
+def summarize_on(
+    workers: FleetWorkers, sources: Sequence[InventorySource], job: str, on_file: OnFile
+) -> PartResult:
+    """Return the outcomes of all devices, counted, as `summarize_fleet` does."""
+    answers = _answers(workers, partial(count_devices, job), [_task(each) for each in sources], on_file)
+    return merged_results(map(PartResult.from_jsonable, _in_order(answers, len(sources))))
+
+
+def compare_on(
+    workers: FleetWorkers, sources: Sequence[InventorySource], job: str, on_file: OnFile
+) -> FleetDifference:
+    """Count what differs between two plans, as `compare_fleet` does."""
+    answers = _answers(workers, partial(compare_devices, job), [_task(each) for each in sources], on_file)
+    return merged_differences(map(FleetDifference.from_jsonable, _in_order(answers, len(sources))))
+
+
+def resolve_on(
+    workers: FleetWorkers,
+    database: Database,
+    sources: Sequence[InventorySource],
+    job: str,
+    directory: Path,
+    on_file: OnFile,
+) -> PartResult:
+    """Write what every device gets into a directory that all workers share, as `resolve_fleet` does.
+
+    Files that an interrupted run with the same job has finished are not resolved again.
+
+    Raises:
+        WorkersError: the workers are lost, one cannot do its part, or they do not share the directory.
+        OSError: the results cannot be written, or another run writes to the directory.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    with only_run(directory):
+        return _resolve_into(workers, database, sources, job, directory, on_file)
+
+
+def _resolve_into(
+    workers: FleetWorkers,
+    database: Database,
+    sources: Sequence[InventorySource],
+    job: str,
+    directory: Path,
+    on_file: OnFile,
+) -> PartResult:
+    finished = directory / PARTS
+    finished.mkdir(exist_ok=True)
+    tables = [finished / f"{recipe_hash(f'{each.identity} {job}')[:24]}.parquet" for each in sources]
+    results: dict[int, PartResult] = {}
+    for place, table in enumerate(tables):
+        summary = table.with_suffix(".json")
+        if table.exists() and summary.exists():
+            results[place] = PartResult.from_jsonable(json.loads(summary.read_text(encoding="utf-8")))
+    missing = [place for place in range(len(sources)) if place not in results]
+    tasks = [_task(sources[place], tables[place]) for place in missing]
+    for number, answer in _answers(workers, partial(count_devices, job), tasks, on_file):
+        place = missing[number]
+        if not tables[place].exists():
+            raise WorkersError(
+                f"a worker wrote the devices of {sources[place].label} to {finished}, and they are not "
+                "there; give --output a directory that all workers share"
+            )
+        results[place] = PartResult.from_jsonable(answer)
+        write_summary(tables[place].with_suffix(".json"), results[place])
+    merged = merged_results(results[place] for place in range(len(sources)))
+    write_result_tables(database, merged, directory)
+    join_assignments(database, tables, directory / "assignments.parquet")
+    shutil.rmtree(finished)
+    return merged
+
+
+def _task(source: InventorySource, target: Path | None = None) -> FileTask:
+    return {
+        "path": os.path.abspath(source.path),  # noqa: PTH100  (links stay, as they are on other machines)
+        "label": source.label,
+        "table": source.table,
+        "target": None if target is None else os.path.abspath(target),  # noqa: PTH100
+    }
+
+
+def _answers(
+    workers: FleetWorkers,
+    function: Callable[[FileTask], dict[str, Any]],
+    tasks: Sequence[FileTask],
+    on_file: OnFile,
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    if not tasks:
+        return
+    for done, (place, answer) in enumerate(workers.map(function, tasks), 1):
+        on_file(tasks[place]["label"], done, len(tasks))
+        yield place, answer
+
+
+def _in_order(answers: Iterator[tuple[int, Mapping[str, Any]]], count: int) -> Iterator[dict[str, Any]]:
+    found = dict(answers)
+    return (dict(found[place]) for place in range(count))
