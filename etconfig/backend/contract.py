@@ -307,7 +307,8 @@ class Backend(abc.ABC, Generic[OptionsT, HandleT]):
     def effective_options(self, handle: HandleT) -> Mapping[str, object]:
         """Return the values that this delegate really uses, by option name.
 
-        The conformance kit expects every option; the default reports none.
+        A plain value counts as read back; for another source, return an `EffectiveOption`. The conformance
+        kit expects every option; the default reports none.
         """
         return {}
 

@@ -18,9 +18,9 @@ from etconfig.c_interface.layout import (
     COption,
     CValue,
 )
+from etconfig.plain_data import jsonable
 from etconfig.schema import BackendOptions
 from etconfig.schema.option_type import OptionType
-from etconfig.schema.plain_data import jsonable
 
 MAX_TEXT_BYTES = 1 << 16
 """The longest text, list or table that is accepted from a library, in bytes or items."""

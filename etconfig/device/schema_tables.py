@@ -8,9 +8,10 @@ from etconfig.device.bundle_format import APPLIES, OPTION_KINDS, SCOPES
 from etconfig.device.option_bounds import option_bounds
 from etconfig.device.table_builder import TableBuilder
 from etconfig.device.tables import NONE, AdviceRow, BackendRow, ChoiceRow, OptionRow
+from etconfig.plain_data import jsonable
 from etconfig.provenance import Origin, OriginKind
 from etconfig.resolver.backend_candidates import BackendCandidates
-from etconfig.schema import MISSING, BackendSpec, OptionInfo, jsonable
+from etconfig.schema import MISSING, BackendSpec, OptionInfo
 
 
 class SchemaTables:

@@ -17,11 +17,11 @@ from etconfig.device.tables import (
     SlotRow,
 )
 from etconfig.diagnostics import Diagnostic
+from etconfig.plain_data import jsonable
 from etconfig.profile import UNSET, Expression
 from etconfig.provenance import OriginKind
 from etconfig.resolver.backend_candidates import BackendCandidates
 from etconfig.resolver.option_candidates import Candidate, OptionCandidates
-from etconfig.schema import jsonable
 
 _Row = TypeVar("_Row", bound=Hashable)
 

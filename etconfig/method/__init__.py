@@ -6,7 +6,6 @@ This package exports the contract only: the plugin API imports it, and must not 
 from etconfig.method.contract import (
     DelegateHost,
     DelegateRun,
-    EffectiveOption,
     ExecuteRequest,
     Executor,
     ExecutorBackend,
@@ -22,7 +21,6 @@ from etconfig.method.contract import (
 __all__ = [
     "DelegateHost",
     "DelegateRun",
-    "EffectiveOption",
     "ExecuteRequest",
     "Executor",
     "ExecutorBackend",

@@ -13,6 +13,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from etconfig.backend import Availability, BoundBackend, LibraryGuard, ResizeOutput, Value, resize_nothing
+from etconfig.effective import EffectiveOption
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -119,7 +120,10 @@ class DelegateHost(Protocol):
         """Give changed options to all delegates, or to none. Raises DelegateError."""
 
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
-        """Return what the backends report to use, by backend id and option name. Raises DelegateError."""
+        """Return what the backends report to use, by backend id and option name. Raises DelegateError.
+
+        A value may be an `EffectiveOption`, which states how the backend knows it.
+        """
 
     def close(self) -> None:
         """Destroy all delegates, the last one first, and end the threads. Raises DelegateError."""
@@ -181,26 +185,6 @@ class ExecuteRequest:
     stop: StopCheck | None = None
 
 
-@record(frozen=True, kw_only=True)
-class EffectiveOption:
-    """The value of an option that a method uses, and how this is known.
-
-    Attributes:
-        value: The value, as the backend reports it.
-        is_asked: True if the backend was asked and gave this answer; False if the value is assumed.
-        reason: The source of the answer, or the reason for the assumption.
-    """
-
-    value: object
-    is_asked: bool
-    reason: str
-
-    @classmethod
-    def of_backend(cls, value: object) -> EffectiveOption:
-        """Return an option whose value the backend reports."""
-        return cls(value=value, is_asked=True, reason="the backend reports it")
-
-
 class RunnableMethod(abc.ABC):
     """A loaded method. etconfig calls it from one thread at a time, and not after `release`."""
 
@@ -242,7 +226,8 @@ class RunnableMethod(abc.ABC):
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
         """Return the values that the backends report to use, by backend id and option name.
 
-        A backend may report only some of its options.
+        A backend may report only some of its options. A value may be an `EffectiveOption`, as
+        `DelegateHost.effective_options` returns it: pass it on.
         """
 
     def effective_values(self) -> Mapping[str, Mapping[str, EffectiveOption]]:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from etconfig.display import Display, Displayed, DisplayTable, shown_text
+from etconfig.effective import ComparedOption, EffectiveOption, compare_options
 from etconfig.errors import (
     AttributeNotFoundError,
     BackendUnavailableError,
@@ -21,7 +22,6 @@ from etconfig.errors import (
 )
 from etconfig.interrupts import is_of_signal_handler
 from etconfig.method.contract import (
-    EffectiveOption,
     ExecuteRequest,
     ExecutorProgram,
     MethodRequest,
@@ -180,7 +180,7 @@ class Method(Displayed):
         """Return the values that the backends report to use, by backend id and option name.
 
         A backend may report only some of its options. If several delegates of one backend differ,
-        the last one of the program counts.
+        the last one of the program counts. Options that the backend marks as unknown are left out.
 
         Raises:
             DelegateError: a backend failed to report.
@@ -190,17 +190,18 @@ class Method(Displayed):
         with self._entered():
             runnable = self._open_runnable()
             self._restore_options(runnable)
-            return runnable.effective_options()
+            reported = runnable.effective_options()
+        return {backend: _known_values(values) for backend, values in reported.items()}
 
     def effective_values(self) -> Mapping[str, Mapping[str, EffectiveOption]]:
-        """Return the values of `effective_options` with their source: asked of the backend, or assumed.
+        """Return the values of `effective_options` with their source: read back, observed, or assumed.
 
         Example:
             >>> program = etconfig.load_program("model.pte")
             >>> with program.load_method("forward") as method:
             ...     option = method.effective_values()["ReferenceNpuBackend"]["power_mode"]
-            >>> option.value.value, option.is_asked, option.reason
-            ('balanced', True, 'the backend reports it')
+            >>> option.value.value, option.source.value, option.reason
+            ('balanced', 'read back', 'the backend reports it')
 
         Raises:
             DelegateError: a backend failed to report.
@@ -211,6 +212,32 @@ class Method(Displayed):
             runnable = self._open_runnable()
             self._restore_options(runnable)
             return runnable.effective_values()
+
+    def compared_options(self) -> Mapping[str, Mapping[str, ComparedOption]]:
+        """Return every option, as requested and in force, by backend id and option name.
+
+        Options that a backend does not report are unknown.
+
+        Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> with program.load_method("forward") as method:
+            ...     option = method.compared_options()["ReferenceNpuBackend"]["power_mode"]
+            >>> option.requested.value, option.effective.value.value, option.differs
+            ('balanced', 'balanced', False)
+
+        Raises:
+            DelegateError: a backend failed to report.
+            MethodInUseError: another call is under way.
+            MethodClosedError: the Method was closed.
+        """
+        with self._entered():
+            runnable = self._open_runnable()
+            self._restore_options(runnable)
+            effective, requested = runnable.effective_values(), self._options
+        return {
+            backend: compare_options(dict(_fields(options)), effective.get(backend, {}))
+            for backend, options in requested.items()
+        }
 
     def update(self, changes: Mapping[str, object]) -> None:
         """Change options that apply at execute: all of `changes`, or none.
@@ -464,3 +491,9 @@ def guarded_method(
 def out_of_memory(method: str, error: MemoryError) -> OutOfMemoryError:
     """Return the typed error for a MemoryError of Python or numpy; Python's own may have no text."""
     return OutOfMemoryError(method=method, detail=str(error) or "the system has no more")
+
+
+def _known_values(reported: Mapping[str, object]) -> dict[str, object]:
+    """Return values without their sources, and without options about which nothing is known."""
+    options = {name: EffectiveOption.of_backend(value) for name, value in reported.items()}
+    return {name: option.value for name, option in options.items() if option.is_known}

@@ -17,6 +17,7 @@ from etconfig.backend import (
 )
 from etconfig.compile_specs import CompileSpec, CompileSpecs
 from etconfig.diagnostics import Diagnostic
+from etconfig.effective import EffectiveOption, EffectiveSource
 from etconfig.errors import (
     BackendUnavailableError,
     DelegateError,
@@ -36,7 +37,6 @@ from etconfig.facts.system import System
 from etconfig.method import (
     DelegateHost,
     DelegateRun,
-    EffectiveOption,
     ExecuteRequest,
     Executor,
     ExecutorBackend,
@@ -107,6 +107,7 @@ __all__ = [
     "Detector",
     "Diagnostic",
     "EffectiveOption",
+    "EffectiveSource",
     "EtconfigError",
     "ExecuteContext",
     "ExecuteRequest",

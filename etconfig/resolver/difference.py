@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from etconfig.option_path import OptionPath
+from etconfig.plain_data import jsonable
 from etconfig.records import record
 from etconfig.resolver.resolved import Resolved
-from etconfig.schema import Applies, jsonable, show_value
+from etconfig.schema import Applies, show_value
 
 ABSENT_TEXT = "(absent)"
 """What a difference shows for a side that lacks the value; `none` is a value."""

@@ -39,7 +39,6 @@ _HOME = {
     "has_own_checks": "validate",
     "set_twice": "validate",
     "json_schema": "jsonschema",
-    "jsonable": "plain_data",
     "markdown_reference": "markdown",
     "model_validator": "options",
     "option": "declaration",
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
     from etconfig.schema.markdown import markdown_reference
     from etconfig.schema.option_type import OptionKind, OptionType
     from etconfig.schema.options import BackendOptions, model_validator
-    from etconfig.schema.plain_data import jsonable
     from etconfig.schema.problem import OptionProblem, ProblemKind
     from etconfig.schema.signature import schema_signature
     from etconfig.schema.spec import ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
@@ -105,7 +103,6 @@ __all__ = [
     "find_option",
     "has_own_checks",
     "json_schema",
-    "jsonable",
     "markdown_reference",
     "model_validator",
     "option",

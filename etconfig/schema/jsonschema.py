@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
+from etconfig.plain_data import jsonable
 from etconfig.schema.declaration import MISSING, OptionInfo, Wire
 from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType
-from etconfig.schema.plain_data import jsonable
 from etconfig.schema.spec import BackendSpec
 from etconfig.schema.units import DECIMAL_PATTERN, Unit
 

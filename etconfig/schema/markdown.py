@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
+from etconfig.plain_data import jsonable
 from etconfig.schema.advice import Advice
 from etconfig.schema.declaration import MISSING, OptionInfo
-from etconfig.schema.plain_data import jsonable
 from etconfig.schema.spec import BackendSpec
 
 _HEADERS = ("Option", "Type", "Default", "Applies", "Scope", "Description")

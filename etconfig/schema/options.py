@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.fields import FieldInfo
 
+from etconfig.plain_data import jsonable
 from etconfig.schema.assembly import Assembly, plan_assembly
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, Declaration, OptionInfo, Wire
 from etconfig.schema.option_type import OptionKind, OptionType, check_option_bounds, read_option_type
-from etconfig.schema.plain_data import jsonable
 
 __all__ = ["BackendOptions", "model_validator"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from etconfig.diagnostics import Diagnostic
+from etconfig.plain_data import jsonable
 from etconfig.records import record
 from etconfig.schema import BackendOptions, Scope
 from etconfig.schema.declaration import OptionInfo
-from etconfig.schema.plain_data import jsonable
 from etconfig.wire.runtime_limits import RuntimeLimits, WireValue
 
 

@@ -21,6 +21,7 @@ from etconfig.conformance.checks.options import (
 )
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.option_values import other_values
+from etconfig.effective import EffectiveOption
 from etconfig.plugin.v1 import (
     Advice,
     ApiRange,
@@ -333,6 +334,24 @@ class TestEffects:
             r"accumulate, only num_threads; report the values in force$"
         )
         with pytest.raises(CheckFailedError, match=message):
+            effect_visible.run(subject())
+
+    def test_options_that_are_reported_as_unknown_are_not_compared(self, monkeypatch: pytest.MonkeyPatch):
+        def partly(self: object, handle: Any) -> Mapping[str, object]:
+            unknown = EffectiveOption.unknown("nothing reports it")
+            return {**dict.fromkeys(dict(handle.options), unknown), "num_threads": handle.options.num_threads}
+
+        monkeypatch.setattr(ReferenceCpuBackend, "effective_options", partly)
+        effect_visible.run(subject())
+
+    def test_a_backend_that_knows_none_of_its_options_passes_nothing(self, monkeypatch: pytest.MonkeyPatch):
+        def assumed(self: object, handle: Any) -> Mapping[str, object]:
+            return {
+                name: EffectiveOption.assumed(each, "passed") for name, each in dict(handle.options).items()
+            }
+
+        monkeypatch.setattr(ReferenceCpuBackend, "effective_options", assumed)
+        with pytest.raises(NotApplicableError, match=f"{CPU} reports no option that accepts another value"):
             effect_visible.run(subject())
 
     @pytest.mark.usefixtures("native")

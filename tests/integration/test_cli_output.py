@@ -264,7 +264,13 @@ class TestJson:
         latency_s = printed.pop("latency_s")
         assert 0 < latency_s["min"] <= latency_s["median"] <= latency_s["max"]
         effective = printed.pop("effective_options")
-        reported = {"value": "balanced", "is_asked": True, "reason": "the backend reports it"}
+        reported = {
+            "requested": "balanced",
+            "value": "balanced",
+            "source": "read back",
+            "differs": False,
+            "reason": "the backend reports it",
+        }
         assert effective["ReferenceNpuBackend"]["power_mode"] == reported
         assert printed == {
             "effective_options_error": None,

@@ -29,6 +29,8 @@ BOTTOM = {
     "compile_specs",
     "code_symbol",
     "interrupts",
+    "plain_data",
+    "effective",
 }
 ROOMS: dict[str, set[str]] = {
     "version": set(),
@@ -47,6 +49,8 @@ ROOMS: dict[str, set[str]] = {
     "compile_specs": set(),
     "code_symbol": set(),
     "interrupts": set(),
+    "plain_data": set(),
+    "effective": {"records", "plain_data"},
     "schema": BOTTOM,
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},

@@ -10,7 +10,7 @@ Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendReq
     BackendUnavailableError BoundBackend Capabilities CompileSpec CompileSpecEncoding CompileSpecInfo
     CompileSpecs
     ConformanceContribution ConformanceRequest DelegateError DelegateHost DelegateInvalidCompatibilityError
-    DelegateRun Detector Diagnostic EffectiveOption
+    DelegateRun Detector Diagnostic EffectiveOption EffectiveSource
     EXECUTORCH EtconfigError ExecuteContext ExecuteRequest Executor ExecutorContribution ExecutorProgram
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
     InstructionLimitError

@@ -153,8 +153,9 @@ def default_text(info: OptionInfo, here: UnconfiguredValue) -> str:
 
 
 def _option_data(info: OptionInfo, here: UnconfiguredValue) -> dict[str, Any]:
+    from etconfig.plain_data import jsonable
     from etconfig.provenance import Sourced
-    from etconfig.schema import MISSING, jsonable
+    from etconfig.schema import MISSING
 
     return {
         "type": str(info.type),

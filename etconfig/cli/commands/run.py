@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -30,7 +29,6 @@ from etconfig.errors import EtconfigError
 from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.method import EffectiveOption
     from etconfig.method.method import Method
 
 
@@ -194,21 +192,11 @@ def _report(runs: Sequence[_Run], path: Path | None, profile: str | None) -> Non
 def _describe_effective(method: Method) -> dict[str, object]:
     """Return the options in force as JSON values, or the reason why a backend cannot report them."""
     try:
-        effective = method.effective_values()
+        compared = method.compared_options()
     except EtconfigError as error:
         return {"effective_options": None, "effective_options_error": str(error)}
     described = {
-        backend: {name: _plain(each) for name, each in values.items()}
-        for backend, values in effective.items()
+        backend: {name: option.to_jsonable() for name, option in options.items()}
+        for backend, options in compared.items()
     }
     return {"effective_options": described, "effective_options_error": None}
-
-
-def _plain(option: EffectiveOption) -> dict[str, object]:
-    value = option.value.value if isinstance(option.value, enum.Enum) else option.value
-    is_plain = value is None or isinstance(value, (bool, int, float, str))
-    return {
-        "value": value if is_plain else str(value),
-        "is_asked": option.is_asked,
-        "reason": option.reason,
-    }

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.subject.option_values import effective_values, options_place, other_values
+from etconfig.conformance.subject.option_values import (
+    effective_values,
+    options_place,
+    other_values,
+    unreported,
+)
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, OptionError
 from etconfig.method.method import Method
@@ -18,14 +23,14 @@ VALUES_TRIED = 2
 
 @check("effect-visible", level=1, rests_on=("runs",), prevents="silently ignored options")
 def effect_visible(subject: Subject) -> None:
-    """`effective_options` reports every option, and follows its value."""
+    """`effective_options` reports every option, or why it is unknown, and follows its value."""
     case, spec = subject.simplest, subject.spec
     with subject.load(case) as method:
         usual = dict(method.options(spec.id))
         effective = effective_values(subject, method)
+        missing = unreported(subject, method, usual)
     if not usual:
         raise NotApplicableError(f"{spec.id} has no options")
-    missing = [name for name in usual if name not in effective]
     if missing and not subject.is_native:  # other runtimes need not report them
         raise CheckFailedError(
             f"{options_place(spec)}: effective_options does not report {', '.join(missing)}, only "
@@ -33,7 +38,7 @@ def effect_visible(subject: Subject) -> None:
         )
     is_compared = False
     for name, info in spec.options.option_infos().items():
-        if name in missing:
+        if name not in effective:
             continue
         seen = [effective[name]]
         tried = other_values(spec, info, usual[name])[:VALUES_TRIED]
@@ -41,11 +46,12 @@ def effect_visible(subject: Subject) -> None:
             try:
                 with subject.load(case, options={name: value}) as method:
                     values = effective_values(subject, method)
+                    lost = unreported(subject, method, [name])
             except (OptionError, DelegateError):
                 continue  # refused with these other options or on this device, so not ignored
             if name in values:
                 seen.append(values[name])
-            elif not subject.is_native:  # other runtimes may report only values that they were not given
+            elif lost and not subject.is_native:  # other runtimes may omit values that they were given
                 raise CheckFailedError(
                     f"{options_place(spec, name)} is not reported by effective_options for {value!r}; "
                     "report the value in force"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import Diagnostic
+from etconfig.effective import EffectiveSource
 from etconfig.method.method import Method
 from etconfig.plugin.call_check import code_place
 from etconfig.resolver import AdviceReader, values_without_configuration
@@ -19,6 +20,9 @@ from etconfig.schema import (
     check_value,
     validate_options,
 )
+
+_SEEN = (EffectiveSource.READ_BACK, EffectiveSource.OBSERVED)
+"""The sources of values that are evidence; the other values only repeat what was requested."""
 
 
 def options_place(spec: BackendSpec, option: str | None = None) -> str:
@@ -96,9 +100,15 @@ def _candidates(info: OptionInfo, usual: object) -> Iterator[object]:
 
 
 def effective_values(subject: Subject, method: Method) -> dict[str, object]:
-    """Return the options that a method uses according to the backend, by name; none that are assumed."""
+    """Return the options that a method uses, by name; none that are assumed or unknown."""
     values = method.effective_values().get(subject.backend_id, {})
-    return {name: each.value for name, each in values.items() if each.is_asked}
+    return {name: each.value for name, each in values.items() if each.source in _SEEN}
+
+
+def unreported(subject: Subject, method: Method, names: Iterable[str]) -> list[str]:
+    """Return those of the options about which the backend reports nothing, not even that it is unknown."""
+    values = method.effective_values().get(subject.backend_id, {})
+    return [name for name in names if name not in values]
 
 
 def format_options(values: Mapping[str, object]) -> str:

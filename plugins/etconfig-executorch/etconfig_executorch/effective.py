@@ -1,4 +1,4 @@
-"""The options that the runtime's own backends use: asked of the library, or assumed for a reason."""
+"""The options that the runtime's own backends use: read back, observed, or assumed for a reason."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def effective_values(
         lacks_cache_file: Whether XNNPACK made no file for packed weights when the method was loaded.
     """
     values = {
-        name: EffectiveOption(value=value, is_asked=False, reason="set for the whole process by etconfig")
+        name: EffectiveOption.assumed(value, "set for the whole process by etconfig")
         for name, value in settled.items()
     }
     if backend != XNNPACK:
@@ -62,20 +62,18 @@ def _of_xnnpack(options: Any, pool_threads: int, lacks_file: bool) -> dict[str, 
     values = {name: _sent_or_asked(options, name, default) for name, default in defaults.items()}
     path = getattr(options, _CACHE_PATH, None)
     values[_CACHE_PATH] = (
-        EffectiveOption(value=None, is_asked=True, reason=_NO_FILE.format(path))
+        EffectiveOption.observed(None, _NO_FILE.format(path))
         if lacks_file
-        else EffectiveOption(value=path, is_asked=False, reason=_SENT if path else _NO_PATH)
+        else EffectiveOption.assumed(path, _SENT if path else _NO_PATH)
     )
     is_single = bool(getattr(options, SINGLE_THREADED, False))
-    values[SINGLE_THREADED] = EffectiveOption(
-        value=is_single, is_asked=False, reason=_WITHOUT_POOL if is_single else _WITH_POOL
-    )
+    values[SINGLE_THREADED] = EffectiveOption.assumed(is_single, _WITHOUT_POOL if is_single else _WITH_POOL)
     if is_single:
-        values[NUM_THREADS] = EffectiveOption(value=1, is_asked=False, reason=_WITHOUT_POOL)
+        values[NUM_THREADS] = EffectiveOption.assumed(1, _WITHOUT_POOL)
         return values
     pool = "the thread pool of this size" if pool_threads else "the thread pool of the process"
-    values[NUM_THREADS] = EffectiveOption(
-        value=pool_threads or native.process_thread_count(), is_asked=True, reason=f"{pool} reports its size"
+    values[NUM_THREADS] = EffectiveOption.read_back(
+        pool_threads or native.process_thread_count(), f"{pool} reports its size"
     )
     return values
 
@@ -83,7 +81,5 @@ def _of_xnnpack(options: Any, pool_threads: int, lacks_file: bool) -> dict[str, 
 def _sent_or_asked(options: Any, name: str, default: object) -> EffectiveOption:
     value = getattr(options, name, None)
     if value is None:
-        return EffectiveOption(value=default, is_asked=True, reason="XNNPACK's default for the process")
-    return EffectiveOption(
-        value=value.value if isinstance(value, enum.Enum) else value, is_asked=False, reason=_SENT
-    )
+        return EffectiveOption.read_back(default, "XNNPACK's default for the process")
+    return EffectiveOption.assumed(value.value if isinstance(value, enum.Enum) else value, _SENT)

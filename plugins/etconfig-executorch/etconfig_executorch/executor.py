@@ -246,13 +246,10 @@ class _Method(RunnableMethod):
         self._request.host.update(changes)
 
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
-        return {
-            backend: {name: each.value for name, each in values.items()}
-            for backend, values in self.effective_values().items()
-        }
+        return self.effective_values()
 
     def effective_values(self) -> Mapping[str, Mapping[str, EffectiveOption]]:
-        """Return the options in force, and which of them the runtime was asked for."""
+        """Return the options in force with their sources."""
         bound = self._request.backends
         with blame("effective_options", self._request.name):
             own = {

@@ -1,4 +1,4 @@
-"""The options in force on the real runtime: asked of the library, or assumed for a reason that is given."""
+"""The options in force on the real runtime: read back from the library, observed, or assumed for a reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ method = program.load_method("forward", config.arguments("forward"))
 values = method.effective_values()["XnnpackBackend"]
 plain = {name: each.value for name, each in values.items()}
 assert plain == method.effective_options()["XnnpackBackend"]
-print(json.dumps({name: [each.value, each.is_asked, each.reason] for name, each in values.items()}))
+print(json.dumps({name: [each.value, each.source.value, each.reason] for name, each in values.items()}))
 """
 
 
@@ -48,25 +48,25 @@ class TestXnnpack:
     def test_without_options_the_library_is_asked_for_its_defaults(self, effective: Effective) -> None:
         values = effective("XnnpackBackend.num_threads=2")
         assert values == {
-            "workspace_sharing_mode": ("global", True, "XNNPACK's default for the process"),
-            "weight_cache_enabled": (False, True, "XNNPACK's default for the process"),
+            "workspace_sharing_mode": ("global", "read back", "XNNPACK's default for the process"),
+            "weight_cache_enabled": (False, "read back", "XNNPACK's default for the process"),
             "packed_cache_path": (
                 None,
-                False,
+                "assumed",
                 "XNNPACK takes a path only from the options of a method, and none was passed",
             ),
             "single_threaded": (
                 False,
-                False,
+                "assumed",
                 "etconfig loaded the method with a thread pool",
             ),
-            "num_threads": (2, True, "the thread pool of this size reports its size"),
+            "num_threads": (2, "read back", "the thread pool of this size reports its size"),
         }
 
     def test_defaults_that_other_code_has_set_are_found(self, effective: Effective) -> None:
         values = effective(workspace_sharing_mode=1, weight_cache_enabled=True)
-        assert values["workspace_sharing_mode"][:2] == ("per_model", True)
-        assert values["weight_cache_enabled"][:2] == (True, True)
+        assert values["workspace_sharing_mode"][:2] == ("per_model", "read back")
+        assert values["weight_cache_enabled"][:2] == (True, "read back")
 
     def test_options_of_the_method_are_assumed(self, effective: Effective, tmp_path: Path) -> None:
         path = str(tmp_path / "packed.bin")
@@ -79,11 +79,11 @@ class TestXnnpack:
         )
         reason = "passed to XNNPACK when the method was loaded; it reports only the default of the process"
         assert values == {
-            "workspace_sharing_mode": ("disabled", False, reason),
-            "weight_cache_enabled": (True, False, reason),
-            "packed_cache_path": (path, False, reason),
-            "single_threaded": (True, False, "etconfig loaded the method without the thread pool"),
-            "num_threads": (1, False, "etconfig loaded the method without the thread pool"),
+            "workspace_sharing_mode": ("disabled", "assumed", reason),
+            "weight_cache_enabled": (True, "assumed", reason),
+            "packed_cache_path": (path, "assumed", reason),
+            "single_threaded": (True, "assumed", "etconfig loaded the method without the thread pool"),
+            "num_threads": (1, "assumed", "etconfig loaded the method without the thread pool"),
         }
         assert Path(path).exists()
 
@@ -94,18 +94,18 @@ class TestXnnpack:
         values = effective(
             "XnnpackBackend.weight_cache_enabled=true", f"XnnpackBackend.packed_cache_path={path}"
         )
-        value, is_asked, reason = values["packed_cache_path"]
-        assert (value, is_asked) == (None, True)
+        value, source, reason = values["packed_cache_path"]
+        assert (value, source) == (None, "observed")
         assert str(reason).startswith(f"XNNPACK made no file {path!r} when the method was loaded")
 
 
-def test_a_python_backend_is_asked(in_process: Callable[..., str]) -> None:
+def test_the_options_of_a_python_backend_are_read_back(in_process: Callable[..., str]) -> None:
     code = """
 import sys
 import etconfig
 method = etconfig.load_program(sys.argv[1], executor="executorch").load_method("forward")
 option = method.effective_values()["ReferenceNpuBackend"]["power_mode"]
-print(option.value.value, option.is_asked, option.reason)
+print(option.value.value, option.source.value, option.reason)
 """
     shown = in_process(code, PROGRAMS.parent / "digits" / "digits.pte").splitlines()[-1]
-    assert shown == "balanced True the backend reports it"
+    assert shown == "balanced read back the backend reports it"

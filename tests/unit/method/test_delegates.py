@@ -24,6 +24,7 @@ from etconfig.backend import (
     resize_nothing,
 )
 from etconfig.diagnostics import Diagnostic
+from etconfig.effective import EffectiveOption, EffectiveSource
 from etconfig.errors import BackendUnavailableError, DelegateError, KernelArgumentError, OptionError
 from etconfig.numpy_executor import load_method
 from etconfig.program.model import TensorShapeDynamism
@@ -33,6 +34,10 @@ from etconfig.program.model import TensorShapeDynamism
 class Options:
     scale: float = 2.0
     threads: int = 1
+
+    @classmethod
+    def option_infos(cls) -> Mapping[str, Any]:
+        return cls.__annotations__
 
 
 @dataclass
@@ -636,6 +641,35 @@ class TestReadBack:
         assert method.effective_options() == {"Scaling": {"scale": 2.0}}
         method.update({"Scaling.scale": 3.0})
         assert method.effective_options() == {"Scaling": {"scale": 3.0}}
+
+    def test_a_backend_may_state_how_it_knows_a_value(self) -> None:
+        class Marking(Scaling):
+            def effective_options(self, handle: Handle) -> Mapping[str, object]:
+                return {"scale": EffectiveOption.observed(4.0, "measured")}
+
+        method = load("a", backend=Marking())
+        assert method.effective_options() == {"Scaling": {"scale": 4.0}}
+        assert method.effective_values()["Scaling"]["scale"].source is EffectiveSource.OBSERVED
+        option = method.compared_options()["Scaling"]["scale"]
+        assert (option.requested, option.effective.value, option.differs) == (2.0, 4.0, True)
+
+    def test_what_a_backend_does_not_report_is_unknown(self) -> None:
+        class Marking(Scaling):
+            def effective_options(self, handle: Handle) -> Mapping[str, object]:
+                return {"scale": EffectiveOption.unknown("no function reports it")}
+
+        class Silent(Scaling):
+            def effective_options(self, handle: Handle) -> Mapping[str, object]:
+                return {}
+
+        for backend, reason in (
+            (Marking(), "no function reports it"),
+            (Silent(), "the backend does not report it"),
+        ):
+            method = load("a", backend=backend)
+            assert "scale" not in method.effective_options()["Scaling"]
+            option = method.compared_options()["Scaling"]["scale"]
+            assert (option.requested, option.differs, option.effective.reason) == (2.0, None, reason)
 
     def test_a_backend_that_fails_to_report_is_named(self) -> None:
         method = load("a", backend=Scaling(fails={"effective_options": "a"}))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from npu import INFOS, SPEC
 
 from etconfig.errors import OptionError
+from etconfig.plain_data import jsonable
 from etconfig.schema import (
     Advice,
     ApiRange,
@@ -20,7 +21,6 @@ from etconfig.schema import (
     Wire,
     coerce_value,
     json_schema,
-    jsonable,
     markdown_reference,
     option,
 )
