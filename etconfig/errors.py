@@ -36,7 +36,8 @@ The branch says who must act:
     │   ├── KernelArgumentError    a kernel refuses its arguments
     │   ├── OutOfMemoryError       the method asks for more memory than there is
     │   ├── DelegateError          a backend's init, execute, update or destroy failed
-    │   │   └── DelegateInvalidCompatibilityError  a payload is for another version or target
+    │   │   ├── DelegateInvalidCompatibilityError  a payload is for another version or target
+    │   │   └── InvalidPayloadError  a payload is damaged, truncated or something else
     │   ├── MethodInUseError       a second thread entered the same Method
     │   ├── MethodClosedError      the Method was closed
     │   ├── InstructionLimitError  the method ran more instructions than its budget
@@ -531,6 +532,30 @@ class DelegateInvalidCompatibilityError(DelegateError):
     phase: str = "init"
     code: int = 0x30
     code_name: str = "DelegateInvalidCompatibility"
+
+    @property
+    def message(self) -> str:
+        """The cause; with the backend and the method once they are known."""
+        return super().message if self.backend else self.cause
+
+
+@record(kw_only=True, eq=False, repr=False)
+class InvalidPayloadError(DelegateError):
+    """A payload is damaged, truncated, or something else than its backend writes.
+
+    ExecuTorch: InvalidProgram (0x23).
+
+    A backend raises it in `init`, with `cause` and `help` alone; etconfig fills in the rest.
+
+    Attributes:
+        cause: The damage, or the beginning of the bytes and what was expected.
+    """
+
+    backend: str = ""
+    method: str = ""
+    phase: str = "init"
+    code: int = 0x23
+    code_name: str = "InvalidProgram"
 
     @property
     def message(self) -> str:

@@ -21,7 +21,7 @@ from etconfig.backend import (
     resize_nothing,
 )
 from etconfig.compile_specs import CompileSpecs
-from etconfig.errors import DelegateError, DelegateInvalidCompatibilityError
+from etconfig.errors import DelegateError, DelegateInvalidCompatibilityError, InvalidPayloadError
 from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import MethodAllocator, TemporaryAllocator
 from etconfig.method.stop import StopCheck
@@ -92,10 +92,9 @@ def blame(backend_id: str, method: str, phase: str) -> Iterator[None]:
 
 
 def _failure(backend_id: str, method: str, phase: str, error: Exception) -> DelegateError:
-    if isinstance(error, DelegateInvalidCompatibilityError):
-        return DelegateInvalidCompatibilityError(
-            backend=backend_id, method=method, phase=phase, cause=error.cause, help=error.help
-        )
+    for kind in (DelegateInvalidCompatibilityError, InvalidPayloadError):
+        if isinstance(error, kind):
+            return kind(backend=backend_id, method=method, phase=phase, cause=error.cause, help=error.help)
     cause = f"{type(error).__name__}: {error}"
     return DelegateError(backend=backend_id, method=method, phase=phase, cause=cause)
 

@@ -1,5 +1,6 @@
 """The plugin API, version 1: everything that a plugin may import."""
 
+from etconfig.aot import EngineRange, Envelope, HostConstraints, open_envelope
 from etconfig.backend import (
     Allocator,
     Availability,
@@ -24,6 +25,7 @@ from etconfig.errors import (
     DelegateInvalidCompatibilityError,
     EtconfigError,
     InstructionLimitError,
+    InvalidPayloadError,
     LibraryError,
     MissingOperatorError,
     OptionError,
@@ -108,6 +110,8 @@ __all__ = [
     "Diagnostic",
     "EffectiveOption",
     "EffectiveSource",
+    "EngineRange",
+    "Envelope",
     "EtconfigError",
     "ExecuteContext",
     "ExecuteRequest",
@@ -124,8 +128,10 @@ __all__ = [
     "FunctionDetector",
     "Ge",
     "Gt",
+    "HostConstraints",
     "InitContext",
     "InstructionLimitError",
+    "InvalidPayloadError",
     "KernelsContribution",
     "KernelsRequest",
     "Le",
@@ -163,6 +169,7 @@ __all__ = [
     "WireOption",
     "hookimpl",
     "model_validator",
+    "open_envelope",
     "option",
     "wire_options",
 ]

@@ -59,6 +59,7 @@ ROOMS: dict[str, set[str]] = {
     "device": BOTTOM | {"schema", "facts", "profile", "resolver", "wire"},
     "models": BOTTOM | {"facts", "profile"},
     "backend": BOTTOM,
+    "aot": BOTTOM | {"facts"},
     "c_interface": BOTTOM | {"schema", "backend"},
     "tracing": BOTTOM,
     "program": BOTTOM,
@@ -66,7 +67,7 @@ ROOMS: dict[str, set[str]] = {
     "kernels": BOTTOM | {"kernel"},
     "method": BOTTOM | {"backend", "tracing", "program", "kernel"},
     "numpy_executor": BOTTOM | {"backend", "tracing", "program", "kernel", "method"},
-    "plugin": BOTTOM | {"schema", "facts", "backend", "c_interface", "kernel", "method", "wire"},
+    "plugin": BOTTOM | {"aot", "schema", "facts", "backend", "c_interface", "kernel", "method", "wire"},
     "app": BOTTOM
     | {"schema", "facts", "profile", "resolver", "models"}
     | {"backend", "tracing", "program", "method", "numpy_executor", "kernel", "kernels"}

@@ -20,6 +20,7 @@ Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendReq
     Processed ProgramRequest Reading RunnableMethod Unobservable
     RuntimeFailedError ScalarType Scope System Tracer Unit UnsafeProgramError UpdateContext Value Volatility
     Wire WireOption hookimpl model_validator option wire_options
+    EngineRange Envelope HostConstraints InvalidPayloadError open_envelope
 """
 
 V1_KERNELS_NAMES = """
