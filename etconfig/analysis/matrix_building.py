@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
-from etconfig.analysis.device_names import name_devices
 from etconfig.app.device_configurations import DeviceConfigurations
+from etconfig.app.device_names import name_devices
 from etconfig.app.targets import Delegating, find_installation, plugin_warning
 from etconfig.diagnostics import Severity
 from etconfig.errors import ConfigError, PluginError

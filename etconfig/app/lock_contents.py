@@ -3,44 +3,59 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from etconfig.app.configuration import Configuration
+from etconfig.app.device_names import name_files
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.lock import LOCK_FILE, Lock, LockedDevice
 from etconfig.plugin import BACKENDS
 from etconfig.profile import Profile
+from etconfig.records import record
 from etconfig.resolver import Resolution
 from etconfig.resolver.difference import option_values
 from etconfig.resolver.program_values import PROGRAM_IN_MEMORY
 from etconfig.schema import BackendSpec, schema_signature
 
 
-def make_lock(
-    resolved: Mapping[str, tuple[Configuration, Resolution]], program: LoadedProgram | None
-) -> Lock:
-    """Make the lock of the resolutions of one program on one or several devices.
+@record(frozen=True, kw_only=True)
+class ResolvedForLock:
+    """A resolution that a lock records.
 
-    Args:
-        resolved: The configuration and its resolution, by the name of the device.
+    Attributes:
+        device: The name of the device.
         program: The program; None if options were resolved without one.
+        configuration: The configuration.
+        resolution: Its resolution on the device.
+    """
+
+    device: str
+    program: LoadedProgram | None
+    configuration: Configuration
+    resolution: Resolution
+
+
+def make_lock(resolved: Sequence[ResolvedForLock]) -> Lock:
+    """Make the lock of the resolutions of one or several programs, each on one or several devices.
 
     Raises:
-        ProgramError: the program can no longer be read.
+        ProgramError: a program can no longer be read.
     """
-    configurations = [configuration for configuration, _ in resolved.values()]
+    configurations = [each.configuration for each in resolved]
     installation = configurations[0].installation
     specs = {backend: spec for each in configurations for backend, spec in _specs(each).items()}
     project = installation.project
     entries = (installation.index.find(BACKENDS, backend) for backend in specs)
+    programs = {id(each.program): each.program for each in resolved if each.program is not None}
+    names = dict(zip(programs, _program_names([*programs.values()]), strict=True))
     return Lock(
-        program={} if program is None else _program(program),
+        programs={names[key]: _program(program) for key, program in programs.items()},
         plugins=dict(sorted({entry.distribution: entry.version for entry in entries}.items())),
         schemas={backend: schema_signature(spec) for backend, spec in sorted(specs.items())},
         project={} if project is None else _plain(project.values),
-        devices={name: _device(*each) for name, each in resolved.items()},
+        devices=[_device(each, names.get(id(each.program))) for each in resolved],
     )
 
 
@@ -50,13 +65,21 @@ def lock_path(configuration: Configuration) -> Path:
     return Path(project.name).with_name(LOCK_FILE) if project else Path(LOCK_FILE)
 
 
-def _device(configuration: Configuration, resolution: Resolution) -> LockedDevice:
+def _device(resolved: ResolvedForLock, program: str | None) -> LockedDevice:
+    resolution = resolved.resolution
     return LockedDevice(
-        profiles={profile.name: _profile(profile) for profile in configuration.chain},
+        name=resolved.device,
+        program=program,
+        profiles={profile.name: _profile(profile) for profile in resolved.configuration.chain},
         facts=resolution.facts_used(),
         options=option_values(resolution),
         result={"fingerprint": resolution.fingerprint()},
     )
+
+
+def _program_names(programs: Sequence[LoadedProgram]) -> list[str]:
+    """Return the names of the files, with as many of their directories as tell them apart."""
+    return name_files([Path(program.program.path or PROGRAM_IN_MEMORY) for program in programs])
 
 
 def _specs(configuration: Configuration) -> Mapping[str, BackendSpec]:
@@ -66,9 +89,7 @@ def _specs(configuration: Configuration) -> Mapping[str, BackendSpec]:
 
 def _program(program: LoadedProgram) -> dict[str, Any]:
     """Return what identifies a program. Of a bundled one (.bpte), the recorded cases do not count."""
-    path = program.program.path
     return {
-        "name": PROGRAM_IN_MEMORY if path is None else Path(path).name,
         "content": f"sha256:{hashlib.sha256(program.program.whole()).hexdigest()}",
         "methods": {method: list(program.backends(method)) for method in program.method_names},
     }

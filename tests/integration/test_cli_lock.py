@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 import tomli
-from command_line import Outcome
+from command_line import DATA, Outcome
 
+PROGRAMS = DATA / "programs"
 PROFILE = """\
 [profile]
 name = "board"
@@ -21,12 +22,29 @@ name = "board"
 [options.ReferenceCpuBackend]
 num_threads = { expr = "min(cpu.available_cores, 8)" }
 """
-_SHARED = {part: {} for part in ("program", "plugins", "schemas", "project")}
+_SHARED: dict[str, object] = {part: {} for part in ("programs", "plugins", "schemas", "project")}
 WITHOUT_A_DEVICE = json.dumps({"etconfig_lock": 1, **_SHARED, "devices": [3]})
-_EMPTY_DEVICE = {"name": "a", **{part: {} for part in ("profiles", "facts", "options", "result")}}
-UNNAMED, TWICE = (
+_EMPTY_DEVICE = {
+    "name": "a",
+    "program": None,
+    **{part: {} for part in ("profiles", "facts", "options", "result")},
+}
+UNNAMED, TWICE, UNKNOWN, UNHASHABLE = (
     json.dumps({"etconfig_lock": 1, **_SHARED, "devices": devices})
-    for devices in ([{**_EMPTY_DEVICE, "name": 3}], [_EMPTY_DEVICE, _EMPTY_DEVICE])
+    for devices in (
+        [{**_EMPTY_DEVICE, "name": 3}],
+        [_EMPTY_DEVICE, _EMPTY_DEVICE],
+        [{**_EMPTY_DEVICE, "program": "b.pte"}],
+        [{**_EMPTY_DEVICE, "program": [[]]}],
+    )
+)
+NO_TABLE = json.dumps(
+    {
+        "etconfig_lock": 1,
+        **_SHARED,
+        "programs": {"b.pte": 3},
+        "devices": [{**_EMPTY_DEVICE, "program": "b.pte"}],
+    }
 )
 TOO_DEEP = json.dumps({"etconfig_lock": 1, **_SHARED, "devices": [_EMPTY_DEVICE]}).replace(
     '"project": {}', '"project": {"a": ' + "[" * 500 + "]" * 500 + "}"
@@ -61,13 +79,14 @@ class TestLock:
         lock = json.loads(locked.read_text())
         assert lock["etconfig_lock"] == 1
         content = hashlib.sha256(locked.with_name("model.pte").read_bytes()).hexdigest()
-        assert lock["program"] == {
-            "name": "model.pte",
-            "content": f"sha256:{content}",
-            "methods": {
-                "embed": ["ReferenceNpuBackend"],
-                "forward": ["ReferenceNpuBackend", "ReferenceCpuBackend"],
-            },
+        assert lock["programs"] == {
+            "model.pte": {
+                "content": f"sha256:{content}",
+                "methods": {
+                    "embed": ["ReferenceNpuBackend"],
+                    "forward": ["ReferenceNpuBackend", "ReferenceCpuBackend"],
+                },
+            }
         }
         assert list(lock["plugins"]) == ["etconfig-reference"]
         assert lock["schemas"]["ReferenceNpuBackend"]["options"]["core"] == {
@@ -80,6 +99,7 @@ class TestLock:
         }
         assert lock["project"] == {}
         device = device_of(lock)
+        assert (device["name"], device["program"]) == ("device", "model.pte")
         assert device["profiles"] == {"board": tomli.loads(PROFILE)}
         assert device["facts"] == {"cpu.available_cores": 4, "cpu.cache.l2": 1048576}
         assert device["options"]["forward:ReferenceCpuBackend.num_threads"] == 4
@@ -209,9 +229,12 @@ class TestLocked:
             ('{"etconfig_lock": 2}', "etconfig.lock has version 2, expected 1"),
             ('{"etconfig_lock": 1, "plugins": []}', "etconfig.lock has no array 'devices'"),
             ('{"etconfig_lock": 1, "devices": []}', "etconfig.lock covers no device"),
-            (UNNAMED, "etconfig.lock has devices without a 'name' of their own"),
-            (TWICE, "etconfig.lock has devices without a 'name' of their own"),
-            ('{"etconfig_lock": 1, "devices": [3]}', "etconfig.lock has no table 'program'"),
+            (UNNAMED, "etconfig.lock has devices without a 'name'"),
+            (TWICE, "etconfig.lock has a device twice for one program"),
+            (UNKNOWN, "etconfig.lock has devices with a 'program' that is not among 'programs'"),
+            (UNHASHABLE, "etconfig.lock has devices with a 'program' that is not among 'programs'"),
+            (NO_TABLE, "etconfig.lock has a program that is not a table"),
+            ('{"etconfig_lock": 1, "devices": [3]}', "etconfig.lock has no table 'programs'"),
             (WITHOUT_A_DEVICE, "etconfig.lock has no table 'profiles'"),
             (TOO_DEEP, "etconfig.lock is nested too deeply"),
             ("", "etconfig.lock is not JSON: Expecting value: line 1 column 1 (char 0)"),
@@ -267,8 +290,9 @@ class TestProgram:
 
     def test_other_methods_and_delegates_are_listed(self, locked: Path, cli: Callable[..., Outcome]) -> None:
         lock = json.loads(locked.read_text())
-        lock["program"] |= {"name": "old.pte", "content": "sha256:0"}
-        lock["program"]["methods"] = {"forward": ["ReferenceCpuBackend"], "decode": []}
+        methods = {"forward": ["ReferenceCpuBackend"], "decode": []}
+        lock["programs"] = {"old.pte": {"content": "sha256:0", "methods": methods}}
+        lock["devices"][0]["program"] = "old.pte"
         locked.write_text(json.dumps(lock))
         first, *rest = notes(cli(*LOCKED))
         assert first.startswith("program: old.pte (sha256:0) → model.pte (sha256:")
@@ -308,3 +332,111 @@ class TestSchemas:
         lock["schemas"]["ReferenceNpuBackend"]["options"][field[0]][field[1]] = value
         locked.write_text(json.dumps(lock))
         assert notes(cli(*LOCKED)) == [f"schemas: ReferenceNpuBackend: options.{note}"]
+
+
+class TestSeveralPrograms:
+    """A lock covers each program on each device."""
+
+    BOTH = ("model.pte", "add.pte", "--facts", "device.json", "--facts", "small.json")
+
+    @pytest.fixture
+    def two(self, place: Path, cli: Callable[..., Outcome]) -> Path:
+        shutil.copy(PROGRAMS / "add.pte", place)
+        shutil.copy(place / "device.json", place / "small.json")
+        done = cli("lock", *self.BOTH)
+        assert (done.status, done.stderr) == (0, "")
+        assert done.stdout == "22 options of 2 programs on 2 devices written to etconfig.lock\n"
+        return place / "etconfig.lock"
+
+    def test_each_program_has_its_content_and_the_options_on_each_device(self, two: Path) -> None:
+        lock = json.loads(two.read_text())
+        assert list(lock["programs"]) == ["model.pte", "add.pte"]
+        assert lock["programs"]["add.pte"]["methods"] == {"forward": []}
+        pairs = [(each["program"], each["name"]) for each in lock["devices"]]
+        assert pairs == [(p, d) for p in ("model.pte", "add.pte") for d in ("device", "small")]
+        assert [bool(each["options"]) for each in lock["devices"]] == [True, True, False, False]
+
+    def test_each_is_checked_with_its_own(self, two: Path, cli: Callable[..., Outcome]) -> None:
+        assert cli("resolve", *self.BOTH, "--locked").status == 0
+        assert cli("resolve", "add.pte", "--facts", "small.json", "--locked").status == 0
+        done = cli(*LOCKED[:2], "--facts", "small.json", "--set", "ReferenceNpuBackend.core=1", "--locked")
+        assert notes(done) == [
+            f"small: model.pte: options: {method}:ReferenceNpuBackend.core: 0 → 1"
+            for method in ("embed", "forward")
+        ]
+
+    def test_another_program_is_not_among_them(self, two: Path, cli: Callable[..., Outcome]) -> None:
+        shutil.copy(PROGRAMS / "linear.pte", two.parent)
+        (note,) = notes(cli("resolve", "linear.pte", "--facts", "device.json", "--locked"))
+        assert note.startswith("program: linear.pte (sha256:")
+        assert note.endswith(" is not among 'model.pte', 'add.pte'")
+        (note,) = notes(cli("resolve", "--facts", "device.json", "--locked"))
+        assert note == "program: (absent) is not among 'model.pte', 'add.pte'"
+
+    def test_a_program_given_twice_counts_once(self, two: Path, cli: Callable[..., Outcome]) -> None:
+        before = two.read_bytes()
+        assert cli("lock", "./add.pte", *self.BOTH).stdout.startswith("22 options of 2 programs")
+        assert sorted(json.loads(two.read_text())["programs"]) == ["add.pte", "model.pte"]
+        assert cli("lock", *self.BOTH).status == 0
+        assert two.read_bytes() == before
+
+    def test_files_of_one_name_are_told_apart_by_their_directories(
+        self, two: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        (two.parent / "old").mkdir()
+        shutil.copy(two.parent / "add.pte", two.parent / "old" / "model.pte")
+        both = ("model.pte", "old/model.pte", "--facts", "device.json")
+        assert cli("lock", *both).status == 0
+        assert list(json.loads(two.read_text())["programs"]) == [
+            f"{two.parent.name}/model.pte",
+            "old/model.pte",
+        ]
+        assert cli("resolve", *both, "--locked").status == 0
+
+    def test_a_program_that_does_not_resolve_writes_nothing(
+        self, two: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        before = two.read_bytes()
+        done = cli("lock", *self.BOTH, "--set", "model.pte.x=1")
+        assert (done.status, done.stdout) == (2, "")
+        assert two.read_bytes() == before
+
+
+class TestCheck:
+    """`--check` compares the whole file and writes nothing."""
+
+    def test_an_unchanged_lock_passes(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        before = locked.stat()
+        done = cli(*LOCK, "--check")
+        assert done == Outcome(0, "11 options as locked in etconfig.lock\n", "")
+        assert locked.stat() == before
+
+    def test_a_difference_is_a_finding(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        before = locked.read_bytes()
+        done = cli(*LOCK, "--check", "--set", "forward:ReferenceNpuBackend.core=1")
+        assert (done.status, done.stdout) == (1, "")
+        assert notes(done) == ["options: forward:ReferenceNpuBackend.core: 0 → 1"]
+        assert "write the lock again" in done.stderr
+        assert locked.read_bytes() == before
+
+    def test_a_program_or_a_device_of_one_side_alone_is_a_difference(
+        self, locked: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        shutil.copy(PROGRAMS / "add.pte", locked.parent)
+        shutil.copy(locked.with_name("device.json"), locked.with_name("twin.json"))
+        assert notes(cli(*LOCK, "--facts", "twin.json", "--check")) == ["devices: (absent) → 'twin'"]
+        *_, note = notes(cli("lock", "add.pte", *LOCK[1:], "--check"))  # after those of warnings
+        assert note.startswith("program: (absent) → add.pte (sha256:")
+        assert cli("lock", "add.pte", *LOCK[1:], "--facts", "twin.json").status == 0
+        found = notes(cli(*LOCK, "--check"))
+        assert found[0].startswith("program: add.pte (sha256:")
+        assert found[0].endswith(" → (absent)")
+        assert found[1:] == ["model.pte: devices: 'twin' → (absent)"]
+        found = notes(cli("lock", "--facts", "device.json", "--check"))
+        assert [note.partition(" (")[0] for note in found[:2]] == ["program: add.pte", "program: model.pte"]
+
+    def test_without_a_file_it_could_not_work(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        locked.unlink()
+        done = cli(*LOCK, "--check")
+        assert (done.status, locked.exists()) == (2, False)
+        assert "cannot read etconfig.lock" in done.stderr

@@ -258,5 +258,5 @@ class TestLock:
     ) -> None:
         done = cli("lock", "model.pte", *PROFILES, *BOTH)
         assert (done.status, done.stdout) == (2, "")
-        assert done.stderr.startswith("device google/pixel-8:\nerror[")
+        assert done.stderr.startswith("device google/pixel-8, model.pte:\nerror[")
         assert not (place / "etconfig.lock").exists()

@@ -1,62 +1,93 @@
-"""`etconfig lock`: record a resolution and everything that it depends on."""
+"""`etconfig lock`: record resolutions and everything that they depend on."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.each_device import on_each_device, show_failed
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import ConfigurationRequest, several_devices_options
 from etconfig.cli.shared.output import fail, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
-from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
-    from etconfig.app.configuration import Configuration
-    from etconfig.resolver import Resolution
+    from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.app.lock import Lock
+    from etconfig.app.lock_contents import ResolvedForLock
 
 
 @click.command("lock", cls=StrictCommand)
-@click.argument("program", required=False, type=click.Path(path_type=Path))
+@click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if the file would change.")
 @several_devices_options
-def command(program: Path | None, requests: Sequence[ConfigurationRequest]) -> int:
+def command(programs: Sequence[Path], check: bool, requests: Sequence[ConfigurationRequest]) -> int:
     """Record resolutions and what they depend on, for --locked.
 
     Writes etconfig.lock next to the project file, or into the current directory: the content of
-    the program, versions and schemas of plugins, the values in the profiles and in the project
-    file, and for each device the facts that were used and the value of every option. With --locked,
-    `resolve`, `run` and `verify` fail if any of these differs, and say which. Comments, layout and
+    each program, versions and schemas of plugins, the values in the profiles and in the project
+    file, and for each program on each device the facts that were used and the value of every option. With
+    --locked, `resolve`, `run` and `verify` fail if any of these differs, and say which. Comments, layout and
     descriptions do not count.
+
+    With --check, lists what differs from the file, and exits with 1 if anything does, also a program or a
+    device that only one of them has.
 
     \b
     Examples:
       etconfig lock model.pte
       etconfig lock model.pte --facts pi5.json
-      etconfig lock model.pte --facts pi5.json --device pixel-8
+      etconfig lock encoder.pte decoder.pte --facts pi5.json --device pixel-8
+      etconfig lock encoder.pte decoder.pte --facts pi5.json --device pixel-8 --check
     """
-    from etconfig.app.lock_contents import lock_path, make_lock
+    from etconfig.app.lock_contents import ResolvedForLock, lock_path, make_lock
 
-    loaded = requests[0].open_program(program)
-    resolved: dict[str, tuple[Configuration, Resolution]] = {}
-    for request in requests:
-        try:
-            configuration = request.configure(loaded)
-            resolved[request.device_name] = configuration, configuration.resolve()
-        except ConfigError as error:
-            if len(requests) == 1:
-                raise
-            show(f"device {request.device_name}:", err=True)
-            fail(error)
-    if len(resolved) < len(requests):
+    def resolve(request: ConfigurationRequest, program: LoadedProgram | None) -> ResolvedForLock:
+        configuration = request.configure(program)
+        return ResolvedForLock(
+            device=request.device_name,
+            program=program,
+            configuration=configuration,
+            resolution=configuration.resolve(),
+        )
+
+    different = {os.path.abspath(program): program for program in programs}  # noqa: PTH100  (keeps links)
+    found = [*on_each_device(requests, [*different.values()], resolve)]
+    failed = [show_failed(each, is_only=len(found) == 1) for each in found]
+    if any(failed):
         return 2
-    lock = make_lock(resolved, loaded)
-    path = lock_path(configuration)
+    resolved = [each.result for each in found if each.result is not None]
+    lock, path = make_lock(resolved), lock_path(resolved[0].configuration)
+    if check:
+        return _check(path, lock)
     # a file name that is not UTF-8 has parts that only an escape can spell
     write_file(path, lock.to_json().encode(errors="backslashreplace"), is_named=False)
-    options = format_count(sum(len(device.options) for device in lock.devices.values()), "option")
-    show(f"{options}{'' if len(requests) == 1 else f' of {len(requests)} devices'} written to {path}")
+    show(f"{_count(lock)} written to {path}")
     return 0
+
+
+def _check(path: Path, lock: Lock) -> int:
+    """Compare with the lock file, and return the exit status."""
+    from etconfig.app.lock import load_lock
+    from etconfig.app.lock_comparison import lock_differences, lock_mismatch
+
+    differences = lock_differences(load_lock(path), lock, is_whole=True)
+    if differences:
+        fail(lock_mismatch(path, differences))
+        return 1
+    show(f"{_count(lock)} as locked in {path}")
+    return 0
+
+
+def _count(lock: Lock) -> str:
+    """Return how many options there are, of how many programs and devices."""
+    options = format_count(sum(len(each.options) for each in lock.devices), "option")
+    devices = len({each.name for each in lock.devices})
+    counts = {"program": len(lock.programs), "device": devices}
+    several = [format_count(count, noun) for noun, count in counts.items() if count > 1]
+    return f"{options} of {' on '.join(several)}" if several else options

@@ -75,7 +75,7 @@ def _found(text: str) -> FoundFiles:
 
 def _named(sheets: Sequence[Path]) -> list[tuple[str, FactSheet | Path]]:
     """Return each sheet with the name of its device, in their order."""
-    from etconfig.analysis.device_names import name_devices
+    from etconfig.app.device_names import name_devices
 
     known = [str(sheet) for sheet in sheets if isinstance(sheet, KnownDevicePath)]
     others = [sheet for sheet in sheets if not isinstance(sheet, KnownDevicePath)]

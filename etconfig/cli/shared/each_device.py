@@ -77,9 +77,7 @@ def show_each(found: Iterable[OnDevice[_ResultT]], show_one: Callable[[_ResultT]
     """Show each result below the name of its device and program; return 2 if one failed, else 0."""
     status = 0
     for at, each in enumerate(found):
-        if each.error is not None:
-            show(f"{each.label}:", err=True)
-            fail(each.error)
+        if show_failed(each):
             status = 2
             continue
         if at:
@@ -89,3 +87,13 @@ def show_each(found: Iterable[OnDevice[_ResultT]], show_one: Callable[[_ResultT]
         if each.result is not None:
             show_one(each.result)
     return status
+
+
+def show_failed(each: OnDevice[_ResultT], *, is_only: bool = False) -> bool:
+    """Show an error, below its device and program unless it is the only one; return True if there is one."""
+    if each.error is None:
+        return False
+    if not is_only:
+        show(f"{each.label}:", err=True)
+    fail(each.error)
+    return True

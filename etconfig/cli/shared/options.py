@@ -222,11 +222,13 @@ class ConfigurationRequest:
         configuration = self.configure(program)
         resolution = configuration.resolve()
         if self.locked:
-            from etconfig.app.lock import check_lock
-            from etconfig.app.lock_contents import lock_path, make_lock
+            from etconfig.app.lock_comparison import check_lock
+            from etconfig.app.lock_contents import ResolvedForLock, lock_path, make_lock
 
-            now = make_lock({self.device_name: (configuration, resolution)}, program)
-            check_lock(lock_path(configuration), now)
+            now = ResolvedForLock(
+                device=self.device_name, program=program, configuration=configuration, resolution=resolution
+            )
+            check_lock(lock_path(configuration), make_lock([now]))
         return resolution
 
     def resolve_file(self, program: Path | None) -> Resolution:

@@ -1,4 +1,4 @@
-"""Names of devices from the names of their fact sheets."""
+"""Names of devices from those of their fact sheets, and names that tell files apart."""
 
 from __future__ import annotations
 
@@ -20,20 +20,16 @@ def name_devices(sheets: Sequence[Path], taken: Collection[str] = ()) -> list[st
         sheets: Different files.
         taken: Names that other devices have already.
     """
-    lengths = [1] * len(sheets)
     parts = [[*map(visible_text, _parts(sheet))] for sheet in sheets]
-    while True:
-        names = ["/".join(each[-length:]) for each, length in zip(parts, lengths, strict=True)]
-        counts = Counter([*names, *taken])
-        longer = [
-            index
-            for index, name in enumerate(names)
-            if counts[name] > 1 and lengths[index] < len(parts[index])
-        ]
-        if not longer:
-            return _numbered(names, taken)
-        for index in longer:
-            lengths[index] += 1
+    return _distinct(parts, taken)
+
+
+def name_files(paths: Sequence[Path]) -> list[str]:
+    """Return a name for each file: its own, with as many directories as tell it apart from the others."""
+    if len(paths) == 1:
+        return [paths[0].name]
+    directories = [[each.strip("/\\") for each in path.absolute().parent.parts] for path in paths]
+    return _distinct([[*each, path.name] for each, path in zip(directories, paths, strict=True)])
 
 
 def visible_text(text: str) -> str:
@@ -49,6 +45,23 @@ def _parts(sheet: Path) -> list[str]:
     is_stream = str(sheet) != sheet.__fspath__()  # standard input, read from a copy
     directories = () if is_stream else sheet.absolute().parent.parts
     return [*(each.strip("/\\") for each in directories), sheet.stem]
+
+
+def _distinct(parts: Sequence[Sequence[str]], taken: Collection[str] = ()) -> list[str]:
+    """Return names that consist of the last one of their parts, or of as many as make them distinct."""
+    lengths = [1] * len(parts)
+    while True:
+        names = ["/".join(each[-length:]) for each, length in zip(parts, lengths, strict=True)]
+        counts = Counter([*names, *taken])
+        longer = [
+            index
+            for index, name in enumerate(names)
+            if counts[name] > 1 and lengths[index] < len(parts[index])
+        ]
+        if not longer:
+            return _numbered(names, taken)
+        for index in longer:
+            lengths[index] += 1
 
 
 def _numbered(names: Sequence[str], taken: Collection[str]) -> list[str]:
