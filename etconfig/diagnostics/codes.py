@@ -86,7 +86,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     # facts
     ("unknown-fact", "No fact has this name."),
     ("invalid-fact-value", "A fact has a value of another type or out of its range."),
-    ("invalid-fact-assignment", "A fact set on the command line has no value."),
+    ("invalid-fact-assignment", "A fact set on the command line has no value, or two."),
     ("invalid-fact-sheet", "A text is not a fact sheet."),
     ("unsupported-fact-sheet", "A fact sheet has a format version that cannot be read."),
     ("unknown-device", "No known device has this name, or several have."),

@@ -50,12 +50,13 @@ def parse_fact_assignment(
 def parse_fact_assignments(
     texts: Iterable[str], registry: FactRegistry = BUILTIN_FACTS
 ) -> dict[str, Sourced[FactValue]]:
-    """Parse several `NAME=VALUE`; if two name the same fact, the last one wins.
+    """Parse several `NAME=VALUE`.
 
     Raises:
-        FactError: some are wrong; the error contains all problems.
+        FactError: some are wrong, or two set one fact to different values; the error contains all problems.
     """
     facts: dict[str, Sourced[FactValue]] = {}
+    first: dict[str, str] = {}
     problems: list[Diagnostic] = []
     for text in texts:
         try:
@@ -63,10 +64,21 @@ def parse_fact_assignments(
         except FactError as error:
             problems.extend(error.diagnostics)
         else:
-            facts[name] = value
+            if facts.setdefault(name, value) != value:
+                problems.append(_set_twice(name, first[name], text))
+            first.setdefault(name, text)
     if problems:
         raise FactError(diagnostics=tuple(problems))
     return facts
+
+
+def _set_twice(name: str, first: str, second: str) -> Diagnostic:
+    return Diagnostic(
+        code="invalid-fact-assignment",
+        message=f"{name!r} is set twice, to different values",
+        spans=(_span(second, second), _span(first, first)),
+        help="give one value, or run the command once for each",
+    )
 
 
 def _no_value(text: str, registry: FactRegistry) -> Diagnostic:

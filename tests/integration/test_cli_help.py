@@ -164,6 +164,23 @@ class TestRepeatedOptions:
         facts = ("--fact", "os.name=linux", "--fact", "cpu.arch=arm64")
         assert cli("facts", *facts, "--json", "--json").status == 0
 
+    @pytest.mark.parametrize("name", ["facts", "resolve", "validate", "matrix", "pack", "lock"])
+    def test_two_values_of_one_fact_are_an_error(
+        self, cli: Callable[..., Outcome], prepared: Path, name: str
+    ) -> None:
+        words = {"validate": ["etconfig.toml"], "pack": ["-o", "x.etbundle"]}.get(name, [])
+        facts = ("--device", "pi-5", "--fact", "gpu.count=1", "--fact", "gpu.count=2")
+        done = cli(name, *words, *facts)
+        assert (done.status, done.stdout) == (2, "")
+        assert done.stderr.startswith("error[invalid-fact-assignment]: 'gpu.count' is set twice")
+
+    def test_of_two_overrides_for_one_path_the_last_wins(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
+        twice = [f"--set=ReferenceCpuBackend.num_threads={count}" for count in (1, 2)]
+        done = cli("resolve", "model.pte", "--device", "pi-5", *twice, "--explain")
+        assert "forward:ReferenceCpuBackend.num_threads = 2" in done.stdout
+
 
 @cache
 def small_bundle() -> bytes:
@@ -208,6 +225,11 @@ NOT_RUN = {
     "etconfig facts --executor executorch --save board.json": "it needs etconfig-executorch",
     "etconfig conformance ReferenceCpuBackend": "the plugin's own tests run every check",
 }
+AFTER = {
+    "etconfig lock encoder.pte decoder.pte --facts pi5.json --device pixel-8 --check",
+}
+"""The examples that check what the example without their last word writes."""
+
 FINDS_SOMETHING = {
     "etconfig matrix model.pte --facts sheets --expect devices.toml": "the file lacks the options",
     "etconfig devices diff pi-4 pi-5": "they differ",
@@ -220,7 +242,7 @@ FINDS_SOMETHING = {
 
 
 def test_the_exceptions_are_still_examples() -> None:
-    assert {*NOT_RUN, *FINDS_SOMETHING} <= {*all_examples()}
+    assert {*NOT_RUN, *AFTER, *FINDS_SOMETHING} <= {*all_examples()}
 
 
 EXTRA = "etconfig fleet "
@@ -235,6 +257,8 @@ def test_every_example_runs_as_it_is_printed(
 ) -> None:
     """Plain words run in this process, anything else in a shell."""
     name, *words = example.split()
+    if example in AFTER:
+        assert cli(*words[:-1]).status == 0
     is_plain = name == "etconfig" and all(re.fullmatch(r"[\w./:@=,-]+", word) for word in words)
     done = cli(*words) if is_plain else shell(example)
     assert done.status == (1 if example in FINDS_SOMETHING else 0), done.stderr

@@ -311,7 +311,7 @@ def profile_options(function: CommandT, *, several: bool = False) -> CommandT:
         multiple=True,
         metavar="PATH=VALUE",
         shell_complete=complete_assignment,
-        help="Set [METHOD[@INSTANCE]:]BACKEND.OPTION. Repeatable.",
+        help="Set [METHOD[@INSTANCE]:]BACKEND.OPTION. Repeatable; of two for one path, the last wins.",
     )(profile_path_option(function))
     command = require_match_option(command)
     return click.option(

@@ -141,11 +141,22 @@ class TestProblems:
 class TestSeveral:
     """All problems of one run are reported together."""
 
-    def test_the_last_one_wins(self):
-        facts = parse_fact_assignments(["os.name=linux", "gpu.count=1", "os.name=macos"])
+    def test_each_fact_has_one_value(self):
+        with pytest.raises(FactError) as caught:
+            parse_fact_assignments(["os.name=linux", "gpu.count=1", "os.name = macos", "gpu.count=2"])
+        first, second = caught.value.diagnostics
+        assert first.code == second.code == "invalid-fact-assignment"
+        assert first.message == "'os.name' is set twice, to different values"
+        assert [span.text for span in first.spans] == ["os.name = macos", "os.name=linux"]
+        assert second.message.startswith("'gpu.count'")
+
+    def test_the_same_value_may_be_given_twice(self):
+        facts = parse_fact_assignments(
+            ["gpu.count=1", "cpu.features=a,b", "gpu.count= 1", 'cpu.features=["a","b"]']
+        )
         assert {name: sourced.value for name, sourced in facts.items()} == {
-            "os.name": "macos",
             "gpu.count": 1,
+            "cpu.features": ("a", "b"),
         }
 
     def test_every_problem_is_reported(self):
