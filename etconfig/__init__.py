@@ -33,6 +33,7 @@ _HOME = {
     "LoadedProgram": "app.loaded_program",
     "Method": "method.method",
     "ModelChoice": "models",
+    "Models": "app.engine_models",
     "Origin": "provenance",
     "PluginError": "errors",
     "ProgramError": "errors",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from etconfig.app.api import detect_facts, load_program
     from etconfig.app.bundling import pack_bundle
     from etconfig.app.configuration import Configuration, configure, resolve
+    from etconfig.app.engine_models import Models
     from etconfig.app.installation import Installation
     from etconfig.app.live import LiveArguments
     from etconfig.app.loaded_model import LoadedModel
@@ -133,6 +135,7 @@ __all__ = [
     "LoadedProgram",
     "Method",
     "ModelChoice",
+    "Models",
     "Origin",
     "PluginError",
     "ProgramError",

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from etconfig.app.compiled import CompiledFrom
+from etconfig.app.engine_models import BackendsOfModels, Models, with_models
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import ProfileChoice, choose_profile
 from etconfig.app.project_programs import find_unused_settings, has_unused_settings
@@ -158,6 +159,7 @@ def configure(
     overrides: Overrides | Layer | None = None,
     instances: Mapping[str, Sequence[str]] | None = None,
     installation: Installation | None = None,
+    models: Models | BackendsOfModels | None = None,
 ) -> Configuration:
     """Choose the profile, read all layers, and compile them for `Configuration.resolve`.
 
@@ -192,6 +194,8 @@ def configure(
             those that profiles declare.
         installation: Plugins, profiles and project file; by default the program's, else those found
             from the current directory.
+        models: Models that engines run without a program, with the id of the backend of each:
+            `{"detector": "OnnxRuntimeBackend"}`, or a list of ids. Their names take the place of methods.
 
     Returns:
         The configuration; `Configuration.resolve` gives its arguments on any facts.
@@ -201,8 +205,11 @@ def configure(
         BackendUnavailableError: the program delegates to a backend that is not installed.
         PluginError: a plugin that is needed is broken.
         TypeError: an argument is of a wrong type.
-        ValueError: `instances` has a name that cannot be an instance's.
+        ValueError: `instances` has a name that cannot be an instance's, or `models` one that cannot be a
+            model's; or a model has the name of a method.
     """
+    if models is not None:
+        program = with_models(program, models, installation)
     installation = find_installation(installation, program)
     if facts is not None:
         check_facts(facts)
@@ -341,6 +348,7 @@ def resolve(
     overrides: Overrides | Layer | None = None,
     instances: Mapping[str, Sequence[str]] | None = None,
     installation: Installation | None = None,
+    models: Models | BackendsOfModels | None = None,
 ) -> Resolution:
     """Resolve the arguments of every method, instance and backend, once.
 
@@ -362,7 +370,7 @@ def resolve(
         BackendUnavailableError: the program delegates to a backend that is not installed.
         PluginError: a plugin that is needed is broken, or a backend's recommendation failed.
         TypeError: an argument is of a wrong type.
-        ValueError: `instances` has a name that cannot be an instance's.
+        ValueError: as for `configure`.
     """
     configuration = configure(
         program,
@@ -373,6 +381,7 @@ def resolve(
         overrides=overrides,
         instances=instances,
         installation=installation,
+        models=models,
     )
     return configuration.resolve()
 

@@ -20,6 +20,7 @@ from etconfig.resolver import Arguments, Resolution
 from etconfig.schema import Applies
 
 if TYPE_CHECKING:
+    from etconfig.app.engine_models import BackendsOfModels, Models
     from etconfig.app.installation import Installation
     from etconfig.app.targets import Delegating
     from etconfig.facts import FactOverrides
@@ -115,6 +116,7 @@ class LiveArguments:
         overrides: Overrides | Layer | None = None,
         instances: Mapping[str, Sequence[str]] | None = None,
         installation: Installation | None = None,
+        models: Models | BackendsOfModels | None = None,
         hold_profile: bool = False,
     ) -> None:
         settings: dict[str, Any] = {
@@ -124,6 +126,7 @@ class LiveArguments:
             "overrides": overrides,
             "instances": instances,
             "installation": installation,
+            "models": models,
         }
         if isinstance(program, Configuration):
             _refuse_settings(settings)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from etconfig.app.installation import Installation
-from etconfig.app.targets import Delegating
+from etconfig.app.targets import Delegating, model_names_of
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError, ProgramError
 from etconfig.profile import Layer, Profile, Provider, Reference
 from etconfig.records import record
-from etconfig.resolver import KnownPrograms, verify_against_programs
+from etconfig.resolver import KnownPrograms, noun_of, verify_against_programs
 
 _THIS = "the program"
 
@@ -110,12 +110,14 @@ def find_unused_settings(
         ProfileError: its list of programs is malformed.
     """
     methods, installed = backends_by_method(program), installation.backend_ids
+    models = model_names_of(program)
     others = read_project_programs(installation)
     known = KnownPrograms(
         methods={_THIS: methods, **{o.name: o.backends_of for o in others if o.problem is None}},
         used=_THIS,
         unread=tuple(other.name for other in others if other.problem is not None),
-        is_complete=bool(others),
+        is_complete=bool(others) or bool(models),  # an application knows all of its models
+        noun=noun_of(name in models for name in methods),
     )
     of_user = user_layers(installation, chain, layers)
     found = tuple(dict.fromkeys(verify_against_programs(of_user, known, installed)))

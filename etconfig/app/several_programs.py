@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from etconfig.app.installation import Installation
-from etconfig.app.targets import Delegating
+from etconfig.app.targets import Delegating, model_names_of
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
 from etconfig.provenance import Sourced
@@ -35,6 +35,11 @@ class SeveralPrograms:
     def method_names(self) -> tuple[str, ...]:
         """The methods of all, each once."""
         return tuple(dict.fromkeys(name for program in self.programs for name in program.method_names))
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """Those of them that are models, which engines run without a program."""
+        return tuple(name for program in self.programs for name in model_names_of(program))
 
     def backends(self, method: str) -> tuple[str, ...]:
         """Return the ids of the backends that a method delegates to in any of them.

@@ -46,6 +46,12 @@ class Delegating(Protocol):
         """
 
 
+def model_names_of(program: Delegating) -> Collection[str]:
+    """Return the names of a program's methods that are models, which engines run without a program."""
+    names: Collection[str] = getattr(program, "model_names", ())  # of `Models`, and what contains them
+    return names
+
+
 _MEMBERS = ("installation", "method_names", "backends", "program_values")
 """The members of `Delegating`."""
 
@@ -100,11 +106,18 @@ def targets_of_program(program: Delegating, instances: Mapping[str, Sequence[str
 
     Raises:
         MethodNotFoundError: `instances` names a method that the program does not have.
+        ModelError: it names a model that is not there.
     """
     for method in instances:
         program.backends(method)  # raises for an unknown method
+    models = model_names_of(program)
     return tuple(
-        Target(method=method, backends=program.backends(method), instances=tuple(instances.get(method, ())))
+        Target(
+            method=method,
+            backends=program.backends(method),
+            instances=tuple(instances.get(method, ())),
+            is_model=method in models,
+        )
         for method in program.method_names
     )
 

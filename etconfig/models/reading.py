@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 from etconfig.models.catalog import CatalogModel, ModelCatalog, ModelVariant
 from etconfig.profile import Document, ExpressionParser, ExpressionType, Reference
-from etconfig.profile.names import PROJECT_FILES, is_name_of
+from etconfig.profile.names import NAME_RULES, PROJECT_FILES, is_name_of
 from etconfig.profile.project import project_section, read_models_files
 from etconfig.profile.settings import read_expression
 from etconfig.profile.table import TomlTable, dotted, is_tables
@@ -21,7 +21,6 @@ _VARIANTS_HELP = "write {header} with a file for each program of the model"
 _FALLBACK_HELP = "write fallback = true, or leave it out"
 _FILE_HELP = 'write file = "model.pte", relative to this file'
 _WHEN_HELP = "write when = '...' with a condition on facts, or leave it out"
-_NAME_RULE = "a model's name contains no blanks and none of : @ = * ? ["
 
 
 def parse_models(document: Document, expressions: ExpressionParser) -> ModelCatalog:
@@ -95,7 +94,9 @@ def _read_model(
     name: str, tables: TomlTable, table: TomlTable, expressions: ExpressionParser
 ) -> CatalogModel:
     if not is_name_of("instance", name):
-        table.report("invalid-name", f"{name!r} cannot be a model's name", tables.key_span(name), _NAME_RULE)
+        table.report(
+            "invalid-name", f"{name!r} cannot be a model's name", tables.key_span(name), NAME_RULES["model"]
+        )
     if "variants" not in table.check_keys(_MODEL_KEYS, "model") and table.data.get("variants", []) == []:
         _report_no_variants(name, tables, table)
     variants = enumerate(table.array_of_tables("variants"), 1) if table.data.get("variants") else ()

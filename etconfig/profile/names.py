@@ -17,14 +17,21 @@ PROFILE_NAME_RULE = "names are words of letters, digits, '.', '_' and '-', joine
 _GLOB_CHARACTERS = frozenset("*?[")
 
 # the place of each name in an option path, whose grammar alone defines the names
-_PATHS = {"method": "{}:B.o", "instance": "m@{}:B.o", "backend": "{}.o", "option": "B.{}"}
+_PATHS = {
+    "method": "{}:B.o",
+    "instance": "m@{}:B.o",
+    "model": "m@{}:B.o",
+    "backend": "{}.o",
+    "option": "B.{}",
+}
 NAME_RULES = {
     "method": "a method's name contains no blanks and none of : @ =; with * ? [ it is a pattern",
     "instance": "an instance's name contains no blanks and none of : @ = * ? [",
+    "model": "a model's name contains no blanks and none of : @ = * ? [",
     "backend": "a backend id has letters, digits, _ and -, and starts with a letter or _",
     "option": "an option's name has letters, digits and _, and starts with a letter or _",
 }
-"""The names that `is_name_of` accepts, in words for diagnostics."""
+"""The names that `is_name_of` accepts, in words for diagnostics; those of models are as of instances."""
 
 
 def is_profile_name(name: str) -> bool:

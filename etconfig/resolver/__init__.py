@@ -18,6 +18,7 @@ _HOME = {
     "Fit": "matching",
     "OptionCandidates": "option_candidates",
     "KnownPrograms": "program_check",
+    "METHOD": "program_check",
     "OptionChange": "difference",
     "Overrides": "override_forms",
     "Provenance": "provenance",
@@ -33,6 +34,8 @@ _HOME = {
     "find_provenance": "explain",
     "layer_from_environment": "overrides",
     "layer_from_overrides": "overrides",
+    "noun_of": "program_check",
+    "unknown_model": "program_check",
     "load_saved_resolution": "saved",
     "options_problem": "overrides",
     "read_program_values": "program_values",
@@ -62,7 +65,13 @@ if TYPE_CHECKING:
         layer_from_overrides,
         options_problem,
     )
-    from etconfig.resolver.program_check import KnownPrograms, verify_against_programs
+    from etconfig.resolver.program_check import (
+        METHOD,
+        KnownPrograms,
+        noun_of,
+        unknown_model,
+        verify_against_programs,
+    )
     from etconfig.resolver.program_values import read_program_values
     from etconfig.resolver.provenance import Provenance
     from etconfig.resolver.resolution import Resolution
@@ -72,6 +81,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANY_METHOD",
+    "METHOD",
     "SET_VARIABLE",
     "AdviceEntries",
     "AdviceReader",
@@ -98,10 +108,12 @@ __all__ = [
     "layer_from_environment",
     "layer_from_overrides",
     "load_saved_resolution",
+    "noun_of",
     "options_problem",
     "read_program_values",
     "reported_values",
     "show_setting",
+    "unknown_model",
     "values_without_configuration",
     "verify_advice",
     "verify_against_programs",

@@ -18,7 +18,7 @@ from etconfig.resolver.recommendation import Recommendation
 from etconfig.schema import show_value
 
 if TYPE_CHECKING:
-    from etconfig.schema import BackendOptions
+    from etconfig.schema import BackendOptions, BackendSpec
 
 ANY_METHOD = "*"
 """The name under which options for any method are resolved when there is no program."""
@@ -40,12 +40,14 @@ class BackendArguments:
         candidates: Everything that might have decided each option, by its name.
         facts: The values of the known facts that they were resolved on, by name.
         recommendation: The values that the vendor's function recommends on these facts.
+        spec: The backend.
     """
 
     options: BackendOptions
     candidates: Mapping[str, OptionCandidates] = field(compare=False, repr=False)
     facts: Mapping[str, object] = field(compare=False, repr=False)
     recommendation: Recommendation = field(compare=False, repr=False)
+    spec: BackendSpec = field(compare=False, repr=False)
 
     @property
     def facts_used(self) -> frozenset[str]:

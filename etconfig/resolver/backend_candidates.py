@@ -83,7 +83,11 @@ class BackendCandidates:
                 return [self._located(problem, device) for problem in built.problems]
             options = built.options
         return BackendArguments(
-            options=options, candidates=self.options, facts=device.values, recommendation=recommendation
+            options=options,
+            candidates=self.options,
+            facts=device.values,
+            recommendation=recommendation,
+            spec=self.spec,
         )
 
     def _located(self, problem: OptionProblem, device: DeviceView) -> Diagnostic:

@@ -13,7 +13,7 @@ from etconfig.provenance import OriginKind
 from etconfig.records import record
 from etconfig.resolver.expression_types import fits_type
 from etconfig.resolver.option_candidates import Candidate
-from etconfig.resolver.program_check import verify_assignment
+from etconfig.resolver.program_check import METHOD, verify_assignment
 from etconfig.schema import (
     BackendSpec,
     OptionInfo,
@@ -56,6 +56,7 @@ class Names:
         instances: The declared instances, and the method of each.
         expressions: Returns what finds values of expressions that options refuse; None leaves that to
             resolving on a device.
+        noun: What `backends_of` names: methods of a program, or models.
     """
 
     specs: Mapping[str, BackendSpec]
@@ -63,6 +64,7 @@ class Names:
     backends_of: Mapping[str, Sequence[str]] | None
     instances: Mapping[str, str]
     expressions: Callable[[], ExpressionVerifier] | None = None
+    noun: str = METHOD
 
 
 class MatchedAssignment(NamedTuple):
@@ -246,7 +248,7 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
     if guess is not None:
         advice = f"did you mean {guess!r}?"
     elif backend in (names.backends_of or ()):
-        advice = f"{backend!r} is a method: name the backend, too, as in {backend}:BACKEND.OPTION"
+        advice = f"{backend!r} is a {names.noun}: name the backend, too, as in {backend}:BACKEND.OPTION"
     yield Diagnostic(
         code="unknown-backend" if is_error else "backend-not-installed",
         message=f"no installed plugin declares the backend {backend!r}",
@@ -261,7 +263,7 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
 def _unmatched_scope(layer: Layer, assignment: Assignment, names: Names) -> Iterator[Diagnostic]:
     path, span = assignment.path, assignment.scope_span
     if names.backends_of is not None:
-        for problem in verify_assignment(assignment, names.backends_of, names.known_backends):
+        for problem in verify_assignment(assignment, names.backends_of, names.known_backends, names.noun):
             is_unused = problem.code == "not-delegated" and layer.kind is OriginKind.ENVIRONMENT
             yield replace(problem, severity=Severity.WARNING) if is_unused else problem
     if path.method is None or path.instance is None or span is None:

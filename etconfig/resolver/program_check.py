@@ -14,6 +14,11 @@ from etconfig.records import record
 ProgramMethods: TypeAlias = "Mapping[str, Sequence[str]]"
 """The methods of a program, and the backends that each delegates to."""
 
+METHOD = "method"
+"""What a program consists of, in messages."""
+MODEL = "model"
+"""What an application hands to an engine itself, in messages."""
+
 _SUBJECT = "the program"
 _NONE = "none of the programs"
 
@@ -30,17 +35,29 @@ class KnownPrograms:
         unread: The names of programs that could not be read, so that they may have what others lack.
         is_complete: False if the configuration may serve other programs, too, that nobody named. Then
             it is not a mistake that no program has a name.
+        noun: What they consist of, in messages: see `noun_of`.
     """
 
     methods: Mapping[str, ProgramMethods]
     used: str | None = None
     unread: tuple[str, ...] = ()
     is_complete: bool = True
+    noun: str = METHOD
 
     @property
     def all_methods(self) -> Sequence[str]:
         """The names of all methods, each once."""
         return list(dict.fromkeys(name for methods in self.methods.values() for name in methods))
+
+
+def noun_of(are_models: Iterable[bool]) -> str:
+    """Return what targets are in messages: `method`, `model`, or `model or method`.
+
+    Args:
+        are_models: For each of them, True if it is a model.
+    """
+    found = {*are_models}
+    return f"{MODEL} or {METHOD}" if len(found) > 1 else MODEL if True in found else METHOD
 
 
 def verify_against_programs(
@@ -67,10 +84,11 @@ def verify_against_programs(
 
 
 def verify_assignment(
-    assignment: Assignment, backends_of: ProgramMethods, installed: Collection[str]
+    assignment: Assignment, backends_of: ProgramMethods, installed: Collection[str], noun: str = METHOD
 ) -> Iterator[Diagnostic]:
     """Yield a problem if the program lacks an assignment's method, or delegates nothing to its backend."""
-    found = _assignment_problem(assignment, KnownPrograms(methods={_SUBJECT: backends_of}), installed)
+    known = KnownPrograms(methods={_SUBJECT: backends_of}, noun=noun)
+    found = _assignment_problem(assignment, known, installed)
     if found is not None:
         yield found
 
@@ -137,6 +155,8 @@ def _concerns(lacking: Sequence[str], programs: KnownPrograms) -> bool:
 
 def _unknown_method(method: str, programs: KnownPrograms, lacking: Sequence[str], span: Span) -> Diagnostic:
     known = programs.all_methods
+    if programs.noun != METHOD:
+        return unknown_model(method, known, span, programs.noun)
     guess = nearest(method, known)
     subject, verb, it = _subject(programs, lacking, "has", "have")
     no = "a" if subject == _NONE else "no"
@@ -149,6 +169,26 @@ def _unknown_method(method: str, programs: KnownPrograms, lacking: Sequence[str]
     )
 
 
+def unknown_model(name: str, known: Sequence[str], span: Span | None = None, noun: str = MODEL) -> Diagnostic:
+    """Return the problem of a name that no model has.
+
+    Args:
+        name: The name.
+        known: The names of the models.
+        span: The place where it is written, if there is one.
+        noun: What `known` names.
+    """
+    guess = nearest(name, known)
+    plural = " or ".join(f"{word}s" for word in noun.split(" or "))
+    return Diagnostic(
+        code="unknown-model",
+        message=f"there is no {noun} {name!r}",
+        spans=() if span is None else (span,),
+        help=f"did you mean {guess!r}?" if guess else f"the {plural} are {', '.join(known)}",
+        fix=Respelling(name, guess).at(span) if guess and span is not None else None,
+    )
+
+
 def _not_delegated(assignment: Assignment, programs: KnownPrograms, lacking: Sequence[str]) -> Diagnostic:
     path = assignment.path
     of_methods = (
@@ -158,6 +198,8 @@ def _not_delegated(assignment: Assignment, programs: KnownPrograms, lacking: Seq
         if _fits(method, path.method)
     )
     delegated = sorted({backend for backends in of_methods for backend in backends})
+    if programs.noun != METHOD:
+        return _not_used(assignment, delegated, programs.noun)
     subject, verb, it = _subject(programs, lacking, "delegates", "delegate")
     nothing = "anything" if subject == _NONE else "nothing"
     message = f"{subject} {verb} {nothing} to {path.backend!r}"
@@ -169,6 +211,20 @@ def _not_delegated(assignment: Assignment, programs: KnownPrograms, lacking: Seq
         message=message,
         spans=(assignment.backend_span,),
         help=f"{it} to {', '.join(delegated) or 'no backend'}",
+    )
+
+
+def _not_used(assignment: Assignment, used: Sequence[str], noun: str) -> Diagnostic:
+    """Return the problem of options for a backend that a model does not use, or none of them."""
+    path = assignment.path
+    which, they = (f"{noun} {path.method!r} does not use", "it uses")
+    if path.method is None:
+        which, they = f"no {noun} uses", "they use"
+    return Diagnostic(
+        code="not-delegated",
+        message=f"{which} {path.backend!r}",
+        spans=(assignment.backend_span,),
+        help=f"{they} {', '.join(used) or 'no backend'}",
     )
 
 

@@ -6,21 +6,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
 from etconfig.display import Display, Displayed, count_text, shown_names, shown_text
-from etconfig.errors import OptionError
+from etconfig.errors import BackendUnavailableError, OptionError
 from etconfig.facts import FactOverrides, FactSheet, FactValue, source_facts
 from etconfig.fingerprint import fingerprint
 from etconfig.parameters import check_type
 from etconfig.records import record
-from etconfig.resolver.arguments import ANY_METHOD, Arguments, argument_tables
+from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments, argument_tables
 from etconfig.resolver.matching import declare_instance_help
+from etconfig.resolver.program_check import METHOD, unknown_model
 from etconfig.resolver.toml_text import profile_text
 
 if TYPE_CHECKING:
     from etconfig.profile import Reference, Selection
     from etconfig.resolver.explanation import Explanation
     from etconfig.resolver.what_if import WhatIf
+    from etconfig.schema import BackendOptions
 
 _MAX_INSTANCES = 50
 _MAX_WARNINGS = 3
@@ -38,6 +40,7 @@ class Resolution(Displayed):
         selection: The reasons why that profile was selected; None if it was named.
         named_by: The place in the project file that names that profile; None if nothing there does.
         warnings: The problems that do not stop the work.
+        noun: What the arguments are for, in messages: `method`, `model`, or `model or method`.
     """
 
     instances: Mapping[tuple[str, str | None], Arguments]
@@ -49,6 +52,7 @@ class Resolution(Displayed):
     selection: Selection | None = field(default=None, compare=False, repr=False)
     named_by: Reference | None = field(default=None, compare=False, repr=False)
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+    noun: str = field(default=METHOD, compare=False, repr=False)
     _again: Callable[[FactOverrides], Resolution] | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -79,6 +83,56 @@ class Resolution(Displayed):
             return self.instances[key]
         except KeyError:
             raise OptionError(diagnostics=(self._no_such(method, instance),)) from None
+
+    def options_for(
+        self, model: str, *, instance: str | None = None, backend: str | None = None
+    ) -> BackendOptions:
+        """Return the typed, frozen options of a model, to hand to its engine.
+
+        Example:
+            >>> config = etconfig.resolve(models={"detector": "ReferenceCpuBackend"})
+            >>> config.options_for("detector").num_threads
+            1
+
+        Args:
+            model: The name of the model, or of a method of a program.
+            instance: A named instance of it, or None.
+            backend: The id of the backend; needed only if the model has several.
+
+        Raises:
+            OptionError: there is no such model, instance or backend, or it lacks required options.
+            ValueError: the model has several backends, and `backend` is not given.
+        """
+        return self._of_backend(model, instance, backend).options
+
+    def build(
+        self,
+        model: str,
+        /,
+        *arguments: object,
+        instance: str | None = None,
+        backend: str | None = None,
+        **named: object,
+    ) -> Any:
+        """Return the engine's own object for a model, such as a session, made with the model's options.
+
+        Args:
+            model: The name of the model.
+            arguments: What the backend's `build` takes besides the options, such as the path of a file.
+            instance: A named instance of it, or None.
+            backend: The id of the backend; needed only if the model has several.
+            named: Further arguments of the backend's `build`.
+
+        Raises:
+            OptionError, ValueError: as for `options_for`.
+            BackendUnavailableError: the backend makes no object, or its engine cannot be used here.
+            Exception: what the engine itself raises passes through.
+        """
+        resolved = self._of_backend(model, instance, backend)
+        build = resolved.spec.build
+        if build is None:
+            raise _builds_nothing(resolved.spec.id)
+        return build(resolved.options, *arguments, **named)
 
     @property
     def selected_by(self) -> str | None:
@@ -187,8 +241,26 @@ class Resolution(Displayed):
         shown = self.facts.shown_values
         return {name: shown[name] for name in sorted(used) if name in shown}
 
+    def _of_backend(self, model: str, instance: str | None, backend: str | None) -> BackendArguments:
+        """Return the arguments of one backend of a method or model. Raises as `options_for`."""
+        arguments = self.arguments(model, instance)
+        found = list(arguments)
+        if backend is None and len(found) == 1:
+            backend = found[0]
+        if backend is None:
+            ids = " and ".join(map(repr, found)) or "no backend"
+            raise ValueError(f"{arguments.label} uses {ids}: say which one with backend=...")
+        if backend not in arguments:
+            known = ", ".join(found) or "no backend"
+            help = did_you_mean_backend(backend, found) or f"it uses {known}"
+            message = f"{arguments.label} does not use the backend {backend!r}"
+            raise OptionError(diagnostics=(Diagnostic(code="not-delegated", message=message, help=help),))
+        return arguments.backends[backend]
+
     def _no_such(self, method: str, instance: str | None) -> Diagnostic:
         methods = sorted({m for m, _ in [*self.instances, *self.incomplete]})
+        if method not in methods and self.noun != METHOD and method.partition("@")[0] not in methods:
+            return unknown_model(method, methods, noun=self.noun)
         if method not in methods:
             known = f"methods: {', '.join(methods)}"
             if ANY_METHOD in methods:
@@ -202,15 +274,23 @@ class Resolution(Displayed):
                 known = did_you_mean(method, methods) or known
             return Diagnostic(
                 code="unknown-method",
-                message=f"no arguments were resolved for a method {method!r}",
+                message=f"no arguments were resolved for a {self.noun} {method!r}",
                 help=known,
             )
         instances = sorted(i for m, i in self.instances if m == method and i is not None)
         return Diagnostic(
             code="unknown-instance",
-            message=f"method {method!r} has no instance {instance!r}",
+            message=f"{self.noun} {method!r} has no instance {instance!r}",
             help=did_you_mean(str(instance), instances) or declare_instance_help(str(instance), method),
         )
+
+
+def _builds_nothing(backend: str) -> BackendUnavailableError:
+    return BackendUnavailableError(
+        backend=backend,
+        reason="its plugin creates no object of an engine: its declaration has no build",
+        help="hand options_for(...) to the engine, or install a plugin that creates its objects",
+    )
 
 
 def _values_of(arguments: Arguments) -> dict[str, dict[str, Any]]:

@@ -20,6 +20,7 @@ from etconfig.resolver.device import DeviceView
 from etconfig.resolver.incremental import IncrementalResolver
 from etconfig.resolver.matching import MatchedAssignment, Matcher, Names
 from etconfig.resolver.memo import Memo, MethodInstance
+from etconfig.resolver.program_check import METHOD, noun_of
 from etconfig.resolver.program_conflicts import FixedOption, computed_conflict, literal_conflicts
 from etconfig.resolver.resolution import Resolution
 from etconfig.resolver.scopes import ScopedAssignments
@@ -35,12 +36,14 @@ class Target:
         backends: The ids of the backends that it delegates to.
         instances: Instances of it that the caller names, in addition to those that layers declare.
         program: For backends whose options the program fixes ahead of time, the values by option.
+        is_model: True if an engine runs it without a program, so that it is not a method.
     """
 
     method: str
     backends: tuple[str, ...]
     instances: tuple[str, ...] = ()
     program: Mapping[str, Mapping[str, Sourced[object]]] = field(default_factory=dict)
+    is_model: bool = False
 
 
 @record(frozen=True, kw_only=True)
@@ -51,11 +54,13 @@ class Resolver:
         instances: For each method instance, everything that may decide its backends' options.
         layers: The sources of settings, lowest precedence first.
         warnings: The problems that do not stop the work.
+        noun: What the arguments are for, in messages: `method`, `model`, or `model or method`.
     """
 
     instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
     layers: tuple[Layer, ...]
     warnings: tuple[Diagnostic, ...] = ()
+    noun: str = METHOD
     _computed: tuple[FixedOption, ...] = field(default=(), compare=False, repr=False)
     _memo: Memo = field(default_factory=Memo, init=False, compare=False, repr=False)
 
@@ -83,11 +88,13 @@ class Resolver:
         """
         method_of = _instances(layers, targets)
         backends_of = {target.method: target.backends for target in targets}
+        noun = noun_of(target.is_model for target in targets)
         names = Names(
             specs=specs,
             known_backends={*specs, *known_backends},
             backends_of=None if ANY_METHOD in backends_of else backends_of,
             instances=method_of,
+            noun=noun,
         )
         matcher = Matcher(names=names)
         matched: dict[str, list[MatchedAssignment]] = {}
@@ -118,6 +125,7 @@ class Resolver:
             instances=instances,
             layers=tuple(layers),
             warnings=(*matcher.diagnostics, *literal_conflicts(fixed)),
+            noun=noun,
             _computed=tuple(each for each in fixed if each.is_computed),
         )
 
@@ -160,6 +168,7 @@ class Resolver:
             incomplete=found.incomplete,
             facts=facts,
             warnings=self._warnings_on(facts) if self._computed else self.warnings,
+            noun=self.noun,
         )
 
     def _warnings_on(self, facts: FactSheet) -> tuple[Diagnostic, ...]:

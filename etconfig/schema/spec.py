@@ -6,7 +6,7 @@ import enum
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from etconfig.records import record
 from etconfig.schema.advice import Advice
@@ -114,6 +114,16 @@ class BackendSpec:
         from_program: Maps the compile specs of a delegate to the values of options that they fix, by name.
             These beat the defaults of the schema, and every profile beats them.
         program_beats_recommendation: True if those values also beat the vendor's recommendation.
+        build: Creates the engine's own object from options, for use without a program, such as a session:
+            `build(options, *arguments, **named)`. The other arguments are the caller's. With none of them, it
+            returns what the engine takes as its settings, if the plugin documents that. None if the backend
+            creates no such object.
+        effective: Returns what is in force in an object that `build` returned: an
+            `etconfig.plugin.v1.EffectiveOption` by the name of the option. An option that is left out is
+            unknown.
+        update: Brings changed options that apply at execute into force in an object that `build` returned:
+            `update(built, options, previous, changed)`, where `changed` has their names. If it raises,
+            the previous options must still be in force.
 
     Raises:
         TypeError, ValueError: a field breaks its rule; the message names the backend.
@@ -131,6 +141,9 @@ class BackendSpec:
     from_program: Callable[[CompileSpecs], Mapping[str, object]] | None = None
     program_beats_recommendation: bool = False
     advice: Sequence[Advice] = ()
+    build: Callable[..., object] | None = None
+    effective: Callable[[Any], Mapping[str, Any]] | None = None
+    update: Callable[[Any, Any, Any, frozenset[str]], None] | None = None
 
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:
@@ -144,3 +157,6 @@ class BackendSpec:
 
         if not (isinstance(self.options, type) and issubclass(self.options, BackendOptions)):
             raise TypeError(f"backend {self.id}: options must be a subclass of BackendOptions")
+        for name in ("effective", "update"):
+            if self.build is None and getattr(self, name) is not None:
+                raise ValueError(f"backend {self.id}: {name} takes what build returns; declare build, too")

@@ -1,0 +1,137 @@
+"""`Models`: models that an application hands to engines itself, without a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+from etconfig.app.several_programs import SeveralPrograms
+from etconfig.app.targets import find_installation
+from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names
+from etconfig.errors import ModelError
+from etconfig.parameters import check_type
+from etconfig.profile.names import NAME_RULES, is_name_of
+from etconfig.resolver import unknown_model
+
+if TYPE_CHECKING:
+    from etconfig.app.installation import Installation
+    from etconfig.app.targets import Delegating
+    from etconfig.provenance import Sourced
+    from etconfig.schema import BackendSpec
+
+BackendsOfModels: TypeAlias = "Mapping[str, str | Sequence[str]]"
+"""The id of the backend of each model, by the model's name, or a list of ids."""
+
+_EXPECTED = 'backends by model, as {"detector": "OnnxRuntimeBackend"}'
+
+
+class Models(Displayed):
+    """Models that engines run without a program, each with the backends that have options for it.
+
+    It takes the place of a program: everywhere that a program's methods get options, these models do,
+    under their names. Profiles spell them as methods: `[methods.detector.options.OnnxRuntimeBackend]`.
+
+    Example:
+        >>> models = etconfig.Models({"detector": "ReferenceCpuBackend"})
+        >>> models.method_names
+        ('detector',)
+        >>> etconfig.resolve(models).options_for("detector").num_threads
+        1
+
+    Args:
+        backends: The id of the backend of each model, by the model's name, or a list of ids.
+        installation: The plugins, profiles and project file; by default those found from the current
+            directory.
+
+    Raises:
+        TypeError: `backends` is not such a mapping, or `installation` is not an installation.
+        ValueError: there is no model, a model has no backend or one twice, or its name cannot be a model's.
+    """
+
+    def __init__(self, backends: BackendsOfModels, installation: Installation | None = None) -> None:
+        check_type("models", backends, Mapping, _EXPECTED)
+        if not backends:
+            raise ValueError(f"models: expected {_EXPECTED}, given no model")
+        self._backends = {name: _checked(name, ids) for name, ids in backends.items()}
+        self._installation = find_installation(installation)
+
+    @property
+    def installation(self) -> Installation:
+        """The plugins, profiles and project file."""
+        return self._installation
+
+    @property
+    def method_names(self) -> tuple[str, ...]:
+        """The names of the models, which take the place of methods."""
+        return tuple(self._backends)
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The same: none of them is a method of a program."""
+        return self.method_names
+
+    def backends(self, method: str) -> tuple[str, ...]:
+        """Return the ids of the backends of a model.
+
+        Raises:
+            ModelError: there is no such model; the error suggests one with nearly the name.
+        """
+        if method not in self._backends:
+            raise ModelError(diagnostics=(unknown_model(method, self.method_names),))
+        return self._backends[method]
+
+    def program_values(self, method: str, spec: BackendSpec) -> Mapping[str, Sourced[object]]:
+        """Return no values: nothing is fixed ahead of time."""
+        return {}
+
+    def __repr__(self) -> str:
+        return f"<Models: {shown_names(self._backends)}>"
+
+    def _display(self) -> Display:
+        rows = [(name, ", ".join(ids)) for name, ids in self._backends.items()]
+        table = DisplayTable(caption="", headers=("MODEL", "BACKENDS"), rows=rows)
+        return Display(title=f"Models: {count_text(len(rows), 'model')}", tables=(table,))
+
+
+def with_models(
+    program: Delegating | None, models: Models | BackendsOfModels, installation: Installation | None
+) -> Delegating:
+    """Return models in either form, together with a program if there is one.
+
+    Raises:
+        TypeError: an argument is of a wrong type.
+        ValueError: a model has the name of a method, or as for `Models`.
+    """
+    installation = find_installation(installation, program)
+    given = models if isinstance(models, Models) else Models(models, installation)
+    if program is None:
+        return given
+    taken = sorted({*given.method_names} & {*program.method_names})
+    if taken:
+        raise ValueError(
+            f"models: {taken[0]!r} is a method of the program, too; options for it would be for both: "
+            "give the model another name"
+        )
+    return SeveralPrograms((program, given))
+
+
+def _checked(name: Any, ids: Any) -> tuple[str, ...]:
+    """Return the backends of one model. Raises TypeError, ValueError."""
+    check_type("models", name, str, _EXPECTED)
+    if not is_name_of("instance", name):
+        raise ValueError(f"models: {name!r} is not a name; {NAME_RULES['model']}")
+    if not isinstance(ids, (str, Sequence)):
+        _refuse(name, type(ids).__name__)
+    found = (ids,) if isinstance(ids, str) else tuple(ids)
+    for each in found:
+        if not isinstance(each, str):
+            _refuse(name, type(each).__name__)
+    if not found:
+        raise ValueError(f"models: {name!r} has no backend; expected {_EXPECTED}")
+    if len({*found}) < len(found):
+        raise ValueError(f"models: {name!r} has a backend twice; name each once")
+    return found
+
+
+def _refuse(name: str, given: str) -> NoReturn:
+    raise TypeError(f"models: expected {_EXPECTED}, given {given} for {name!r}")

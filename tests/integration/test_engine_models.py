@@ -1,0 +1,279 @@
+"""Models that engines run without a program: options, objects, and names that are wrong."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_engine import OTHER, SPEC, TinyOptions, TinySession
+
+import etconfig
+from etconfig.app.installation import Installation
+from etconfig.errors import BackendUnavailableError, ConfigError, ModelError, OptionError
+from etconfig.schema import BackendSpec
+
+PROFILE = """\
+[profile]
+name = "board"
+
+[options.TinyEngine]
+threads = 2
+
+[instances.left]
+method = "detector"
+
+[instances.left.options.TinyEngine]
+precision = "bf16"
+
+[methods.encoder.options.TinyEngine]
+threads = { expr = "cpu.available_cores - 1" }
+"""
+MODELS = {"detector": "TinyEngine", "encoder": ["TinyEngine"], "both": ["TinyEngine", "OtherEngine"]}
+
+
+@pytest.fixture
+def installation(place: Path) -> Installation:
+    (place / "board.toml").write_text(PROFILE)
+    (place / "model.tiny").write_text("a model")
+    return Installation(place).with_backends({"TinyEngine": SPEC, "OtherEngine": OTHER})
+
+
+@pytest.fixture
+def config(installation: Installation) -> etconfig.Resolution:
+    return etconfig.resolve(
+        models=MODELS,
+        profile="board.toml",
+        fact_overrides={"cpu.available_cores": 4},
+        instances={"detector": ["right"]},
+        installation=installation,
+    )
+
+
+def problem_of(error: ConfigError) -> tuple[str, str, str | None]:
+    (problem,) = error.diagnostics
+    return problem.code, problem.message, problem.help
+
+
+class TestOptions:
+    """`options_for` gives typed options for each model, instance and backend."""
+
+    def test_a_profile_sets_them_by_model_and_instance(self, config: etconfig.Resolution) -> None:
+        left = config.options_for("detector", instance="left")
+        assert isinstance(left, TinyOptions)
+        assert (left.threads, left.precision) == (2, "bf16")
+        assert config.options_for("detector", instance="right") == TinyOptions(threads=2)
+        assert config.options_for("encoder") == TinyOptions(threads=3)
+
+    def test_of_several_backends_one_is_named(self, config: etconfig.Resolution) -> None:
+        assert config.options_for("both", backend="OtherEngine") == TinyOptions()
+        expected = r"^both uses 'TinyEngine' and 'OtherEngine': say which one with backend=\.\.\.$"
+        with pytest.raises(ValueError, match=expected):
+            config.options_for("both")
+
+    def test_provenance_names_the_model(self, config: etconfig.Resolution) -> None:
+        explained = config.explain("detector@left:TinyEngine.precision")
+        assert explained.value == "bf16"
+        assert "board.toml:11" in str(explained)
+
+    def test_a_resolution_pickles(self, config: etconfig.Resolution) -> None:
+        again = pickle.loads(pickle.dumps(config))
+        assert again == config
+        assert again.options_for("encoder").threads == 3
+
+    def test_models_go_with_a_program(self, installation: Installation) -> None:
+        program = etconfig.load_program("model.pte", installation=installation)
+        config = etconfig.resolve(program, models={"detector": "TinyEngine"})
+        assert config.options_for("detector") == TinyOptions()
+        assert "ReferenceCpuBackend" in config.arguments("forward")
+        with pytest.raises(OptionError) as caught:
+            config.arguments("foward")
+        assert problem_of(caught.value) == (
+            "unknown-model",
+            "there is no model or method 'foward'",
+            "did you mean 'forward'?",
+        )
+
+    def test_no_model_has_the_name_of_a_method(self, installation: Installation) -> None:
+        program = etconfig.load_program("model.pte", installation=installation)
+        with pytest.raises(ValueError, match=r"^models: 'forward' is a method of the program, too"):
+            etconfig.resolve(program, models={"forward": "TinyEngine"})
+
+
+class TestBuild:
+    """`build` hands the options to the backend's `build` and returns the engine's own object."""
+
+    def test_the_engine_gets_the_options_and_the_arguments(self, config: etconfig.Resolution) -> None:
+        session = config.build("detector", "model.tiny", instance="left", verbose=True)
+        assert type(session) is TinySession
+        assert (session.threads, session.precision, session.verbose) == (2, "bf16", True)
+        assert session.run([1.5]) == [1.5]
+
+    def test_without_arguments_it_makes_settings(self, config: etconfig.Resolution) -> None:
+        assert config.build("encoder") == {"threads": 3, "precision": "f32"}
+
+    def test_errors_of_the_engine_pass_through(self, config: etconfig.Resolution) -> None:
+        with pytest.raises(FileNotFoundError, match="absent"):
+            config.build("detector", "absent.tiny")
+
+    def test_a_backend_without_build_is_refused(self, config: etconfig.Resolution) -> None:
+        with pytest.raises(BackendUnavailableError, match="its declaration has no build") as caught:
+            config.build("both", "model.tiny", backend="OtherEngine")
+        assert caught.value.help == (
+            "hand options_for(...) to the engine, or install a plugin that creates its objects"
+        )
+
+
+class TestNames:
+    """A mistyped name is an error with a suggestion, wherever it is written."""
+
+    @pytest.mark.parametrize("method", ["options_for", "build"])
+    def test_a_model_in_a_call(self, config: etconfig.Resolution, method: str) -> None:
+        with pytest.raises(OptionError) as caught:
+            getattr(config, method)("detectr")
+        expected = ("unknown-model", "there is no model 'detectr'", "did you mean 'detector'?")
+        assert problem_of(caught.value) == expected
+
+    def test_a_name_that_is_near_none_is_answered_with_all(self, config: etconfig.Resolution) -> None:
+        with pytest.raises(OptionError) as caught:
+            config.options_for("x")
+        assert problem_of(caught.value)[2] == "the models are both, detector, encoder"
+
+    def test_an_instance_and_a_backend_in_a_call(self, config: etconfig.Resolution) -> None:
+        with pytest.raises(OptionError) as caught:
+            config.options_for("detector", instance="lefd")
+        message = "model 'detector' has no instance 'lefd'"
+        assert problem_of(caught.value) == ("unknown-instance", message, "did you mean 'left'?")
+        with pytest.raises(OptionError) as caught:
+            config.build("both", backend="TinyEngin")
+        message = "both does not use the backend 'TinyEngin'"
+        assert problem_of(caught.value) == ("not-delegated", message, "did you mean 'TinyEngine'?")
+
+    def test_a_label_for_a_model(self, config: etconfig.Resolution) -> None:
+        with pytest.raises(OptionError) as caught:
+            config.options_for("detector@left")
+        assert problem_of(caught.value)[2] == 'write the instance by itself: arguments("detector", "left")'
+
+    @pytest.mark.parametrize(
+        ("written", "code", "message", "help"),
+        [
+            (
+                "[methods.detectr.options.TinyEngine]\nthreads = 2",
+                "unknown-model",
+                "there is no model 'detectr'",
+                "did you mean 'detector'?",
+            ),
+            (
+                "[instances.left]\nmethod = 'detectr'",
+                "unknown-model",
+                "there is no model 'detectr'",
+                "did you mean 'detector'?",
+            ),
+            (
+                "[options.OtherEngine]\nthreads = 2",
+                "not-delegated",
+                "no model uses 'OtherEngine'",
+                "they use TinyEngine",
+            ),
+            (
+                "[methods.detector.options.OtherEngine]\nthreads = 2",
+                "not-delegated",
+                "model 'detector' does not use 'OtherEngine'",
+                "it uses TinyEngine",
+            ),
+        ],
+    )
+    def test_a_profile(
+        self, installation: Installation, written: str, code: str, message: str, help: str
+    ) -> None:
+        Path("wrong.toml").write_text(f'[profile]\nname = "wrong"\n{written}\n')
+        models = {"detector": "TinyEngine", "encoder": "TinyEngine"}
+        with pytest.raises(OptionError) as caught:
+            etconfig.resolve(models=models, profile="wrong.toml", installation=installation)
+        assert problem_of(caught.value) == (code, message, help)
+        assert caught.value.diagnostics[0].spans[0].file == "wrong.toml"
+
+    def test_an_override(self, installation: Installation) -> None:
+        with pytest.raises(OptionError) as caught:
+            etconfig.resolve(
+                models=MODELS,
+                profile="board.toml",
+                overrides={"detectr:TinyEngine.threads": 2},
+                installation=installation,
+            )
+        expected = ("unknown-model", "there is no model 'detectr'", "did you mean 'detector'?")
+        assert problem_of(caught.value) == expected
+
+    def test_instances_of_a_call(self, installation: Installation) -> None:
+        with pytest.raises(ModelError) as caught:
+            etconfig.resolve(models=MODELS, instances={"detectr": ["left"]}, installation=installation)
+        assert problem_of(caught.value)[2] == "did you mean 'detector'?"
+
+    def test_a_backend(self, installation: Installation) -> None:
+        with pytest.raises(BackendUnavailableError) as caught:
+            etconfig.resolve(models={"detector": "TinyEngin"}, installation=installation)
+        assert caught.value.help == "did you mean 'TinyEngine'?"
+
+    def test_explain(self, config: etconfig.Resolution) -> None:
+        with pytest.raises(OptionError) as caught:
+            config.explain("detectr:TinyEngine.threads")
+        assert "did you mean 'detector'?" in str(caught.value)
+
+
+class TestModels:
+    """`Models` takes the place of a program."""
+
+    def test_it_is_a_program_for_what_needs_no_file(self, installation: Installation) -> None:
+        models = etconfig.Models(MODELS, installation)
+        config = etconfig.resolve(models, profile="board.toml", fact_overrides={"cpu.available_cores": 2})
+        assert config.options_for("encoder").threads == 1
+        assert models.method_names == ("detector", "encoder", "both")
+        assert models.backends("both") == ("TinyEngine", "OtherEngine")
+
+    def test_it_shows_itself(self, installation: Installation) -> None:
+        models = etconfig.Models(MODELS, installation)
+        assert repr(models) == "<Models: detector, encoder, both>"
+        assert re.search(r"both +TinyEngine, OtherEngine", str(models))
+        assert "<td" in models._repr_html_()
+
+    def test_a_second_resolve_compiles_nothing(self, installation: Installation) -> None:
+        models = etconfig.Models({"encoder": "TinyEngine", "detector": "TinyEngine"}, installation)
+        first, second = (etconfig.configure(models, profile="board.toml") for _ in range(2))
+        assert first.resolver is second.resolver
+
+    @pytest.mark.parametrize(
+        ("models", "error", "message"),
+        [
+            ({}, ValueError, "given no model"),
+            ({"a": []}, ValueError, "'a' has no backend"),
+            ({"a": ["X", "X"]}, ValueError, "'a' has a backend twice"),
+            ({"a b": "X"}, ValueError, "'a b' is not a name; a model's name contains no blanks"),
+            ({"a": 3}, TypeError, "given int for 'a'"),
+            ({"a": [3]}, TypeError, "given int for 'a'"),
+            ({3: "X"}, TypeError, "expected backends by model"),
+            (["a"], TypeError, "given list"),
+        ],
+    )
+    def test_what_is_not_models_is_refused(
+        self, place: Path, models: Any, error: type[Exception], message: str
+    ) -> None:
+        with pytest.raises(error, match=message):
+            etconfig.resolve(models=models)
+
+
+class TestDeclaration:
+    """`effective` and `update` are for what `build` returns."""
+
+    @pytest.mark.parametrize("name", ["effective", "update"])
+    def test_they_need_build(self, name: str) -> None:
+        fields = {"build": None, "effective": None, "update": None, name: getattr(SPEC, name)}
+        expected = f"^backend TinyEngine: {name} takes what build returns; declare build, too$"
+        with pytest.raises(ValueError, match=expected):
+            replace(SPEC, **fields)
+
+    def test_no_declaration_needs_them(self) -> None:
+        assert isinstance(OTHER, BackendSpec)
+        assert (OTHER.build, OTHER.effective, OTHER.update) == (None, None, None)
