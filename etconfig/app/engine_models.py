@@ -35,8 +35,9 @@ class Models(Displayed):
         >>> models = etconfig.Models({"detector": "ReferenceCpuBackend"})
         >>> models.method_names
         ('detector',)
-        >>> etconfig.resolve(models).options_for("detector").num_threads
-        1
+        >>> overrides = {"detector:ReferenceCpuBackend.num_threads": 2}
+        >>> etconfig.resolve(models, overrides=overrides).options_for("detector").num_threads
+        2
 
     Args:
         backends: The id of the backend of each model, by the model's name, or a list of ids.

@@ -90,9 +90,10 @@ class Resolution(Displayed):
         """Return the typed, frozen options of a model, to hand to its engine.
 
         Example:
-            >>> config = etconfig.resolve(models={"detector": "ReferenceCpuBackend"})
+            >>> overrides = {"detector:ReferenceCpuBackend.num_threads": 2}
+            >>> config = etconfig.resolve(models={"detector": "ReferenceCpuBackend"}, overrides=overrides)
             >>> config.options_for("detector").num_threads
-            1
+            2
 
         Args:
             model: The name of the model, or of a method of a program.
