@@ -11,6 +11,7 @@ import pytest
 from command_line import ON_DEVICE, TWO_CAMERAS, Outcome
 
 import etconfig
+from etconfig.effective import EffectiveOption
 from etconfig.packages import how_to_install
 
 PROFILES = TWO_CAMERAS / "profiles"
@@ -280,6 +281,13 @@ class TestJson:
             "runs": 3,
         }
 
+    def test_of_inspect_it_has_the_options_in_force_on_request(self, cli: Callable[..., Outcome]) -> None:
+        asked = ("inspect", "model.pte", "--facts", "device.json", "--json", "--effective")
+        printed = cli(*asked, "--set", "ReferenceNpuBackend.core=1").json["effective"]
+        option = printed["forward"]["effective_options"]["ReferenceNpuBackend"]["core"]
+        assert (option["requested"], option["value"], option["differs"]) == (1, 1, False)
+        assert "effective" not in cli("inspect", "model.pte", "--json").json
+
     def test_of_run_it_names_a_backend_that_fails_to_report_its_options(
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -397,3 +405,59 @@ class TestTerminal:
     def test_an_empty_no_color_changes_nothing(self, terminal: Callable[..., str]) -> None:
         """https://no-color.org: when present and not an empty string."""
         assert COLOUR.search(terminal("doctor", NO_COLOR=""))
+
+
+class TestOptionsInForce:
+    """`run` and `inspect` show the requested options beside those in force."""
+
+    RUN = ("run", "model.pte", "--input", "x.npy", "--facts", "device.json")
+
+    @pytest.fixture
+    def granted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def granted(self: object, handle: object) -> dict[str, object]:
+            return {"core": 3, "power_mode": EffectiveOption.unknown("the driver does not report it")}
+
+        monkeypatch.setattr("etconfig_reference.npu.ReferenceNpuBackend.effective_options", granted)
+
+    @pytest.mark.usefixtures("granted")
+    def test_run_reports_an_option_that_differs(self, cli: Callable[..., Outcome]) -> None:
+        outcome = cli(*self.RUN)
+        expected = (
+            "note: forward:ReferenceNpuBackend.core is 3 in force (read back: the backend reports it), "
+            "not 0 as requested\n"
+        )
+        assert (outcome.status, outcome.stderr) == (0, expected)
+
+    def test_run_says_nothing_if_none_differs(self, cli: Callable[..., Outcome]) -> None:
+        assert cli(*self.RUN).stderr == ""
+
+    @pytest.mark.usefixtures("granted")
+    @pytest.mark.parametrize("command", [RUN, ("inspect", "model.pte", "--facts", "device.json")])
+    def test_all_options_are_a_table(self, cli: Callable[..., Outcome], command: tuple[str, ...]) -> None:
+        rows = [" ".join(line.split()) for line in cli(*command, "--effective").stdout.splitlines()]
+        assert "options of forward:" in rows
+        assert "ReferenceNpuBackend.core 0 3 read back yes the backend reports it" in rows
+        unknown = "'balanced' unknown unknown unknown the driver does not report it"
+        assert f"ReferenceNpuBackend.power_mode {unknown}" in rows
+
+    @pytest.mark.parametrize("command", [(*RUN, "--effective"), ("inspect", "model.pte", "--effective")])
+    def test_a_backend_that_cannot_report_is_named(
+        self, cli: Callable[..., Outcome], command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: object) -> None:
+            raise RuntimeError("the device is busy")
+
+        monkeypatch.setattr("etconfig_reference.npu.ReferenceNpuBackend.effective_options", fail)
+        outcome = cli(*command)
+        assert outcome.status == 0
+        assert "the device is busy" in outcome.stdout
+
+    def test_a_program_without_options_says_so(self, cli: Callable[..., Outcome]) -> None:
+        program = Path(__file__).parents[1] / "data" / "programs" / "linear.pte"
+        lines = cli("inspect", program, "--effective").stdout.splitlines()
+        assert lines[-2:] == ["options of forward:", "  none"]
+
+    def test_a_configuration_without_the_view_is_refused(self, cli: Callable[..., Outcome]) -> None:
+        outcome = cli("inspect", "model.pte", "--set", "ReferenceNpuBackend.core=1")
+        assert outcome.status == 2
+        assert "the options of a configuration are for --effective: add it" in outcome.stderr

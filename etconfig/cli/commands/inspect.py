@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
+from etconfig.cli.rendering.effective_text import EffectiveView
 from etconfig.cli.rendering.program_text import print_program
 from etconfig.cli.shared.options import (
+    ConfigurationRequest,
+    configuration_options,
     data_option,
     executor_if_installed,
     executor_option,
     json_option,
-    make_installation,
     program_argument,
 )
 from etconfig.cli.shared.output import print_json, show
@@ -37,9 +39,21 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Draw the memory plans: as a picture in a file, or as text with -.",
 )
+@click.option(
+    "--effective",
+    is_flag=True,
+    help="Load every method, and show its options as requested and in force.",
+)
+@configuration_options
 @json_option
 def command(
-    program: Path, data: Sequence[Path], executor: str | None, picture: Path | None, as_json: bool
+    program: Path,
+    data: Sequence[Path],
+    executor: str | None,
+    picture: Path | None,
+    effective: bool,
+    request: ConfigurationRequest,
+    as_json: bool,
 ) -> None:
     """Show what a program contains and what it needs to run here.
 
@@ -48,21 +62,28 @@ def command(
     backends are imported. For an .etbundle file, shows its profiles, conditions, options and the facts that
     it reads, or the arguments in it if these were resolved when packing.
 
+    With --effective, loads every method with its arguments, and shows each option as requested and in force.
+    The options of a configuration, such as --profile and --set, are for --effective.
+
     \b
     Examples:
       etconfig inspect model.pte
       etconfig inspect app.etbundle
       etconfig inspect model.pte --data weights.ptd
       etconfig inspect model.pte --memory-plan memory.svg
+      etconfig inspect model.pte --effective --set ReferenceNpuBackend.core=1
     """
     from etconfig.analysis import inspect_program
     from etconfig.app.api import load_program
     from etconfig.app.executors import NUMPY
 
     if program.suffix.lower() == BUNDLE_SUFFIX:
-        _check_alone(program, {"--data": data, "--memory-plan": picture, "--executor": executor})
+        given = {"--data": data, "--memory-plan": picture, "--executor": executor, "--effective": effective}
+        _check_alone(program, given)
         show_bundle(program, as_json=as_json)
         return
+    if not effective and request.has_choices:
+        raise click.UsageError("the options of a configuration are for --effective: add it")
     is_text = picture is not None and str(picture) == "-"
     if as_json and is_text:
         raise click.UsageError("--json has the memory plan as data: leave out --memory-plan -")
@@ -70,16 +91,35 @@ def command(
         if picture.suffix != ".svg":
             raise click.UsageError(f"--memory-plan {picture}: expected a name that ends in .svg, or -")
         check_can_write(picture)
-    installation = make_installation()
+    installation = request.installation
     chosen = executor_if_installed(installation, executor)
     with load_program(program, data=data, executor=NUMPY, installation=installation) as loaded:
         report = inspect_program(loaded, executor=chosen)
+    views = _effective_views(program, data, chosen, request) if effective else {}
     if as_json:
-        print_json(report.to_jsonable())
+        in_force = {"effective": {label: view.to_jsonable() for label, view in views.items()}}
+        print_json({**report.to_jsonable(), **(in_force if effective else {})})
     else:
         print_program(report)
+        for label, view in views.items():
+            show()
+            view.print_table(label)
     if picture is not None:
         _show_memory(picture, report)
+
+
+def _effective_views(
+    program: Path, data: Sequence[Path], executor: str, request: ConfigurationRequest
+) -> dict[str, EffectiveView]:
+    """Return the options of every method and instance of a configuration, by label; loads each in turn."""
+    from etconfig.app.api import load_program
+
+    views = {}
+    with load_program(program, data=data, executor=executor, installation=request.installation) as loaded:
+        for arguments in request.resolve(loaded):
+            with loaded.load_method(arguments.method, arguments) as method:
+                views[arguments.label] = EffectiveView.of_method(method)
+    return views
 
 
 def _check_alone(path: Path, given: Mapping[str, object]) -> None:

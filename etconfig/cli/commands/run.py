@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.cli.rendering.effective_text import EffectiveView
 from etconfig.cli.shared.format import format_count, format_seconds
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
@@ -25,7 +26,6 @@ from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.steps import MethodStep, StepsCommand, read_steps, step_options
 from etconfig.cli.shared.trace_file import TraceFile, trace_options
 from etconfig.cli.shared.writing import check_can_write, check_is_not_read
-from etconfig.errors import EtconfigError
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 @data_option
 @executor_option
 @click.option("--repeat", default=1, show_default=True, type=count_from(1), help="Run this many times.")
+@click.option("--effective", is_flag=True, help="Print every option as requested and in force.")
 @click.option("--no-optimize", is_flag=True, help="Run every instruction as the program says.")
 @trace_options
 @configuration_options
@@ -57,6 +58,7 @@ def command(
     data: Sequence[Path],
     executor: str | None,
     repeat: int,
+    effective: bool,
     no_optimize: bool,
     trace: TraceFile | None,
     request: ConfigurationRequest,
@@ -65,7 +67,8 @@ def command(
     """Run a method of a program.
 
     Several methods run in order and share their state, such as a key-value cache. --input and --instance
-    belong to the --method before them, and --output gets the outputs of the last one.
+    belong to the --method before them, and --output gets the outputs of the last one. An option that has
+    another value in force than the requested one is reported.
 
     \b
     Examples:
@@ -113,15 +116,21 @@ def command(
             _execute(step, methods[step.label], values, repeat)
             for step, values in zip(steps, arrays, strict=True)
         ]
-        effective = [_describe_effective(methods[step.label]) for step in steps] if as_json else None
+        views = {label: EffectiveView.of_method(each) for label, each in methods.items()}
     if trace is not None:
         trace.write()
     if output is not None:
         write_outputs(output, runs[-1].outputs)
-    if effective is not None:
-        _print_json(runs, output, resolution.profile, effective)
-    else:
-        _report(runs, output, resolution.profile)
+    if as_json:
+        described = [views[step.label].to_jsonable() for step in steps]
+        _print_json(runs, output, resolution.profile, described)
+        return
+    _report(runs, output, resolution.profile)
+    for label, view in views.items():
+        if effective:
+            view.print_table(label)
+        else:
+            view.print_differences(label)
 
 
 @record(frozen=True, kw_only=True)
@@ -187,16 +196,3 @@ def _report(runs: Sequence[_Run], path: Path | None, profile: str | None) -> Non
         show(f"{len(runs)} methods in order, {format_seconds(total_s)}, profile {profile}")
     if path is not None:
         show(f"written to {path}")
-
-
-def _describe_effective(method: Method) -> dict[str, object]:
-    """Return the options in force as JSON values, or the reason why a backend cannot report them."""
-    try:
-        compared = method.compared_options()
-    except EtconfigError as error:
-        return {"effective_options": None, "effective_options_error": str(error)}
-    described = {
-        backend: {name: option.to_jsonable() for name, option in options.items()}
-        for backend, options in compared.items()
-    }
-    return {"effective_options": described, "effective_options_error": None}

@@ -158,6 +158,11 @@ class ConfigurationRequest:
         """The installation, with the profile directories of the request."""
         return make_installation(self.profile_paths)
 
+    @property
+    def has_choices(self) -> bool:
+        """True if any of the options was used."""
+        return any(getattr(self, field.name) not in (None, False, (), []) for field in fields(self))
+
     def share_installation(self, other: ConfigurationRequest) -> None:
         """Use the installation of another request with the same profile directories."""
         vars(self)["installation"] = other.installation
