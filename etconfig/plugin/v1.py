@@ -76,6 +76,7 @@ from etconfig.schema import (
     Scope,
     Unit,
     Wire,
+    cache_key,
     model_validator,
     option,
 )
@@ -167,6 +168,7 @@ __all__ = [
     "Volatility",
     "Wire",
     "WireOption",
+    "cache_key",
     "hookimpl",
     "model_validator",
     "open_envelope",

@@ -30,6 +30,7 @@ _HOME = {
     "ValidatedOptions": "validate",
     "Wire": "declaration",
     "assemble_options": "validate",
+    "cache_key": "cache_keys",
     "build_options": "validate",
     "change_options": "validate",
     "check_value": "validate",
@@ -51,6 +52,7 @@ _HOME = {
 
 if TYPE_CHECKING:
     from etconfig.schema.advice import Advice
+    from etconfig.schema.cache_keys import cache_key
     from etconfig.schema.coerce import coerce_text, coerce_value, show_value
     from etconfig.schema.declaration import MISSING, Applies, OptionInfo, Scope, Wire, option
     from etconfig.schema.jsonschema import json_schema
@@ -96,6 +98,7 @@ __all__ = [
     "Wire",
     "assemble_options",
     "build_options",
+    "cache_key",
     "change_options",
     "check_value",
     "coerce_text",

@@ -81,6 +81,7 @@ class Declaration:
     deprecated: str | None
     renamed_from: tuple[str, ...]
     wire: Wire | None
+    invalidates_cache: bool = False
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Leave pydantic's JSON Schema as it is; etconfig generates its own."""
@@ -103,6 +104,7 @@ class OptionInfo:
         deprecated: Why not to set it anymore and what to do instead, or None.
         renamed_from: Its former names, which are still accepted.
         wire: Its form in ExecuTorch's option map.
+        invalidates_cache: True if what the backend compiles depends on it, so that `cache_key` counts it.
     """
 
     name: str
@@ -117,6 +119,7 @@ class OptionInfo:
     deprecated: str | None
     renamed_from: tuple[str, ...]
     wire: Wire
+    invalidates_cache: bool = False
 
     @property
     def is_required(self) -> bool:
@@ -151,6 +154,7 @@ def option(
     deprecated: str | None = None,
     renamed_from: str | Iterable[str] = (),
     wire: Wire | str | None = None,
+    invalidates_cache: bool = False,
 ) -> Any:
     """Declare one option of a `BackendOptions` class.
 
@@ -169,13 +173,14 @@ def option(
         deprecated: Why not to set it anymore and what to do instead.
         renamed_from: Its former name or names; they are accepted with a warning.
         wire: Its key in ExecuTorch's option map, or a `Wire`; by default its own name.
+        invalidates_cache: True if what the backend compiles depends on the value; see `cache_key`.
 
     Returns:
         A pydantic field.
 
     Raises:
         ValueError: `applies`, `scope`, `unit` or `wire` is not one of the known ones.
-        TypeError: another argument is not a text.
+        TypeError: `invalidates_cache` is not a bool, or another argument is not a text.
     """
     from pydantic import Field  # imported late: only declarations of options need it
 
@@ -189,6 +194,7 @@ def option(
         deprecated=_text("deprecated", deprecated),
         renamed_from=_names(renamed_from),
         wire=_wire(wire),
+        invalidates_cache=_flag("invalidates_cache", invalidates_cache),
     )
     if default is MISSING:
         return Field(json_schema_extra=declaration)
@@ -215,6 +221,12 @@ def _wire(given: Wire | str | None) -> Wire | None:
     if given is not None and not isinstance(given, (Wire, str)):
         raise TypeError(f"wire of option() is {given!r}; expected a key, or a Wire")
     return Wire(key=given) if isinstance(given, str) else given
+
+
+def _flag(argument: str, given: object) -> bool:
+    if isinstance(given, bool):
+        return given
+    raise TypeError(f"{argument} of option() is {given!r}; expected True or False")
 
 
 def _text(argument: str, given: object) -> str | None:

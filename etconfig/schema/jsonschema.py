@@ -75,6 +75,7 @@ def _property(info: OptionInfo) -> dict[str, Any]:
         "since": info.since,
         "deprecated": info.deprecated,
         "required": info.is_required or None,
+        "invalidatesCache": info.invalidates_cache or None,
         "wire": _wire(info.wire),
     }
     return schema | {f"x-etconfig-{key}": value for key, value in extras.items() if value is not None}

@@ -65,6 +65,8 @@ def _sentences(info: OptionInfo) -> Iterator[str]:
         yield f"Deprecated: {info.deprecated}"
     if info.renamed_from:
         yield f"Formerly {', '.join(f'`{name}`' for name in info.renamed_from)}."
+    if info.invalidates_cache:
+        yield "Another value compiles anew."
     if info.since is not None:
         yield f"Since {info.since}."
 
