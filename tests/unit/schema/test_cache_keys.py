@@ -47,7 +47,7 @@ def test_the_keys_stay_the_same(options: Options, engine: dict[str, str], key: s
 
 
 class TestDependencies:
-    """A key changes with each marked option, the payload, the engine and the driver, and with nothing else."""
+    """A key changes with each marked option, payload, engine and driver, and with nothing else."""
 
     @pytest.mark.parametrize(
         "other", [Options(precision=Precision.FP16), Options(tile=0), Options(layers=("a",))]
