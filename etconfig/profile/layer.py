@@ -61,7 +61,7 @@ class AssignmentPlace:
         """Return the place itself; see `PlaceFinder`."""
         return self
 
-    def find_inside(self, path: tuple[str | int, ...]) -> Span:
+    def find_inside(self, path: tuple[str | int, ...], *, is_key: bool = False) -> Span:
         """Return the place of the whole value; see `PlaceFinder`."""
         return self.span
 
@@ -73,8 +73,13 @@ class PlaceFinder(Protocol):
         """Return the place; always the same object."""
         ...
 
-    def find_inside(self, path: tuple[str | int, ...]) -> Span:
-        """Return the place of an item inside the value, or of the whole value if it is all that is known."""
+    def find_inside(self, path: tuple[str | int, ...], *, is_key: bool = False) -> Span:
+        """Return the place of an item inside the value, or of the whole value if it is all that is known.
+
+        Args:
+            path: The keys and indices that lead to the item.
+            is_key: Return the place of the last key of the path, instead of its value.
+        """
         ...
 
 

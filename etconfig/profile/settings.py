@@ -144,7 +144,9 @@ class _PlaceInDocument:
         # if two threads find it at the same time, both get the same object
         return self.__dict__.setdefault("_found", self._find()) if found is None else found
 
-    def find_inside(self, path: tuple[str | int, ...]) -> Span:
+    def find_inside(self, path: tuple[str | int, ...], *, is_key: bool = False) -> Span:
+        if is_key:
+            return self._table.document.key_span((*self._table.path, self._option, *path))
         return self._table.value_span(self._option, *path)
 
     def _find(self) -> AssignmentPlace:

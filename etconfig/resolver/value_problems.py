@@ -31,7 +31,7 @@ _NO_FLOATS = "there are no floats of ints; compare, as in cpu.available_cores > 
 
 def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignment) -> Diagnostic:
     """Return the diagnostic of a value that does not fit its option, at the place of what is wrong."""
-    span = assignment.place.find_inside(problem.path)
+    span = assignment.place.find_inside(problem.path, is_key=problem.is_key)
     found = problem.to_diagnostic(span)
     if problem.path:
         return found

@@ -18,6 +18,7 @@ _HOME = {
     "BackendSpec": "spec",
     "CompileSpecEncoding": "spec",
     "CompileSpecInfo": "spec",
+    "KnownKey": "known_keys",
     "OptionKind": "option_type",
     "MISSING": "declaration",
     "OptionInfo": "declaration",
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from etconfig.schema.coerce import coerce_text, coerce_value, show_value
     from etconfig.schema.declaration import MISSING, Applies, OptionInfo, Scope, Wire, option
     from etconfig.schema.jsonschema import json_schema
+    from etconfig.schema.known_keys import KnownKey
     from etconfig.schema.markdown import markdown_reference
     from etconfig.schema.option_type import OptionKind, OptionType
     from etconfig.schema.options import BackendOptions, model_validator
@@ -86,6 +88,7 @@ __all__ = [
     "BackendSpec",
     "CompileSpecEncoding",
     "CompileSpecInfo",
+    "KnownKey",
     "OptionInfo",
     "OptionKind",
     "OptionProblem",

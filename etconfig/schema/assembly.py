@@ -1,7 +1,7 @@
 """Create options from values that were checked one by one, without having pydantic check them again.
 
-This is possible where pydantic could find nothing that `coerce` has not found: all values are immutable,
-etconfig knows all bounds, and the class has no validators of its own except those of the whole object.
+This is possible where pydantic could find nothing that `coerce` has not found: all values are immutable or
+copied, etconfig knows all bounds, and the class has no validators except those of the whole object.
 pydantic's validator of such a class is built only when the class is called: building the first one takes as
 long as importing all schemas.
 """
@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from etconfig.records import record
 from etconfig.schema.constraints import Constraint, are_bounds
 from etconfig.schema.declaration import MISSING, OptionInfo
+from etconfig.schema.key_check import KeyCheck
 from etconfig.schema.option_type import OptionKind, OptionType
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _BOUNDS: Mapping[OptionKind, tuple[tuple[type, ...], tuple[type, ...]]] = {
     OptionKind.FLOAT: (_NUMBER_BOUNDS, (int, float)),
     OptionKind.STRING: (_LENGTH_BOUNDS, (int,)),
     OptionKind.ARRAY: (_LENGTH_BOUNDS, (int,)),
+    OptionKind.TABLE: (_LENGTH_BOUNDS, (int,)),
 }
 """The bounds that pydantic and `Constraint` check in the same way, and the types of their limits."""
 
@@ -44,17 +46,21 @@ class Assembly:
         template: Each option's default, in the order of declaration; `MISSING` where it has none.
         required: The options without a default.
         checks: The names of the validators of the whole object.
+        changeable: The options whose values can change, arrays and tables: each object gets its own copies.
     """
 
     template: Mapping[str, object]
     required: frozenset[str]
     checks: tuple[str, ...]
+    changeable: tuple[str, ...] = ()
 
     def make(self, cls: type[ModelT], values: Mapping[str, object]) -> ModelT | None:
         """Return `cls(**values)` for values that are valid one by one, or None if it would refuse them."""
         fields = {**self.template, **values}
         if len(fields) > len(self.template) or not self.required <= values.keys():
             return None
+        for name in self.changeable:
+            fields[name] = _copied(fields[name])
         options = cls.__new__(cls)
         _set(options, "__dict__", fields)
         _set(options, "__pydantic_fields_set__", set(values))
@@ -67,6 +73,11 @@ class Assembly:
             return all(getattr(options, check)() is options for check in self.checks)
         except Exception:  # pydantic will run the same check and report the problem
             return False
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of an array or table of values that cannot change; None stays."""
+    return None if value is None else value.copy()
 
 
 _set = object.__setattr__  # the classes are frozen
@@ -82,6 +93,7 @@ def plan_assembly(cls: type[BaseModel], infos: Mapping[str, OptionInfo]) -> Asse
         template={name: info.default for name, info in infos.items()},
         required=frozenset(name for name, info in infos.items() if info.default is MISSING),
         checks=checks,
+        changeable=tuple(name for name, info in infos.items() if _is_changeable(info.type)),
     )
 
 
@@ -103,7 +115,8 @@ def _whole_object_checks(cls: type[BaseModel]) -> tuple[str, ...] | None:
 
 def _is_plain(field: FieldInfo, option_type: OptionType) -> bool:
     has_own_rules = field.alias or field.validation_alias or field.default_factory or field.validate_default
-    extras = (field.metadata, *_nested_extras(field.annotation))
+    metadata = [each for each in field.metadata if not isinstance(each, KeyCheck)]  # `coerce` does the same
+    extras = (metadata, *_nested_extras(field.annotation))
     return not has_own_rules and all(map(are_bounds, extras)) and _is_plain_type(option_type)
 
 
@@ -115,11 +128,16 @@ def _nested_extras(annotation: Any) -> list[tuple[object, ...]]:
     return [extras for argument in arguments for extras in _nested_extras(argument)]
 
 
-def _is_plain_type(option_type: OptionType) -> bool:
-    """True if its values are immutable and pydantic checks its bounds in the same way."""
-    if option_type.kind is OptionKind.TABLE or (
+def _is_changeable(option_type: OptionType) -> bool:
+    """True for tables, and for arrays that are lists."""
+    return option_type.kind is OptionKind.TABLE or (
         option_type.kind is OptionKind.ARRAY and not option_type.is_tuple
-    ):
+    )
+
+
+def _is_plain_type(option_type: OptionType) -> bool:
+    """True if the items of its values are immutable and pydantic checks its bounds in the same way."""
+    if option_type.item is not None and _is_changeable(option_type.item):
         return False
     if option_type.is_optional and option_type.constraints:
         return False  # pydantic may check the bounds of None too

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,12 +18,15 @@ from etconfig.diagnostics import Respelling, nearest
 from etconfig.errors import OptionError
 from etconfig.records import record
 from etconfig.schema.declaration import OptionInfo
+from etconfig.schema.known_keys import KnownKey, text_meant
 from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType
 from etconfig.schema.problem import OptionProblem, ProblemKind
 from etconfig.schema.text import parse_scalar, read_text
 from etconfig.schema.units import Unit, parse_quantity
 
 _MAX_SHOWN = 60
+_KEY = OptionType(kind=OptionKind.STRING)
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SIZE_HELP = f"integers have 64 bits: {INT64_MIN} to {INT64_MAX}"
 
 _KIND_NAMES: Mapping[type, str] = {
@@ -46,6 +50,8 @@ class Mismatch:
         path: Its position inside an array or table, such as `(2,)`; empty for the value itself.
         help: How to write it correctly, if that can be guessed.
         respelling: The help as a change of the text, if it is a single word.
+        is_key: True if the last key of the path itself does not fit, rather than its value.
+        is_explained: True if nothing better can be guessed than `help`.
     """
 
     expected: str
@@ -53,11 +59,13 @@ class Mismatch:
     path: tuple[str | int, ...] = ()
     help: str | None = None
     respelling: Respelling | None = None
+    is_key: bool = False
+    is_explained: bool = False
 
     @property
     def place(self) -> str:
         """The path in words, such as `[2]`; empty for the value itself."""
-        return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path)
+        return "".join(f"[{key}]" if isinstance(key, int) else f".{_shown_key(key)}" for key in self.path)
 
     @property
     def message(self) -> str:
@@ -126,6 +134,10 @@ def show_value(raw: object) -> str:
         return "a very large integer"  # Python refuses to print more than 4300 digits
     text = reprlib.repr(raw) if isinstance(raw, (list, tuple, dict)) else repr(raw)
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
+
+
+def _shown_key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else repr(key)
 
 
 def _mismatch(
@@ -221,11 +233,55 @@ def _table(wanted: OptionType, raw: object) -> object | Mismatch:
         return _mismatch(wanted, raw)
     values = {}
     for key, raw_value in raw.items():
+        problem = _key_problem(wanted, key, raw_value)
+        if problem is not None:
+            return problem
         value = coerce(wanted.item, raw_value)
         if isinstance(value, Mismatch):
             return replace(value, path=(key, *value.path))
-        values[key] = value
+        values[key if type(key) is str else str.__str__(key)] = value
     return values
+
+
+def _key_problem(wanted: OptionType, key: object, raw: object) -> Mismatch | None:
+    """Return the reason why a table may not have this key with this value, as far as its keys decide."""
+    fitting = coerce(_KEY, key)
+    if isinstance(fitting, Mismatch) or not isinstance(key, str):
+        return Mismatch(expected="keys that are strings", given=show_value(key))
+    if wanted.known_keys is None:
+        return None
+    known = wanted.known_keys.get(key)
+    if known is not None:
+        return None if isinstance(raw, str) and known.accepts(raw) else _text_problem(known, key, raw)
+    guess = nearest(key, wanted.known_keys)
+    return Mismatch(
+        expected="a known key",
+        given=show_value(key),
+        path=(key,),
+        help=f"did you mean {guess!r}?"
+        if guess
+        else "remove it, or look its name up: the engine would ignore it",
+        respelling=Respelling(key, guess) if guess else None,
+        is_key=True,
+        is_explained=True,
+    )
+
+
+def _text_problem(known: KnownKey, key: str, raw: object) -> Mismatch:
+    meant = text_meant(known, raw)
+    if meant is None and isinstance(raw, str) and known.texts:
+        guess = nearest(raw, known.texts)
+        help = f"did you mean {guess!r}?" if guess else f"write {', '.join(map(repr, known.texts))}"
+    else:
+        guess, help = None, f'write "{meant}"' if meant is not None else f"write {known.expected}"
+    found = _mismatch(_KEY, raw, help)
+    return replace(
+        found,
+        expected=known.expected,
+        path=(key,),
+        respelling=Respelling(str(raw), guess) if guess else None,
+        is_explained=True,
+    )
 
 
 _COERCIONS: Mapping[OptionKind, Callable[[OptionType, object], object | Mismatch]] = {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar
 
 from etconfig.records import record
+from etconfig.schema.known_keys import KnownKey
 from etconfig.schema.option_type import ChoiceValue, OptionType
 from etconfig.schema.units import Unit
 
@@ -82,6 +84,7 @@ class Declaration:
     renamed_from: tuple[str, ...]
     wire: Wire | None
     invalidates_cache: bool = False
+    known_keys: Mapping[str, KnownKey] | None = None
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Leave pydantic's JSON Schema as it is; etconfig generates its own."""
@@ -155,6 +158,7 @@ def option(
     renamed_from: str | Iterable[str] = (),
     wire: Wire | str | None = None,
     invalidates_cache: bool = False,
+    known_keys: Mapping[str, KnownKey] | None = None,
 ) -> Any:
     """Declare one option of a `BackendOptions` class.
 
@@ -174,6 +178,8 @@ def option(
         renamed_from: Its former name or names; they are accepted with a warning.
         wire: Its key in ExecuTorch's option map, or a `Wire`; by default its own name.
         invalidates_cache: True if what the backend compiles depends on the value; see `cache_key`.
+        known_keys: The keys that an option of the type `dict[str, str]` may have, and the texts of each; an
+            engine may ignore others without an error.
 
     Returns:
         A pydantic field.
@@ -195,6 +201,7 @@ def option(
         renamed_from=_names(renamed_from),
         wire=_wire(wire),
         invalidates_cache=_flag("invalidates_cache", invalidates_cache),
+        known_keys=_known_keys(known_keys),
     )
     if default is MISSING:
         return Field(json_schema_extra=declaration)
@@ -227,6 +234,16 @@ def _flag(argument: str, given: object) -> bool:
     if isinstance(given, bool):
         return given
     raise TypeError(f"{argument} of option() is {given!r}; expected True or False")
+
+
+def _known_keys(given: Mapping[str, KnownKey] | None) -> Mapping[str, KnownKey] | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or not all(isinstance(known, KnownKey) for known in given.values()):
+        raise TypeError("known_keys of option() must map keys to KnownKey")
+    if not given:
+        raise ValueError("known_keys of option() is empty; leave it out, or name the keys")
+    return MappingProxyType(dict(given))
 
 
 def _text(argument: str, given: object) -> str | None:

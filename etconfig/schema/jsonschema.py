@@ -12,6 +12,7 @@ from typing import Any
 
 from etconfig.plain_data import jsonable
 from etconfig.schema.declaration import MISSING, OptionInfo, Wire
+from etconfig.schema.known_keys import KnownKey
 from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType
 from etconfig.schema.spec import BackendSpec
 from etconfig.schema.units import DECIMAL_PATTERN, Unit
@@ -96,6 +97,9 @@ def _type_schema(wanted: OptionType) -> dict[str, Any]:
         schema["items" if wanted.kind is OptionKind.ARRAY else "additionalProperties"] = _type_schema(
             wanted.item
         )
+    if wanted.known_keys is not None:
+        schema["properties"] = {key: _known_key(known) for key, known in wanted.known_keys.items()}
+        schema["additionalProperties"] = False
     length = _LENGTH_KEYWORDS.get(wanted.kind, "Length")
     schema |= {constraint.keyword(length): constraint.bound for constraint in wanted.constraints}
     if wanted.kind is OptionKind.INTEGER:
@@ -106,6 +110,15 @@ def _type_schema(wanted: OptionType) -> dict[str, Any]:
     if wanted.is_optional:
         alternatives.append({"type": "null"})
     return schema if len(alternatives) == 1 else {"anyOf": alternatives}
+
+
+def _known_key(known: KnownKey) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string", "description": known.doc}
+    if known.texts:
+        schema["enum"] = list(known.texts)
+    if known.pattern is not None:
+        schema["pattern"] = known.pattern
+    return schema
 
 
 def _missing_bounds(schema: Mapping[str, Any]) -> dict[str, int]:

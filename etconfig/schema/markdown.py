@@ -18,6 +18,11 @@ def markdown_reference(spec: BackendSpec) -> str:
     infos = spec.options.option_infos().values()
     parts = [f"## {spec.id}", spec.doc.strip()]
     parts.append(_table(_HEADERS, map(_option_row, infos)) if infos else "It has no options.")
+    for info in infos:
+        if info.type.known_keys is not None:
+            parts.append(f"Keys of `{info.name}`; others are refused:")
+            rows = [(f"`{key}`", known.expected, known.doc) for key, known in info.type.known_keys.items()]
+            parts.append(_table(("Key", "Value", "Description"), rows))
     if spec.advice:
         parts.append("Recommended values; of the rows of an option, the first that applies counts:")
         parts.append(_table(("Option", "Value", "Where", "Reason"), map(_advice_row, spec.advice)))

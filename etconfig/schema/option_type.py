@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from etconfig.records import record
+from etconfig.schema.known_keys import KnownKey
 from etconfig.schema.units import Unit
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class OptionType:
         unit: The unit of a number, if text such as "512 MiB" is accepted for it.
         item: The type of the items or values, for `ARRAY` and `TABLE`.
         is_tuple: True if the array is a tuple in Python, False if it is a list.
+        known_keys: The keys that a table of strings may have; None for any.
     """
 
     kind: OptionKind
@@ -64,6 +66,7 @@ class OptionType:
     unit: Unit | None = None
     item: OptionType | None = None
     is_tuple: bool = False
+    known_keys: Mapping[str, KnownKey] | None = None
 
     @cached_property
     def members_by_text(self) -> Mapping[str, enum.Enum]:
@@ -161,6 +164,20 @@ def check_option_bounds(option_type: OptionType) -> None:
             raise TypeError(f"{name}, which bounds {bounded}, but its type is {option_type.kind.value}")
     if option_type.item is not None:
         check_option_bounds(option_type.item)
+
+
+def with_known_keys(option_type: OptionType, known: Mapping[str, KnownKey] | None) -> OptionType:
+    """Return the type of a table of strings that has no other keys than those that are known.
+
+    Raises:
+        TypeError: it is another type.
+    """
+    if known is None:
+        return option_type
+    is_text = option_type.item is not None and option_type.item.kind is OptionKind.STRING
+    if option_type.kind is not OptionKind.TABLE or not is_text or option_type.is_optional:
+        raise TypeError(f"has known keys, but its type is {option_type}; expected dict[str, str]")
+    return replace(option_type, known_keys=known)
 
 
 def _with(inner: OptionType, constraints: tuple[Constraint, ...]) -> OptionType:

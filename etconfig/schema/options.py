@@ -13,7 +13,14 @@ from etconfig.plain_data import jsonable
 from etconfig.schema.assembly import Assembly, plan_assembly
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, Declaration, OptionInfo, Wire
-from etconfig.schema.option_type import OptionKind, OptionType, check_option_bounds, read_option_type
+from etconfig.schema.key_check import KeyCheck
+from etconfig.schema.option_type import (
+    OptionKind,
+    OptionType,
+    check_option_bounds,
+    read_option_type,
+    with_known_keys,
+)
 
 __all__ = ["BackendOptions", "model_validator"]
 
@@ -53,6 +60,7 @@ class BackendOptions(BaseModel):
         cls._option_infos = MappingProxyType(infos)
         cls._former_names = _former_names(cls, infos)
         cls._assembly = plan_assembly(cls, infos)
+        _check_known_keys(cls, infos)
         if cls._assembly is None:
             cls.model_rebuild(force=True)
 
@@ -76,6 +84,13 @@ class BackendOptions(BaseModel):
         return {name: jsonable(getattr(self, name)) for name in self._option_infos}
 
 
+def _check_known_keys(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) -> None:
+    for name, info in infos.items():
+        metadata = cls.model_fields[name].metadata
+        if info.type.known_keys is not None and not any(isinstance(each, KeyCheck) for each in metadata):
+            metadata.append(KeyCheck(info.type))
+
+
 def _option_info(cls: type[BackendOptions], name: str, field: FieldInfo) -> OptionInfo:
     try:
         return _read_field(name, field)
@@ -95,12 +110,14 @@ def _read_field(name: str, field: FieldInfo) -> OptionInfo:
         raise TypeError("needs a doc: say what the option does")
     option_type = read_option_type(field.annotation, field.metadata, declaration.unit)
     check_option_bounds(option_type)
+    option_type = with_known_keys(option_type, declaration.known_keys)
     default = MISSING if field.is_required() else coerce(option_type, field.default)
     if isinstance(default, Mismatch):
         help_text = f"; {default.help}" if default.help else ""
         raise TypeError(f"has a wrong default{default.place}: {default.message}{help_text}")
     wire = Wire(key=name) if declaration.wire is None else _checked_wire(declaration.wire, option_type)
-    fields = {**vars(declaration), "wire": wire}
+    fields = {name: given for name, given in vars(declaration).items() if name != "known_keys"}
+    fields["wire"] = wire
     return OptionInfo(name=name, type=option_type, default=default, **fields)
 
 

@@ -37,6 +37,7 @@ class OptionProblem:
         help: What to do about it.
         respelling: The replacement for the option's name or value, if there is one.
         path: The place of the problem inside an array or table, such as `(2,)`; empty for the whole value.
+        is_key: True if the last key of the path is wrong, rather than its value.
     """
 
     kind: ProblemKind
@@ -46,6 +47,7 @@ class OptionProblem:
     help: str | None = None
     respelling: Respelling | Rewriting | None = None
     path: tuple[str | int, ...] = ()
+    is_key: bool = False
 
     @property
     def is_error(self) -> bool:

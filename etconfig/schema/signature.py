@@ -48,14 +48,15 @@ def _option(info: OptionInfo) -> dict[str, Any]:
 
 
 def _type(wanted: OptionType) -> dict[str, Any]:
-    fields = {
+    fields: dict[str, Any] = {
         "type": wanted.kind.value,
         "none": "allowed" if wanted.is_optional else None,
         "bounds": sorted(wanted.constraint_texts),
         "choices": sorted(wanted.choices, key=str),
         "items": _type(wanted.item) if wanted.item else None,
+        "keys": {key: known.expected for key, known in sorted((wanted.known_keys or {}).items())},
     }
-    return {name: value for name, value in fields.items() if value not in (None, [])}
+    return {name: value for name, value in fields.items() if value not in (None, [], {})}
 
 
 def _wire(wire: Wire) -> dict[str, Any] | str:

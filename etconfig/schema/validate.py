@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from etconfig.diagnostics import Respelling, nearest
@@ -67,16 +68,24 @@ def check_value(schema: OptionsSchema, info: OptionInfo, raw: object) -> object 
     value = coerce(info.type, raw)
     if not isinstance(value, Mismatch):
         return value
-    from etconfig.schema.value_help import help_with_value  # most values are right
-
-    better = help_with_value(value, info.type, raw)
-    return OptionProblem(
+    problem = OptionProblem(
         kind=ProblemKind.INVALID,
         message=f"{_owner_and_class(schema)[0]}.{info.name}{value.place}: {value.message}",
         option=info.name,
+        help=value.help,
+        respelling=value.respelling,
+        path=value.path,
+        is_key=value.is_key,
+    )
+    if value.is_explained:
+        return problem
+    from etconfig.schema.value_help import help_with_value  # most values are right
+
+    better = help_with_value(value, info.type, raw)
+    return replace(
+        problem,
         help=better.help if value.respelling is None else value.help,
         respelling=value.respelling or better.rewriting,
-        path=value.path,
     )
 
 

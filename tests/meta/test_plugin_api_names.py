@@ -20,7 +20,7 @@ Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendReq
     Processed ProgramRequest Reading RunnableMethod Unobservable
     RuntimeFailedError ScalarType Scope System Tracer Unit UnsafeProgramError UpdateContext Value Volatility
     Wire WireOption cache_key hookimpl model_validator option wire_options
-    EngineRange Envelope HostConstraints InvalidPayloadError open_envelope
+    EngineRange Envelope HostConstraints InvalidPayloadError KnownKey open_envelope
 """
 
 V1_KERNELS_NAMES = """

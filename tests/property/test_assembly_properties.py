@@ -139,6 +139,41 @@ class TestPlainClasses:
         assert assemble_options(Plain, {"needed": 1, "nedeed": 2}) is None
 
 
+class Changeable(BackendOptions):
+    """Arrays and tables, which each object has for itself."""
+
+    counts: dict[str, Annotated[int, Ge(1)]] = option({"a": 1}, applies="load", doc="Numbers by name.")
+    words: Annotated[dict[str, str], Len(0, 2)] = option({}, applies="load", doc="Texts by name.")
+    sizes: Annotated[list[Annotated[int, Ge(1)]], Len(0, 3)] = option([1], applies="load", doc="Numbers.")
+    maybe: list[str] | None = option(None, applies="load", doc="Texts, or none.")
+
+
+KEYS = st.sampled_from(["a", "b", "c"]) | st.builds(TextOf, st.just("d")) | st.just("\ud800") | st.just(1)
+CHANGEABLE_RAW: dict[str, st.SearchStrategy[object]] = {
+    "counts": st.dictionaries(KEYS, st.integers(0, 3) | st.booleans()),
+    "words": st.dictionaries(KEYS, st.text(max_size=3)),
+    "sizes": st.lists(st.integers(0, 3) | st.booleans(), max_size=4),
+    "maybe": st.none() | st.lists(st.text(max_size=2)),
+}
+
+
+class TestChangeableValues:
+    """Arrays and tables are made without pydantic, too, and are those that pydantic makes."""
+
+    @given(st.fixed_dictionaries({}, optional=CHANGEABLE_RAW))
+    def test_both_ways_make_the_same(self, raw):
+        found = {
+            name: check_value(Changeable, Changeable.option_infos()[name], value)
+            for name, value in raw.items()
+        }
+        values = {name: value for name, value in found.items() if not isinstance(value, OptionProblem)}
+        made, expected = assemble_options(Changeable, values), Changeable(**values)
+        assert made == expected
+        assert repr(made) == repr(expected)
+        assert made.model_dump() == expected.model_dump()
+        assert {type(key) for key in made.counts} <= {str}
+
+
 def option_class(annotation: Any, default: object, **extras: Any) -> type[BackendOptions]:
     """A class with one option, and whatever else it shall have."""
     fields = {
@@ -159,9 +194,10 @@ class TestOtherClasses:
     @pytest.mark.parametrize(
         ("annotation", "default", "extras"),
         [
-            (list[int], [1], {}),
+            (list[list[int]], [[1]], {}),
             (tuple[list[int], ...], [], {}),
-            (dict[str, int], {}, {}),
+            (dict[str, list[int]], {}, {}),
+            (list[Annotated[int, AfterValidator(abs)]], [1], {}),
             (Annotated[str, Field(pattern="^a")], "a", {}),
             (Annotated[int, AfterValidator(abs)], 1, {}),
             (tuple[Annotated[int, AfterValidator(abs)], ...], [], {}),
@@ -178,11 +214,18 @@ class TestOtherClasses:
     def test_only_pydantic_makes_them(self, annotation, default, extras):
         assert assemble_options(option_class(annotation, default, **extras), {"value": default}) is None
 
-    def test_values_that_can_change_are_not_shared(self):
-        shared = option_class(list[int], [1])
-        given_list = [1, 2]
-        first, second = (build_options(shared, {"value": given_list}).options for _ in range(2))
-        assert first.value == second.value == given_list
+    @pytest.mark.parametrize(
+        ("annotation", "default", "value"),
+        [(list[int], [1], [1, 2]), (dict[str, int], {"a": 1}, {"a": 2}), (list[list[int]], [[1]], [[2]])],
+    )
+    def test_values_that_can_change_are_not_shared(self, annotation, default, value):
+        shared = option_class(annotation, default)
+        first, second = (build_options(shared, {"value": value}).options for _ in range(2))
+        assert first.value == second.value == value
+        assert first.value is not second.value
+        assert first.value is not value
+        first, second = (build_options(shared, {}).options for _ in range(2))
+        assert first.value == second.value == default
         assert first.value is not second.value
 
     def test_a_check_that_returns_another_object_is_left_to_pydantic(self):
