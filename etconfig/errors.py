@@ -36,6 +36,7 @@ The branch says who must act:
     │   ├── KernelArgumentError    a kernel refuses its arguments
     │   ├── OutOfMemoryError       the method asks for more memory than there is
     │   ├── DelegateError          a backend's init, execute, update or destroy failed
+    │   │   ├── EngineError          an engine failed to report or to change options, without a program
     │   │   ├── DelegateInvalidCompatibilityError  a payload is for another version or target
     │   │   └── InvalidPayloadError  a payload is damaged, truncated or something else
     │   ├── MethodInUseError       a second thread entered the same Method
@@ -513,6 +514,16 @@ class DelegateError(ExecutionError):
     code_name: str | None = None
 
     template = "backend {backend!r} failed in {phase} of method {method!r}: {cause}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class EngineError(DelegateError):
+    """An engine that runs a model without a program failed to report or to change options.
+
+    `method` is the name of the model, with its instance; `phase` is `effective` or `update`.
+    """
+
+    template = "backend {backend!r} failed in {phase} of model {method!r}: {cause}"
 
 
 @record(kw_only=True, eq=False, repr=False)

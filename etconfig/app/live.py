@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from etconfig.app.configuration import Configuration, configure, documented_like
+from etconfig.app.engine_object import EngineObject
 from etconfig.app.profile_change import ProfileChange, profile_change
 from etconfig.display import count_text
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, MethodInUseError, OptionError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from etconfig.parameters import AnyPath
     from etconfig.profile import Layer
     from etconfig.resolver import Overrides
+    from etconfig.schema import BackendOptions
 
 
 @record(frozen=True, kw_only=True)
@@ -76,7 +78,7 @@ class Refresh:
 
 @documented_like(configure)
 class LiveArguments:
-    """Keeps loaded Methods in line with a configuration while the facts of the device change.
+    """Keeps loaded Methods, and objects of engines, in line with a configuration while facts change.
 
     `refresh` compares the options in force in each Method with the configured ones, and applies
     those that may change between two executes. It never waits for a Method and never changes one
@@ -138,7 +140,7 @@ class LiveArguments:
         self._facts = program.facts if facts is None else facts
         self._configuration = self._configured(program, self._facts)
         self._resolution = self._configuration.resolve(self._facts)
-        self._methods: list[Method] = []
+        self._methods: list[Method | EngineObject] = []
         # Guards the list and orders refreshes. Methods guard themselves: `update` never waits for an
         # execute, so a refresh holds this lock for a short time only.
         self._lock = threading.Lock()
@@ -156,27 +158,105 @@ class LiveArguments:
         """
         return self._resolution.arguments(method, instance)
 
-    def attach(self, method: Method) -> None:
-        """Let a loaded Method follow the facts until it is closed.
+    def attach(
+        self,
+        method: object,
+        *,
+        model: str | None = None,
+        instance: str | None = None,
+        backend: str | None = None,
+        options: BackendOptions | None = None,
+    ) -> None:
+        """Let a loaded Method follow the facts until it is closed, or an engine's object while it is used.
+
+        An object of an engine is given with the name of its model: `attach(session, model="detector")`. It
+        follows by the backend's `update`, called in the thread of `refresh`, until nothing else refers to it
+        or `detach` is called. `build` creates and attaches one in a single step.
+
+        Args:
+            method: The Method, or the object that `build` of a backend returned.
+            model: For an object of an engine, the name of its model.
+            instance: The instance that it was built for, or None.
+            backend: The id of its backend; needed only if the model has several.
+            options: The options that it was built with; by default those of the last refresh.
 
         Raises:
-            OptionError: its method and instance are not configured.
+            OptionError: its method or model, instance, or backend is not configured.
             BackendUnavailableError: a backend is configured for it to which it delegates nothing.
-            TypeError: it is not a loaded Method.
+            TypeError: it is not a loaded Method, and `model` is not given.
+            ValueError: the model has several backends, and `backend` is not given.
         """
+        if model is not None:
+            self._attach(self._engine_object(method, model, instance, backend, options))
+            return
         from etconfig.method.method import Method  # numpy comes with it; resolving does not need it
 
-        check_type("method", method, Method, "a loaded Method, as program.load_method returns it")
+        if not isinstance(method, Method):
+            raise TypeError(
+                "method: expected a loaded Method, as program.load_method returns it, or an engine's object "
+                f"with model=..., given {type(method).__name__}"
+            )
         _changes(method, self.arguments(method.name, method.instance))  # raises now, not in a refresh
+        self._attach(method)
+
+    def build(
+        self,
+        model: str,
+        /,
+        *arguments: object,
+        instance: str | None = None,
+        backend: str | None = None,
+        **named: object,
+    ) -> Any:
+        """Return the engine's own object for a model, as `Resolution.build` does, and attach it.
+
+        Args:
+            model: The name of the model.
+            arguments: What the backend's `build` takes besides the options, such as the path of a file.
+            instance: A named instance of it, or None.
+            backend: The id of the backend; needed only if the model has several.
+            named: Further arguments of the backend's `build`.
+
+        Raises:
+            OptionError, ValueError, BackendUnavailableError: as for `Resolution.build`.
+        """
+        resolution = self._resolution  # another thread may refresh while the engine builds
+        built = resolution.build(model, *arguments, instance=instance, backend=backend, **named)
+        options = resolution.options_for(model, instance=instance, backend=backend)
+        self.attach(built, model=model, instance=instance, backend=backend, options=options)
+        return built
+
+    def detach(self, method: object) -> None:
+        """Let a Method or an engine's object no longer follow the facts; nothing happens if it does not."""
         with self._lock:
-            if method not in self._methods:
-                self._methods.append(method)
+            self._methods = [each for each in self._methods if not _is_for(each, method)]
+
+    def _attach(self, followed: Method | EngineObject) -> None:
+        with self._lock:
+            wanted = followed.built if isinstance(followed, EngineObject) else followed
+            if not any(_is_for(each, wanted) for each in self._methods):
+                self._methods.append(followed)
+
+    def _engine_object(
+        self,
+        built: object,
+        model: str,
+        instance: str | None,
+        backend: str | None,
+        options: BackendOptions | None,
+    ) -> EngineObject:
+        now = self._resolution.backend_arguments(model, instance, backend)
+        kind = now.spec.options
+        given = now.options if options is None else options
+        check_type("options", given, kind, f"the options that it was built with, a {kind.__name__}")
+        return EngineObject(built, model, instance, now.spec, given)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("LiveArguments cannot be copied or pickled: make new ones for another program")
 
     def __repr__(self) -> str:
-        followed = count_text(len(self._methods), "attached Method")
+        noun = "object" if any(isinstance(each, EngineObject) for each in self._methods) else "Method"
+        followed = count_text(len(self._methods), f"attached {noun}")
         return f"<LiveArguments: {followed}; {self._resolution!r}>"
 
     def _configured(self, configuration: Configuration, facts: FactSheet) -> Configuration:
@@ -199,6 +279,7 @@ class LiveArguments:
         with self._lock:
             # Everything that may raise comes before the first change to a Method.
             facts = self._facts if facts is None else facts
+            self._methods = [each for each in self._methods if not _is_gone(each)]
             configuration = self._configured(self._configuration, facts)
             resolution = configuration.resolve(facts)
             wanted = [resolution.arguments(method.name, method.instance) for method in self._methods]
@@ -238,7 +319,7 @@ class LiveArguments:
 
         return Follower(refresh_once, interval_s)
 
-    def _update(self, method: Method, arguments: Arguments) -> Refresh:
+    def _update(self, method: Method | EngineObject, arguments: Arguments) -> Refresh:
         """Apply the differences in one Method, as far as possible now."""
         changes = _changes(method, arguments)
         at_load = tuple(change for change in changes if change.applies is Applies.LOAD)
@@ -267,16 +348,27 @@ def _refuse_settings(settings: Mapping[str, Any]) -> None:
         raise TypeError(f"{names}: a Configuration has its own; pass {names} to etconfig.configure")
 
 
-def _changes(method: Method, wanted: Arguments) -> list[LiveChange]:
-    """Compare the options in force in a Method with the wanted ones."""
+def _is_gone(followed: Method | EngineObject) -> bool:
+    return isinstance(followed, EngineObject) and followed.built is None
+
+
+def _is_for(followed: Method | EngineObject, given: object) -> bool:
+    """Return True if this follows for a Method or object that was given to `attach`."""
+    return (followed.built if isinstance(followed, EngineObject) else followed) is given
+
+
+def _changes(method: Method | EngineObject, wanted: Arguments) -> list[LiveChange]:
+    """Compare the options in force in a Method, or in an engine's object, with the wanted ones."""
     changes = []
-    for backend in wanted:
+    engine = method if isinstance(method, EngineObject) else None
+    for backend in wanted if engine is None else (engine.spec.id,):
         in_force, options = method.options(backend), wanted[backend]
         for name, info in options.option_infos().items():
             old, new = getattr(in_force, name), getattr(options, name)
             if old != new:
                 path = OptionPath(backend, name, wanted.method, wanted.instance)
-                changes.append(LiveChange(path=path, old=old, new=new, applies=info.applies))
+                applies = info.applies if engine is None else engine.applies(name)
+                changes.append(LiveChange(path=path, old=old, new=new, applies=applies))
     return changes
 
 

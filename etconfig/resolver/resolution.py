@@ -13,7 +13,13 @@ from etconfig.facts import FactOverrides, FactSheet, FactValue, source_facts
 from etconfig.fingerprint import fingerprint
 from etconfig.parameters import check_type
 from etconfig.records import record
-from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments, argument_tables
+from etconfig.resolver.arguments import (
+    ANY_METHOD,
+    Arguments,
+    BackendArguments,
+    argument_tables,
+    instance_label,
+)
 from etconfig.resolver.matching import declare_instance_help
 from etconfig.resolver.program_check import METHOD, unknown_model
 from etconfig.resolver.toml_text import profile_text
@@ -21,6 +27,7 @@ from etconfig.resolver.toml_text import profile_text
 if TYPE_CHECKING:
     from etconfig.profile import Reference, Selection
     from etconfig.resolver.explanation import Explanation
+    from etconfig.resolver.options_in_force import OptionsInForce
     from etconfig.resolver.what_if import WhatIf
     from etconfig.schema import BackendOptions
 
@@ -84,6 +91,33 @@ class Resolution(Displayed):
         except KeyError:
             raise OptionError(diagnostics=(self._no_such(method, instance),)) from None
 
+    def backend_arguments(
+        self, model: str, instance: str | None = None, backend: str | None = None
+    ) -> BackendArguments:
+        """Return the options of one backend of a model, where they come from, and its declaration.
+
+        Args:
+            model: The name of the model, or of a method of a program.
+            instance: A named instance of it, or None.
+            backend: The id of the backend; needed only if the model has several.
+
+        Raises:
+            OptionError, ValueError: as for `options_for`.
+        """
+        arguments = self.arguments(model, instance)
+        found = list(arguments)
+        if backend is None and len(found) == 1:
+            backend = found[0]
+        if backend is None:
+            ids = " and ".join(map(repr, found)) or "no backend"
+            raise ValueError(f"{arguments.label} uses {ids}: say which one with backend=...")
+        if backend not in arguments:
+            known = ", ".join(found) or "no backend"
+            help = did_you_mean_backend(backend, found) or f"it uses {known}"
+            message = f"{arguments.label} does not use the backend {backend!r}"
+            raise OptionError(diagnostics=(Diagnostic(code="not-delegated", message=message, help=help),))
+        return arguments.backends[backend]
+
     def options_for(
         self, model: str, *, instance: str | None = None, backend: str | None = None
     ) -> BackendOptions:
@@ -104,7 +138,7 @@ class Resolution(Displayed):
             OptionError: there is no such model, instance or backend, or it lacks required options.
             ValueError: the model has several backends, and `backend` is not given.
         """
-        return self._of_backend(model, instance, backend).options
+        return self.backend_arguments(model, instance, backend).options
 
     def build(
         self,
@@ -129,11 +163,32 @@ class Resolution(Displayed):
             BackendUnavailableError: the backend makes no object, or its engine cannot be used here.
             Exception: what the engine itself raises passes through.
         """
-        resolved = self._of_backend(model, instance, backend)
+        resolved = self.backend_arguments(model, instance, backend)
         build = resolved.spec.build
         if build is None:
             raise _builds_nothing(resolved.spec.id)
         return build(resolved.options, *arguments, **named)
+
+    def effective(
+        self, model: str, built: object, *, instance: str | None = None, backend: str | None = None
+    ) -> OptionsInForce:
+        """Return every option of an object that `build` returned, as requested and as in force.
+
+        Args:
+            model: The name of the model.
+            built: The object.
+            instance: The instance that it was built for, or None.
+            backend: The id of the backend; needed only if the model has several.
+
+        Raises:
+            OptionError, ValueError: as for `options_for`.
+            EngineError: the engine failed to report.
+            PluginCallError: the backend's `effective` returned something else than it must.
+        """
+        from etconfig.resolver.options_in_force import view_effective
+
+        resolved = self.backend_arguments(model, instance, backend)
+        return view_effective(resolved.spec, resolved.options, built, instance_label(model, instance))
 
     @property
     def selected_by(self) -> str | None:
@@ -241,22 +296,6 @@ class Resolution(Displayed):
         used = {name for a in self for b in a.backends.values() for name in b.facts_used}
         shown = self.facts.shown_values
         return {name: shown[name] for name in sorted(used) if name in shown}
-
-    def _of_backend(self, model: str, instance: str | None, backend: str | None) -> BackendArguments:
-        """Return the arguments of one backend of a method or model. Raises as `options_for`."""
-        arguments = self.arguments(model, instance)
-        found = list(arguments)
-        if backend is None and len(found) == 1:
-            backend = found[0]
-        if backend is None:
-            ids = " and ".join(map(repr, found)) or "no backend"
-            raise ValueError(f"{arguments.label} uses {ids}: say which one with backend=...")
-        if backend not in arguments:
-            known = ", ".join(found) or "no backend"
-            help = did_you_mean_backend(backend, found) or f"it uses {known}"
-            message = f"{arguments.label} does not use the backend {backend!r}"
-            raise OptionError(diagnostics=(Diagnostic(code="not-delegated", message=message, help=help),))
-        return arguments.backends[backend]
 
     def _no_such(self, method: str, instance: str | None) -> Diagnostic:
         methods = sorted({m for m, _ in [*self.instances, *self.incomplete]})

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, EffectiveOption, option
 
 MOST_THREADS = 4
+MOST_SCALE = 100
 
 
 class TinyOptions(BackendOptions):
@@ -53,17 +54,17 @@ def build(options: TinyOptions, path: str | None = None, *, verbose: bool = Fals
 def effective(session: TinySession) -> Mapping[str, EffectiveOption]:
     """Return what the engine reports: everything but the label."""
     return {
-        "threads": EffectiveOption.of_backend(session.threads),
-        "precision": EffectiveOption.of_backend(session.precision),
-        "scale": EffectiveOption.of_backend(session.scale),
+        "threads": EffectiveOption.read_back(session.threads),
+        "precision": EffectiveOption.read_back(session.precision),
+        "scale": EffectiveOption.read_back(session.scale),
     }
 
 
 def update(session: Any, options: TinyOptions, previous: TinyOptions, changed: frozenset[str]) -> None:
-    """Bring the scale into force; the engine refuses one that is negative."""
+    """Bring the scale into force; the engine refuses a large one."""
     if "scale" in changed:
-        if options.scale < 0:
-            raise RuntimeError("the scale is negative")
+        if options.scale > MOST_SCALE:
+            raise RuntimeError("the scale is over 100")
         session.scale = options.scale
 
 

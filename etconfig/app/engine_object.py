@@ -1,0 +1,84 @@
+"""`EngineObject`: an object that an engine made from options, which follows changes of these options."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from etconfig.errors import EngineError, OptionError
+from etconfig.option_path import parse_option_path
+from etconfig.resolver.arguments import instance_label
+from etconfig.schema import Applies, BackendOptions, BackendSpec, build_options
+
+
+class EngineObject:
+    """An object that an engine made for a model, and the options that are in force in it.
+
+    It keeps the object alive only if the object allows no weak reference.
+
+    Args:
+        built: The object.
+        name: The name of the model.
+        instance: Its instance, or None.
+        spec: The backend whose `build` made the object.
+        options: The options that it was made with.
+    """
+
+    def __init__(
+        self, built: object, name: str, instance: str | None, spec: BackendSpec, options: BackendOptions
+    ) -> None:
+        self.name = name
+        self.instance = instance
+        self.spec = spec
+        self._options = options
+        self._find = _reference(built)
+
+    @property
+    def built(self) -> object | None:
+        """The object; None if nobody uses it any more."""
+        built: object | None = self._find()
+        return built
+
+    def applies(self, option: str) -> Applies:
+        """Return when a change of an option takes effect; always at load if the backend has no `update`."""
+        applies = self.spec.options.option_infos()[option].applies
+        return Applies.LOAD if self.spec.update is None else applies
+
+    def options(self, backend: str) -> BackendOptions:
+        """Return the options in force."""
+        return self._options
+
+    def update(self, changes: Mapping[str, object]) -> None:
+        """Bring changed options into force: all of them, or none.
+
+        Args:
+            changes: New values by `BACKEND.OPTION`, of options that apply at execute.
+
+        Raises:
+            OptionError: the backend's checks refuse the new values beside the others.
+            EngineError: the engine failed to apply them; the old options are in force.
+        """
+        update, built = self.spec.update, self.built
+        if not changes or built is None or update is None:
+            return
+        new = {parse_option_path(path).option: value for path, value in changes.items()}
+        before = self._options
+        values = {name: getattr(before, name) for name in before.option_infos()}
+        validated = build_options(self.spec, {**values, **new})
+        if validated.options is None:
+            raise OptionError(diagnostics=tuple(each.to_diagnostic() for each in validated.problems))
+        try:
+            update(built, validated.options, before, frozenset(new))
+        except Exception as error:
+            label = instance_label(self.name, self.instance)
+            cause = f"{type(error).__name__}: {error}"
+            raise EngineError(backend=self.spec.id, method=label, phase="update", cause=cause) from error
+        self._options = validated.options
+
+
+def _reference(built: object) -> Callable[[], Any]:
+    try:
+        return weakref.ref(built)
+    except TypeError:  # such as a dict of settings
+        return lambda: built

@@ -1,0 +1,121 @@
+"""`OptionsInForce`: the options of an engine's own object, as requested and as in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names, shown_text
+from etconfig.effective import ComparedOption, EffectiveOption, compare_options
+from etconfig.errors import EngineError, PluginCallError
+from etconfig.plain_data import jsonable
+from etconfig.schema import BackendOptions, BackendSpec, show_value
+
+_DIFFERS = {True: "yes", False: "no", None: "unknown"}
+_NOT_DECLARED = "its plugin reads nothing back"
+_NOT_REPORTED = "the engine does not report it"
+
+
+class OptionsInForce(Mapping[str, ComparedOption], Displayed):
+    """Every option of an object that an engine made: the requested value beside the one in force.
+
+    Attributes:
+        label: The model and its instance, such as `detector@left`.
+        backend: The id of the backend.
+    """
+
+    def __init__(self, label: str, backend: str, options: Mapping[str, ComparedOption]) -> None:
+        self.label = label
+        self.backend = backend
+        self._options = dict(options)
+
+    def __getitem__(self, name: str) -> ComparedOption:
+        return self._options[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._options)
+
+    def __len__(self) -> int:
+        return len(self._options)
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The options of which another value than the requested one is in force."""
+        return tuple(name for name, option in self._options.items() if option.differs)
+
+    def to_jsonable(self) -> dict[str, dict[str, object]]:
+        """Return the view as plain data for JSON, by option."""
+        return {name: option.to_jsonable() for name, option in self._options.items()}
+
+    def __repr__(self) -> str:
+        differing = f"{shown_names(self.differing)} differs" if self.differing else "none differs"
+        what = shown_text(f"{self.label}:{self.backend}")
+        return f"<OptionsInForce {what}: {count_text(len(self), 'option')}; {differing}>"
+
+    def _display(self) -> Display:
+        rows = [_row(option) for option in self._options.values()]
+        headers = ("OPTION", "REQUESTED", "IN FORCE", "SOURCE", "DIFFERS", "REASON")
+        return Display(
+            title=f"Options in force in {self.label}, {self.backend}",
+            tables=(DisplayTable(caption="", headers=headers, rows=rows),),
+        )
+
+
+def _row(option: ComparedOption) -> tuple[str, ...]:
+    effective = option.effective
+    requested = show_value(jsonable(option.requested))
+    in_force = show_value(jsonable(effective.value)) if effective.is_known else "unknown"
+    return (
+        option.name,
+        requested,
+        in_force,
+        effective.source.value,
+        _DIFFERS[option.differs],
+        effective.reason,
+    )
+
+
+def view_effective(spec: BackendSpec, options: BackendOptions, built: object, label: str) -> OptionsInForce:
+    """Return the options in force in an object that the backend's `build` returned.
+
+    Args:
+        spec: The backend.
+        options: The requested options.
+        built: The object.
+        label: The model and its instance.
+
+    Raises:
+        EngineError: the engine failed to report.
+        PluginCallError: the backend's `effective` returned something else than it must.
+    """
+    requested = {name: getattr(options, name) for name in options.option_infos()}
+    reason = _NOT_DECLARED if spec.effective is None else _NOT_REPORTED
+    reported = _reported(spec, built, label)
+    known = {name: reported.get(name, EffectiveOption.unknown(reason)) for name in requested}
+    return OptionsInForce(label, spec.id, compare_options(requested, known))
+
+
+def _reported(spec: BackendSpec, built: object, label: str) -> Mapping[str, EffectiveOption]:
+    if spec.effective is None:
+        return {}
+    try:
+        found: Any = spec.effective(built)
+        raw = dict(found) if isinstance(found, Mapping) else None
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise EngineError(backend=spec.id, method=label, phase="effective", cause=cause) from error
+    if raw is None:
+        raise _wrong(spec, f"it returned {type(found).__name__}, expected options in force by name")
+    for name, option in raw.items():
+        if name not in spec.options.option_infos():
+            raise _wrong(spec, f"it returned {name!r}, which is not an option of the backend")
+        if not isinstance(option, EffectiveOption):
+            raise _wrong(spec, f"it returned {option!r:.60} for {name!r}, expected an EffectiveOption")
+    return raw
+
+
+def _wrong(spec: BackendSpec, cause: str) -> PluginCallError:
+    from etconfig.code_symbol import correct_code
+
+    help = correct_code(spec.effective, "effective", "return an EffectiveOption by the name of each option")
+    return PluginCallError(group="etconfig.backends", name=spec.id, call="effective", cause=cause, help=help)
