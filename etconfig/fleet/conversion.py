@@ -1,6 +1,6 @@
 """Conversion of JSON to Parquet: lines of fact sheets or of plain values, and directories of sheets.
 
-What is wrong in a row is kept in a column beside it; the value itself becomes unknown.
+What is wrong in a row is kept in a column beside it, with the fact and the value; that becomes unknown.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,7 +23,16 @@ from etconfig.version import __version__
 CACHE_DIRECTORY = ".etconfig-fleet"
 """The directory of converted files, beside each inventory."""
 
+_FORMAT = 2
+"""Changes with the columns of a converted file, so that an older one is not taken."""
+
 _MAX_LINE_BYTES = 16 << 20
+_BETWEEN = 31
+"""The code of the character between the parts of a problem's text, which JSON does not show as itself."""
+
+_KEY_IS_REPEATED = "its key is repeated"
+_MAX_VALUE = 60
+"""The characters that are kept of a wrong value."""
 _NAMES_OF_DEVICES = (DEVICE_COLUMN, "device.id", "device__id")
 _KEYS_OF_SHEETS = ("etconfig_fact_sheet", "facts")
 
@@ -77,7 +86,7 @@ def converted(
         OSError: the file cannot be read, or the converted one not written.
     """
     directory = cache or path.parent / CACHE_DIRECTORY
-    key = json.dumps([__version__, identity, registry.names, id_column, sorted(ignored)])
+    key = json.dumps([__version__, _FORMAT, identity, registry.names, id_column, sorted(ignored)])
     target = directory / f"{path.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.parquet"
     if target.exists():
         return target
@@ -96,14 +105,30 @@ def converted(
 def _write_lines(directory: Path, target: Path) -> None:
     """Write every sheet below a directory as a line; a device is named as its file."""
     with target.open("w", encoding="utf-8") as file:
-        for path in sorted(directory.rglob("*.json")):
+        for path in sheet_files(directory):
             name = path.relative_to(directory).with_suffix("").as_posix()
-            try:
-                sheet = json.loads(path.read_bytes())
-            except (ValueError, RecursionError):
-                sheet = None
-            line = {DEVICE_COLUMN: name, **sheet} if isinstance(sheet, dict) else [name]
-            file.write(json.dumps(line) + "\n")
+            file.write(_line_of_sheet(name, path.read_bytes()) + "\n")
+
+
+def _line_of_sheet(name: str, data: bytes) -> str:
+    """Return the text of a sheet in one line, in which a key may be repeated, with the name of its device."""
+    try:
+        text = data.decode("utf-8-sig")
+        sheet = json.loads(text)
+    except (ValueError, RecursionError):
+        sheet = None
+    if not isinstance(sheet, dict):
+        return json.dumps([name])
+    text = text.replace("\r", " ").replace("\n", " ").strip()  # line breaks of strings are escaped
+    if DEVICE_COLUMN in sheet:
+        return text
+    comma = "," if sheet else ""
+    return f'{{"{DEVICE_COLUMN}": {json.dumps(name)}{comma}{text[1:]}'
+
+
+def sheet_files(directory: Path) -> list[Path]:
+    """Return the fact sheets below a directory, in the order of their rows."""
+    return sorted(directory.rglob("*.json"))
 
 
 def _convert(
@@ -128,22 +153,28 @@ def _convert(
     device_keys = _NAMES_OF_DEVICES if id_column is None else (id_column, *_NAMES_OF_DEVICES)
     keys = [row[0] for row in found if row[0] not in (*_KEYS_OF_SHEETS, *ignored)]
     names = [key for key in keys if key not in device_keys or registry.get(fact_of_column(key)) is not None]
-    columns = [_column(number, name, registry) for number, name in enumerate(names)]
+    entries_of: dict[str, list[str]] = {}
+    for number, name in enumerate(names, 1):
+        entries_of.setdefault(fact_of_column(name), []).append(f"e[{number}]")
+    columns = [_column(fact, entries, registry) for fact, entries in entries_of.items()]
     devices = [_text_at(each, key) for key in device_keys for each in ("json", "facts")]
-    paths = ", ".join(quoted_text(_pointer(name)) for name in names)
-    entries = f"json_extract(facts, [{paths}])" if names else "[]"
-    not_an_object = "CASE WHEN facts IS NULL THEN 'the line is not a JSON object' END"
-    problems = ", ".join([not_an_object, *(problem for _, problem in columns)])
+    every = [*names, *(row[0] for row in found if row[0] not in names)]  # all, for their number
+    paths = ", ".join(quoted_text(_pointer(name)) for name in every)
+    entries = f"json_extract(facts, [{paths}])" if every else "[]"
+    not_an_object = _case("facts IS NULL", None, "the line is not a JSON object")
+    problems = ", ".join(f"CASE {case} END" for case in (not_an_object, *(case for _, case in columns)))
     values = "".join(f", {value}" for value, _ in columns if value)
     database.rows("SET preserve_insertion_order = true")  # for the numbers of lines
     try:
         database.rows(
             f"COPY (WITH lines AS ({objects}, row_number() OVER () AS line FROM {read}), "
-            f"entries AS (SELECT line, facts, coalesce({', '.join(devices)}) AS device, "
-            f"{entries} AS e FROM lines) "
+            f"extracted AS (SELECT line, json, facts, coalesce({', '.join(devices)}) AS device, "
+            f"{entries} AS e FROM lines), "
+            f"checked AS (SELECT *, {_REPEATED} AS repeated FROM extracted), "
+            f"entries AS (SELECT * REPLACE ({_without_repeated(every)} AS e) FROM checked) "
             f"SELECT device AS {quoted_name(DEVICE_COLUMN if id_column is None else id_column)}, "
             f"line AS {quoted_name(LINE_COLUMN)}, "
-            f"[p for p in [{problems}] if p IS NOT NULL] AS {quoted_name(PROBLEM_COLUMN)}"
+            f"{_problems(problems)} AS {quoted_name(PROBLEM_COLUMN)}"
             f"{values} FROM entries) "
             f"TO {quoted_text(os.fspath(target))} (FORMAT parquet, COMPRESSION zstd)"
         )
@@ -163,38 +194,97 @@ def _pointer(key: str) -> str:
     return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
-def _column(number: int, name: str, registry: FactRegistry) -> tuple[str, str]:
-    """Return the SQL of a column and of the problem of its value; no column if no fact has the name."""
-    entry = f"e[{number + 1}]"
-    fact = fact_of_column(name)
+def _column(fact: str, entries: Sequence[str], registry: FactRegistry) -> tuple[str, str]:
+    """Return the SQL of a column and of the problem of its value; no column if no fact has the name.
+
+    Args:
+        fact: The fact.
+        entries: The SQL of the values at its keys: a fact can be written in two ways.
+        registry: The facts.
+    """
+    entry, is_repeated = entries[0], ""
+    if len(entries) > 1:
+        both = f"len([each for each in [{', '.join(entries)}] if each IS NOT NULL]) > 1"
+        entry = f"(CASE WHEN NOT ({both}) THEN coalesce({', '.join(entries)}) END)"
+        is_repeated = _case(both, fact, _KEY_IS_REPEATED)
     info = registry.get(fact)
     if info is None:
         problem = unknown_fact(fact, registry)
-        return "", _problem(f"{entry} IS NOT NULL", f"{problem.message}; {problem.help}")
+        return "", _case(f"{entry} IS NOT NULL", None, problem.message, problem.help, entry)
     is_entry = f"json_type({entry}) = 'OBJECT'"
     value = f"(CASE WHEN {is_entry} THEN json_extract({entry}, '/value') ELSE {entry} END)"
     kind = f"coalesce(json_type({value}), 'NULL')"
     typed = _CASTS[info.type].format(kind=kind, value=value)
-    wrong_type = _problem(
-        f"{kind} <> 'NULL' AND ({typed}) IS NULL", f"{fact}: expected {_EXPECTED[info.type]}"
-    )
     unit = f"CASE WHEN {is_entry} THEN {entry} ->> '/unit' END"
-    wrong_unit = _problem(
-        f"({unit}) IS DISTINCT FROM {_unit(info)} AND ({unit}) IS NOT NULL", _unit_text(fact, info)
+    is_other_unit = f"({unit}) IS DISTINCT FROM {_unit(info)}"
+    shown = None if info.is_identifying else value
+    expected = f"expected {_EXPECTED[info.type]}"
+    cases = (
+        is_repeated,
+        _case(
+            f"{is_entry} AND {_has_repeated(f'json_keys({entry})')}", fact, "a key in its object is repeated"
+        ),
+        _case(f"{is_other_unit} AND ({unit}) IS NOT NULL", fact, _unit_text(info), None, unit),
+        _case(f"{kind} <> 'NULL' AND ({typed}) IS NULL", fact, expected, None, shown),
     )
     sql_type = _SQL_TYPES[info.type]
     if fact == DEVICE_FACT:
         typed = f"coalesce({typed}, device)"
-    return f"CAST({typed} AS {sql_type}) AS {quoted_name(fact)}", f"{wrong_unit}, {wrong_type}"
+    return f"CAST({typed} AS {sql_type}) AS {quoted_name(fact)}", " ".join(cases)
 
 
 def _unit(info: FactInfo) -> str:
     return "NULL" if info.unit is None else quoted_text(info.unit)
 
 
-def _unit_text(fact: str, info: FactInfo) -> str:
-    return f"{fact}: it has no unit" if info.unit is None else f"{fact}: its unit is {info.unit}"
+def _unit_text(info: FactInfo) -> str:
+    return "it has no unit" if info.unit is None else f"its unit is {info.unit}"
 
 
-def _problem(condition: str, text: str) -> str:
-    return f"CASE WHEN {condition} THEN {quoted_text(text)} END"
+def _case(
+    condition: str, fact: str | None, problem: str, help: str | None = None, value: str | None = None
+) -> str:
+    """Return the SQL of a case with the text of a problem: of a fact or of the whole line, with its value."""
+    texts = (quoted_text(text or "") for text in (fact, problem, help))
+    shown = "''" if value is None else f"left(CAST({value} AS VARCHAR), {_MAX_VALUE})"
+    return f"WHEN {condition} THEN concat_ws(chr({_BETWEEN}), {', '.join(texts)}, {shown})"
+
+
+def _problems(cases: str) -> str:
+    """Return the SQL of all problems of a line. Few lines have any: a text is split only there."""
+    repeated = (
+        f"list_transform(coalesce(repeated, []), lambda key: concat_ws(chr({_BETWEEN}), "
+        f"replace(key, '__', '.'), {quoted_text(_KEY_IS_REPEATED)}, '', ''))"
+    )
+    texts = f"list_concat({repeated}, [p for p in [{cases}] if p IS NOT NULL])"
+    parts = ", ".join(
+        f"'{name}': nullif(string_split(text, chr({_BETWEEN}))[{number + 1}], '')"
+        for number, name in enumerate(("fact", "problem", "help", "value"))
+    )
+    return f"list_transform({texts}, lambda text: {{{parts}}})"
+
+
+def _has_repeated(keys: str) -> str:
+    return f"len({keys}) <> list_unique({keys})"
+
+
+def _repeated(keys: str) -> str:
+    """Return the SQL of the keys that are repeated."""
+    found = f"list_filter({keys}, lambda key: len(list_filter({keys}, lambda other: other = key)) > 1)"
+    return f"list_sort(list_distinct({found}))"
+
+
+_REPEATED = (
+    f"CASE WHEN len(json_keys(facts)) <> list_count(e) THEN {_repeated('json_keys(facts)')} "
+    f"WHEN json_type(json, '/facts') = 'OBJECT' AND {_has_repeated('json_keys(json)')} "
+    f"THEN {_repeated('json_keys(json)')} END"
+)
+"""The SQL of the keys of a line that are repeated, NULL if none is. Of two values, one was extracted."""
+
+
+def _without_repeated(names: Sequence[str]) -> str:
+    """Return the SQL of the entries of a line: of a key that is repeated, neither value counts."""
+    keys = ", ".join(map(quoted_text, names))
+    entry = "CASE WHEN list_contains(repeated, pair[2]) THEN NULL ELSE pair[1] END"
+    every = f"list_transform(list_zip(e, [{keys}]), lambda pair: {entry})"
+    return f"CASE WHEN repeated IS NULL THEN e ELSE {every} END" if names else "e"

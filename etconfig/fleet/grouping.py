@@ -224,8 +224,13 @@ def _problem(part: InventoryPart, columns: Sequence[FactColumn]) -> str:
     """Return the SQL of the first problem of a device, NULL if there is none."""
     cases = [f"WHEN {part.device} IS NULL THEN {quoted_text(UNNAMED)}"]
     if part.has_problems:
-        problem = f"{quoted_name(PROBLEM_COLUMN)}[1]"
-        cases.append(f"WHEN {problem} IS NOT NULL THEN {problem}")
+        decides = ", ".join(["''", *(quoted_text(column.fact) for column in columns)])
+        found = (
+            f"list_filter({quoted_name(PROBLEM_COLUMN)}, lambda each: coalesce(each.fact, '') IN ({decides}))"
+        )
+        texts = "concat_ws(': ', first.fact, first.problem)"
+        first = f"list_transform({found}[:1], lambda first: {texts})[1]"
+        cases.append(f"WHEN {first} IS NOT NULL THEN {first}")
     for column in columns:
         for check, expected in column.checks():
             unit = f", in {column.info.unit}" if column.info.unit else ""

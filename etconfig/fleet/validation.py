@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from etconfig.facts.problems import invalid_value
@@ -32,6 +33,7 @@ class InventoryFinding:
         rows: The numbers of the first rows, from 1; of JSONL, the lines that are not empty.
         values: Their values; none of a fact that identifies a device.
         help: An instruction, or None.
+        sheets: The paths of the rows in a directory of sheets; else none.
     """
 
     label: str
@@ -41,6 +43,7 @@ class InventoryFinding:
     rows: tuple[int, ...]
     values: tuple[str, ...] = ()
     help: str | None = None
+    sheets: tuple[str, ...] = ()
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -50,11 +53,28 @@ class InventoryFinding:
             **{name: getattr(self, name) for name in names},
             "rows": list(self.rows),
             "values": list(self.values),
+            **({"sheets": list(self.sheets)} if self.sheets else {}),
         }
 
 
 def validate_part(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
     """Yield the findings of one file, most of them one for each column and cause."""
+    found = _findings(database, part)
+    if not part.source.path.is_dir():
+        yield from found
+        return
+    from etconfig.fleet.conversion import sheet_files
+
+    directory = part.source.path
+    names = [str(path.relative_to(directory)) for path in sheet_files(directory)]
+    for finding in found:
+        problem = (
+            finding.problem.replace("the line is", "the sheet is") if not finding.fact else finding.problem
+        )
+        yield replace(finding, problem=problem, sheets=tuple(names[row - 1] for row in finding.rows))
+
+
+def _findings(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
     part.source.attach(database)
     yield from _converted_findings(database, part)
     yield from _unnamed(database, part)
@@ -92,20 +112,20 @@ def _converted_findings(database: Database, part: InventoryPart) -> Iterator[Inv
     if not part.has_problems:
         return
     problems = database.rows(
-        f"SELECT problem, count(*), min_by(line, line, {MAX_FIRST}) FROM "
-        f"(SELECT unnest({quoted_name(PROBLEM_COLUMN)}) AS problem, {part.row} AS line "
-        f"FROM {part.source.relation}) GROUP BY problem ORDER BY min(line), problem"
+        "SELECT p.fact, p.problem, p.help, count(*), "
+        f"min_by([CAST(line AS VARCHAR), p.value], line, {MAX_FIRST}) FROM "
+        f"(SELECT unnest({quoted_name(PROBLEM_COLUMN)}) AS p, {part.row} AS line "
+        f"FROM {part.source.relation}) GROUP BY ALL ORDER BY min(line), p.fact, p.problem"
     )
-    for problem, count, lines in problems:
-        fact, colon, rest = problem.partition(": ")
-        is_of_fact = bool(colon) and fact in part.facts
+    for fact, problem, help, count, first in problems:
         yield InventoryFinding(
             label=part.source.label,
-            fact=fact if is_of_fact else "",
-            problem=rest if is_of_fact else problem.partition("; ")[0],
-            help=None if is_of_fact else problem.partition("; ")[2] or None,
+            fact=fact or "",
+            problem=problem,
+            help=help,
             devices=count,
-            rows=tuple(lines),
+            rows=tuple(int(line) for line, _ in first),
+            values=tuple(value for _, value in first if value is not None),
         )
 
 

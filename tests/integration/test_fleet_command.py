@@ -312,3 +312,33 @@ class TestFleet:
         done = cli("fleet", "validate", "fleet", "--memory", "much")
         assert done.status == 2
         assert "'much' is not an amount of memory, such as 512MiB or 2GiB" in done.stderr
+
+
+@needs_duckdb
+class TestLines:
+    """Inventories as lines of JSON, with mistakes."""
+
+    def test_a_wrong_value_matters_only_in_a_fact_that_decides(self, cli: Cli, place: Path) -> None:
+        (place / "profiles").mkdir()
+        (place / "profiles" / "board.toml").write_text(
+            '[profile]\nname = "board"\nmatch = \'os.name == "linux"\'\n'
+        )
+        wrong = ({"gpu.count": "1"}, {"os.name": 1}, {"gpu.counts": 1}, {})
+        lines = [{"device_id": f"d{n}", "os.name": "linux", **facts} for n, facts in enumerate(wrong)]
+        (place / "a.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        data = cli("fleet", "resolve", "a.jsonl", *PROFILES, "-o", "out", "--json").json
+        assert (data["devices"], data["resolved"]) == (4, 2)
+        assert sorted(row[1] for row in rows_of(place / "out" / "problems.parquet")) == [
+            "no fact is called 'gpu.counts'",
+            "os.name: expected a string",
+        ]
+
+    def test_a_directory_names_the_sheets_and_the_values(self, cli: Cli, place: Path) -> None:
+        (place / "fleet").mkdir()
+        (place / "fleet" / "a.json").write_text('{"facts": {"gpu.count": {"value": "1"}}}')
+        done = cli("fleet", "validate", "fleet")
+        assert done.status == 1
+        assert re.search(r"^FACT +PROBLEM +DEVICES +FIRST SHEETS +VALUES\n", done.stdout)
+        assert re.search(r'gpu.count +expected an int of at most 64 bits +1 +a.json +"1"', done.stdout)
+        (finding,) = cli("fleet", "validate", "fleet", "--json").json["findings"]
+        assert (finding["sheets"], finding["values"]) == (["a.json"], ['"1"'])

@@ -67,14 +67,15 @@ def show_inventory_findings(findings: Sequence[InventoryFinding]) -> None:
     if not findings:
         return
     several = len({finding.label for finding in findings}) > 1
-    headers = ("FACT", "PROBLEM", "DEVICES", "FIRST ROWS", "VALUES")
+    kinds = dict.fromkeys("FIRST SHEETS" if finding.sheets else "FIRST ROWS" for finding in findings)
+    headers = ("FACT", "PROBLEM", "DEVICES", " OR ".join(sorted(kinds, reverse=True)), "VALUES")
     rows = [
         (
             *((finding.label,) if several else ()),
             finding.fact,
             finding.problem if finding.help is None else f"{finding.problem}; {finding.help}",
             f"{finding.devices:,}",
-            ", ".join(map(str, finding.rows)),
+            ", ".join(finding.sheets or map(str, finding.rows)),
             ", ".join(finding.values),
         )
         for finding in findings

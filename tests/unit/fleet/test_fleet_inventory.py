@@ -219,7 +219,14 @@ def test_mistakes_in_json_are_counted_by_cause_with_their_lines(database: Databa
         "broken\n"
         '{"device_id": "a", "cpu.features": [1], "cpu.corez": 1, "power.battery_level": 87}\n'
     )
-    found = {(finding.fact, finding.problem): finding.rows for finding in findings(database, path)}
+    listed = findings(database, path)
+    found = {(finding.fact, finding.problem): finding.rows for finding in listed}
+    assert {finding.fact: finding.values for finding in listed if finding.fact and finding.values} == {
+        "cpu.available_cores": ('"4"',),
+        "memory.total": ("MiB",),
+        "cpu.features": ("[1]",),
+        "power.battery_level": ("87.0",),
+    }
     assert found == {
         ("cpu.available_cores", "expected an int of at most 64 bits"): (2,),
         ("memory.total", "its unit is bytes"): (2,),
@@ -230,3 +237,66 @@ def test_mistakes_in_json_are_counted_by_cause_with_their_lines(database: Databa
         ("device_id", "another row has the same name"): (4,),
         ("power.battery_level", "expected at most 1, in fraction"): (4,),
     }
+
+
+def test_a_repeated_key_is_an_error_with_its_line_and_neither_value_counts(
+    database: Database, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"device_id": "a", "cpu.arch": "arm64", "os.name": "linux"}\n'
+        '{"device_id": "b", "cpu.arch": "arm64", "os.name": "linux", "cpu.arch": "x86_64"}\n'
+        '{"device_id": "c", "device_id": "d", "os.name": "linux"}\n'
+        '{"device_id": "e", "facts": {"os.name": {"value": "linux", "value": "macos"}, '
+        '"gpu.count": {"value": 1}}}\n'
+        '{"device_id": "f", "facts": {"os.name": "linux"}, "facts": {}}\n'
+        '{"device_id": "g", "facts": {"os.name": "linux", "gpu.count": 1, "gpu.count": 1}}\n'
+        '{"device_id": "h", "cpu__arch": "arm64", "cpu__arch": "arm64"}\n'
+        '{"device_id": "i", "cpu__arch": "arm64", "cpu.arch": "arm64"}\n'
+        '{"device_id": "j", "cpu__arch": "arm64"}\n'
+    )
+    found = {(finding.fact, finding.problem, finding.rows) for finding in findings(database, path)}
+    assert found == {
+        ("cpu.arch", "its key is repeated", (2, 7, 8)),
+        ("device_id", "its key is repeated", (3,)),
+        ("os.name", "a key in its object is repeated", (4,)),
+        ("facts", "its key is repeated", (5,)),
+        ("gpu.count", "its key is repeated", (6,)),
+    }
+    known = sheets(database, path)
+    assert [sorted(known[name]) for name in "abeg"] == [
+        ["cpu.arch", "os.name"],
+        ["os.name"],
+        ["gpu.count", "os.name"],
+        ["os.name"],
+    ]
+
+
+def test_findings_in_a_directory_name_the_sheets(database: Database, tmp_path: Path) -> None:
+    directory = tmp_path / "sheets"
+    (directory / "lab").mkdir(parents=True)
+    (directory / "a.json").write_text('{"etconfig_fact_sheet": 1,\n "facts": {"gpu.count": {"value": "1"}}}')
+    (directory / "lab" / "b.json").write_text("[]")
+    (directory / "lab" / "c.json").write_text(
+        '{"facts": {"gpu.count": {"value": "x"}, "gpu.count": {"value": 1}}}'
+    )
+    (directory / "lab" / "d.json").write_text('{"device_id": "d", "facts": {"gpu.count": {"value": 1}}}')
+    (directory / "lab" / "e.json").write_text("{}")
+    (directory / "lab" / "f.json").write_text("broken")
+    found = {
+        (finding.fact, finding.problem, finding.sheets, finding.values)
+        for finding in findings(database, directory)
+    }
+    assert found == {
+        ("gpu.count", "expected an int of at most 64 bits", ("a.json",), ('"1"',)),
+        ("gpu.count", "its key is repeated", ("lab/c.json",), ()),
+        ("", "the sheet is not a JSON object", ("lab/b.json", "lab/f.json"), ()),
+        ("device_id", "the device has no name", ("lab/b.json", "lab/f.json"), ()),
+    }
+
+
+def test_identifying_values_are_not_kept(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"device_id": "a", "device.id": 17, "cpu.arch": "arm64"}\n')
+    (finding,) = findings(database, path)
+    assert (finding.fact, finding.values) == ("device.id", ())
