@@ -175,6 +175,9 @@ class InitContext(Generic[OptionsT]):
         compile_specs: The compile specs exactly as in the program: in order, repeated keys included.
         guard: How to call a library with the C interface so that no exception of C++ ends the process; None
             on executors that cannot stop one.
+        has_stable_arrays: True if every `execute` of this delegate gets the same arrays: equal shapes at the
+            same addresses, until `destroy`. A backend may then bind their memory in `init` or in the first
+            `execute`; their contents change. False if the executor does not promise it.
     """
 
     options: OptionsT
@@ -186,6 +189,7 @@ class InitContext(Generic[OptionsT]):
     tracer: Tracer
     compile_specs: CompileSpecs = field(default_factory=CompileSpecs)
     guard: LibraryGuard | None = None
+    has_stable_arrays: bool = False
 
 
 @record(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ executor only loads and runs.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -103,6 +103,12 @@ class DelegateHost(Protocol):
 
     def set_guard(self, guard: LibraryGuard) -> None:
         """Let libraries with the C interface be called by way of a guard; before `init`."""
+
+    def set_stable_arrays(self, delegates: Iterable[int]) -> None:
+        """Name the delegates, by index, that always get the same arrays; before `init`.
+
+        Their backends find `InitContext.has_stable_arrays`.
+        """
 
     def init_all(self) -> list[DelegateRun]:
         """Initialize every delegate in order, or none if the backend of one cannot run here."""

@@ -130,7 +130,12 @@ class Delegate:
         self._native: NativeCall | None = None
 
     def init(
-        self, serialized: model.BackendDelegate, program: Program, guard: LibraryGuard | None = None
+        self,
+        serialized: model.BackendDelegate,
+        program: Program,
+        guard: LibraryGuard | None = None,
+        *,
+        has_stable_arrays: bool = False,
     ) -> None:
         """Call the backend's `init` on the payload of `serialized`, with the executor's guard, if any."""
         payload = self._payload = Payload(program.delegate_data(serialized))
@@ -145,6 +150,7 @@ class Delegate:
             tracer=environment.tracer,
             compile_specs=CompileSpecs(serialized.compile_specs),
             guard=guard,
+            has_stable_arrays=has_stable_arrays,
         )
         with self._blame("init"), environment.tracer.record(f"init {self.backend_id}", "phase"):
             self._handle = self._backend.init(context, payload, context.compile_specs)

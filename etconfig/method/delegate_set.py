@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from etconfig.backend import Backend, BoundBackend, LibraryGuard, never_stop
@@ -43,10 +43,15 @@ class DelegateSet:
         self._backends: dict[str, Backend[Any, Any]] = {}
         self._delegates: list[Delegate] = []
         self._guard: LibraryGuard | None = None
+        self._stable: frozenset[int] = frozenset()
 
     def set_guard(self, guard: LibraryGuard) -> None:
         """Let libraries that delegates load from now on be called by way of a guard."""
         self._guard = guard
+
+    def set_stable_arrays(self, delegates: Iterable[int]) -> None:
+        """Name the delegates, by index, that always get the same arrays; before `init`."""
+        self._stable = frozenset(delegates)
 
     def init_all(self) -> list[DelegateRun]:
         """Initialize every delegate of the method, in order. Raises as `init`."""
@@ -67,7 +72,7 @@ class DelegateSet:
         bound = self._bound[serialized.id]
         delegate = Delegate(bound, backend, self._environment, index)
         self._delegates.append(delegate)  # before it has a handle, so that Ctrl-C cannot leak one
-        delegate.init(serialized, self._program, self._guard)
+        delegate.init(serialized, self._program, self._guard, has_stable_arrays=index in self._stable)
         return delegate.run
 
     def native_run(self, index: int) -> NativeRun | None:

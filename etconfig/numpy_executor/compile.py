@@ -47,7 +47,8 @@ def check_operators(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
 def compile_plan(
     plan: model.ExecutionPlan,
     registers: Registers,
-    kernels: Mapping[str, Kernel],
+    called: Sequence[Kernel | None],
+    rebinding: Rebinding,
     delegates: Sequence[DelegateRun],
     track: Track | None,
     instruction_limit: int,
@@ -55,14 +56,12 @@ def compile_plan(
 ) -> CompiledPlan:
     """Bind every instruction of `plan` to `registers`, and to what runs each of its delegates.
 
-    With `optimize`, leave out instructions that no output needs.
+    With `optimize`, leave out instructions that no output needs. `called` are the kernels of its operators.
 
     Raises:
         KernelArgumentError: a kernel refuses its arguments.
     """
-    called = [kernels.get(operator.full_name) for operator in plan.operators]
     scratch = Scratch()
-    rebinding = Rebinding(plan, registers, called)
     patterns = StepPatterns(registers, called, rebinding.varying)
     calls = KernelCalls(plan, registers, called, rebinding, scratch)
     optimizer = None

@@ -10,6 +10,9 @@ from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Step
 from etconfig.kernel.tensor import Tensor
 from etconfig.method import DelegateRun
+from etconfig.numpy_executor.instructions import instructions_of
+from etconfig.numpy_executor.rebinding import Rebinding
+from etconfig.program import model
 
 
 def bind_delegate(run: DelegateRun, arguments: Sequence[object]) -> Step:
@@ -23,6 +26,22 @@ def bind_delegate(run: DelegateRun, arguments: Sequence[object]) -> Step:
         run(args, resize_output)
 
     return step
+
+
+def stable_delegates(plan: model.ExecutionPlan, rebinding: Rebinding) -> frozenset[int]:
+    """Return the delegates, by index, that get the same arrays at every call.
+
+    All calls of such a delegate have the same arguments, and none of these may be another tensor, shape or
+    memory from run to run.
+    """
+    arguments: dict[int, set[tuple[int, ...]]] = {}
+    for index, args in instructions_of(plan, model.DelegateCall):
+        arguments.setdefault(index, set()).add(tuple(args))
+    return frozenset(
+        index
+        for index, calls in arguments.items()
+        if len(calls) == 1 and not any(rebinding.varies(args) for args in calls)
+    )
 
 
 def _resize(arguments: Sequence[object], args: list[Value], index: int, shape: Sequence[int]) -> Array:

@@ -25,7 +25,9 @@ from etconfig.method.stop import StopCheck
 from etconfig.numpy_executor.attributes import Attributes
 from etconfig.numpy_executor.compile import check_operators, compile_plan
 from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT, CompiledPlan
+from etconfig.numpy_executor.delegate_steps import stable_delegates
 from etconfig.numpy_executor.inputs import Inputs
+from etconfig.numpy_executor.rebinding import Rebinding
 from etconfig.numpy_executor.registers import Registers
 from etconfig.program import MethodMeta
 from etconfig.program.collection import collection_paused
@@ -161,6 +163,9 @@ class NumpyProgram(ExecutorProgram):
                 plan = self._program.plan(request.name)
                 check_operators(plan, self._kernels)
                 registers = Registers(self._program, plan, request.memory)
+                called = [self._kernels.get(operator.full_name) for operator in plan.operators]
+                rebinding = Rebinding(plan, registers, called)
+            request.host.set_stable_arrays(stable_delegates(plan, rebinding))
             delegates = request.host.init_all()
             with timer.record("bind instructions", "phase"), collection_paused():
                 inputs = Inputs(request.check_inputs, [registers[index] for index in plan.inputs])
@@ -169,7 +174,8 @@ class NumpyProgram(ExecutorProgram):
                 compiled = compile_plan(
                     plan,
                     registers,
-                    self._kernels,
+                    called,
+                    rebinding,
                     delegates,
                     track,
                     self._instruction_limit,
