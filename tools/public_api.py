@@ -79,6 +79,9 @@ PUBLIC_MODULES = (
         "etconfig.plugin.v1_c", "The plugin API for backends in C and C++, version 1; imports numpy."
     ),
     PublicModule("etconfig.plugin.v1_kernels", "The plugin API for kernels, version 1; imports numpy."),
+    PublicModule(
+        "etconfig.aot", "What the ahead-of-time halves of backends share; needs torch where it is used."
+    ),
     PublicModule("etconfig.conformance", "The conformance kit, for the tests of a backend."),
 )
 

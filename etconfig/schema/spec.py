@@ -48,6 +48,13 @@ class CompileSpecEncoding(enum.Enum):
     UINT64 = "uint64"
 
 
+_KINDS: Mapping[CompileSpecEncoding, type] = {
+    CompileSpecEncoding.BYTES: bytes,
+    CompileSpecEncoding.UTF8: str,
+    CompileSpecEncoding.BOOL: bool,
+}
+"""The Python type of a value; of the others it is int."""
+
 _SIZES_BYTES = {
     CompileSpecEncoding.BOOL: 1,
     CompileSpecEncoding.INT32: 4,
@@ -85,6 +92,27 @@ class CompileSpecInfo:
         if self.encoding is CompileSpecEncoding.BOOL:
             return _decode_bool(value)
         return int.from_bytes(value, "little", signed=not self.encoding.value.startswith("u"))
+
+    def encode(self, value: object) -> bytes:
+        """Return the bytes of a value, which `decode` turns back into it.
+
+        Raises:
+            ValueError: the value does not suit the encoding; the message says what is wrong.
+        """
+        kind = _KINDS.get(self.encoding, int)
+        # bool is a subclass of int, but the encodings distinguish the two
+        if type(value) is not kind:
+            raise ValueError(f"expected {kind.__name__} ({self.encoding.value}), given {value!r:.80}")
+        if isinstance(value, bytes):
+            return value
+        if isinstance(value, str):
+            return value.encode()
+        assert isinstance(value, int)
+        size_bytes, is_signed = _SIZES_BYTES[self.encoding], not self.encoding.value.startswith("u")
+        try:
+            return value.to_bytes(size_bytes, "little", signed=is_signed and size_bytes > 1)
+        except OverflowError:
+            raise ValueError(f"{value} is outside of {self.encoding.value}") from None
 
 
 def _decode_bool(value: bytes) -> bool:
