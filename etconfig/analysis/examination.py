@@ -217,7 +217,7 @@ def _backend(installation: Installation, backend: str, runtimes: Mapping[str, Ex
         with suppress(ConfigError, PluginLoadError):  # without its facts, this device cannot be tried
             recommend(spec, _known_facts(installation).values)
         if spec.factory is None:
-            source = installation.index.find(BACKENDS, backend).source
+            source = installation.plugins.backend_entry(backend).source
             own = [name for name, runtime in runtimes.items() if runtime.backend(backend) is not None]
             where = f"; the runtime of executor {', '.join(own)} has one" if own else ""
             return Finding(subject, "ok", f"declared without an implementation by {source}{where}")

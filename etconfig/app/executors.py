@@ -27,7 +27,7 @@ from etconfig.errors import (
 )
 from etconfig.packages import how_to_install
 from etconfig.parameters import check_type
-from etconfig.plugin import BACKENDS, EXECUTORS
+from etconfig.plugin import EXECUTORS
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def create_backend(installation: Installation, spec: BackendSpec, executor: str)
         PluginError: its plugin is broken.
     """
     if spec.factory is None and executor != NUMPY:
-        source = installation.index.find(BACKENDS, spec.id).source
+        source = installation.plugins.backend_entry(spec.id).source
         raise BackendUnavailableError(
             backend=spec.id,
             reason=f"the runtime of executor {executor!r} does not have it, and {source} only declares "

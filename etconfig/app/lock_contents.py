@@ -11,7 +11,6 @@ from etconfig.app.configuration import Configuration
 from etconfig.app.device_names import name_files
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.lock import LOCK_FILE, Lock, LockedDevice
-from etconfig.plugin import BACKENDS
 from etconfig.profile import Profile
 from etconfig.records import record
 from etconfig.resolver import Resolution
@@ -47,7 +46,7 @@ def make_lock(resolved: Sequence[ResolvedForLock]) -> Lock:
     installation = configurations[0].installation
     specs = {backend: spec for each in configurations for backend, spec in _specs(each).items()}
     project = installation.project
-    entries = (installation.index.find(BACKENDS, backend) for backend in specs)
+    entries = (installation.plugins.backend_entry(backend) for backend in specs)
     programs = {id(each.program): each.program for each in resolved if each.program is not None}
     names = dict(zip(programs, _program_names([*programs.values()]), strict=True))
     return Lock(

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from etconfig.app.installation import Installation
-from etconfig.plugin import BACKENDS, FACTS
+from etconfig.plugin import FACTS
 from etconfig.profile import Provider
 from etconfig.schema import schema_signature
 from etconfig.version import __version__
@@ -28,13 +28,11 @@ def surroundings_of(installation: Installation) -> dict[str, str]:
 def _plugins(installation: Installation) -> Iterator[tuple[str, str]]:
     for entry in installation.index.entries(FACTS):
         yield f"the plugin {entry.distribution}", entry.version
-    versions: dict[str, str] = {}
-    for entry in installation.index.entries(BACKENDS):
-        versions.setdefault(entry.name, entry.source)
     for backend in installation.backend_ids:
+        source = installation.plugins.backend_entry(backend).source
         signature = schema_signature(installation.plugins.backend_spec(backend))
         text = json.dumps(signature, sort_keys=True, default=repr)
-        yield f"the backend {backend}", f"{versions.get(backend, 'given in code')}, schema {_hash(text)[:12]}"
+        yield f"the backend {backend}", f"{source}, schema {_hash(text)[:12]}"
 
 
 def different_surroundings(wanted: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:

@@ -48,17 +48,18 @@ class PluginIndex:
             UnknownPluginError: no distribution declares it, or the policy refuses it.
             DuplicatePluginError: several do, and `policy.prefer` names none of them.
         """
-        usable = self.entries(group)
-        matches = [entry for entry in usable if entry.name == name]
-        if not matches:
-            raise self._unknown(group, name, usable)
+        matches = self.candidates(group, name)
         if len(matches) == 1:
             return matches[0]
-        preferred = normalized_name(self.policy.prefer.get(name, ""))
-        for entry in matches:
-            if normalized_name(entry.distribution) == preferred:
-                return entry
+        if not matches:
+            raise self._unknown(group, name, self.entries(group))
         raise _duplicate(group, name, matches)
+
+    def candidates(self, group: str, name: str) -> list[EntryPoint]:
+        """Return the entry points called `name` that may be used, or the one that `policy.prefer` names."""
+        matches = [entry for entry in self.entries(group) if entry.name == name]
+        preferred = normalized_name(self.policy.prefer.get(name, ""))
+        return [each for each in matches if normalized_name(each.distribution) == preferred][:1] or matches
 
     def explain_refusal(self, group: str, name: str) -> str | None:
         """Return why a plugin that is installed may not be used, in a sentence; None if there is none."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic
 
 from etconfig.backend import Backend
-from etconfig.errors import PluginLoadError, UnknownPluginError
+from etconfig.errors import DuplicatePluginError, PluginLoadError, UnknownPluginError
 from etconfig.plugin.backends import check_spec, make_backend
 from etconfig.plugin.contributions import BACKEND_HOOK
 from etconfig.plugin.entry_points import EntryPoint
@@ -101,7 +101,10 @@ class PluginRegistry:
             DuplicatePluginError: several have it.
             PluginLoadError: the plugin is broken; further calls raise the same error.
         """
-        return self._answer(self.index.find(hook.group, name), hook)
+        is_backend = hook.group == BACKEND_HOOK.group
+        return self._answer(
+            self.backend_entry(name) if is_backend else self.index.find(hook.group, name), hook
+        )
 
     def contributions(self, hook: Hook[AnswerT]) -> tuple[AnswerT, ...]:
         """Return the answers of all usable plugins to `hook`; broken plugins are listed in `failures`."""
@@ -124,6 +127,33 @@ class PluginRegistry:
                 accepted[entry] = answer
         return accepted
 
+    def backend_entry(self, backend_id: str) -> EntryPoint:
+        """Return the entry point that declares a backend.
+
+        If several do, and the policy prefers none of them, they are imported: one with an implementation wins
+        over those that only declare options.
+
+        Raises:
+            UnknownPluginError: no usable plugin declares it.
+            DuplicatePluginError: several do, and none of them wins.
+        """
+        try:
+            return self.index.find(BACKEND_HOOK.group, backend_id)
+        except DuplicatePluginError:
+            winner = self._only_implementation(self.index.candidates(BACKEND_HOOK.group, backend_id))
+            if winner is None:
+                raise
+            return winner
+
+    def _only_implementation(self, entries: Sequence[EntryPoint]) -> EntryPoint | None:
+        """Return the one entry with an implementation; None if there is none or several, or one is broken."""
+        try:
+            specs = [self._answer(entry, BACKEND_HOOK) for entry in entries]
+        except PluginLoadError:
+            return None  # listed in `failures`; it may have an implementation
+        complete = [each for each, spec in zip(entries, specs, strict=True) if spec.has_implementation]
+        return complete[0] if len(complete) == 1 else None
+
     def backend_spec(self, backend_id: str) -> BackendSpec:
         """Return the declaration of a backend. Raises the same errors as `contribution`."""
         return self.contribution(BACKEND_HOOK, backend_id)
@@ -136,7 +166,7 @@ class PluginRegistry:
                 fails or does not return a backend.
             BackendUnavailableError: the backend cannot run here, or has only a schema.
         """
-        entry = self.index.find(BACKEND_HOOK.group, backend_id)
+        entry = self.backend_entry(backend_id)
         spec = self._answer(entry, BACKEND_HOOK)
         self._later_failures.pop(entry, None)
         try:

@@ -188,3 +188,8 @@ class BackendSpec:
         for name in ("effective", "update"):
             if self.build is None and getattr(self, name) is not None:
                 raise ValueError(f"backend {self.id}: {name} takes what build returns; declare build, too")
+
+    @property
+    def has_implementation(self) -> bool:
+        """True if it runs delegates or builds objects of its engine; False if it only declares options."""
+        return self.factory is not None or self.build is not None

@@ -149,7 +149,15 @@ class TestJson:
 
     def test_of_one_backend_it_has_the_options(self, cli: Callable[..., Outcome]) -> None:
         printed = cli("backends", "ReferenceCpuBackend", *ON_DEVICE, "--json").json
-        assert list(printed) == ["backend", "doc", "executor", "available", "reason", "options"]
+        assert list(printed) == [
+            "backend",
+            "doc",
+            "executor",
+            "available",
+            "reason",
+            "passed_over",
+            "options",
+        ]
         assert (printed["available"], printed["reason"]) == (True, None)
         threads = printed["options"]["num_threads"]
         assert threads.pop("doc").startswith("The number of workers")

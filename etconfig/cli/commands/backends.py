@@ -16,7 +16,7 @@ from etconfig.app.executors import (
 )
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_backend
-from etconfig.cli.shared.listings import list_backends, list_with_runtime
+from etconfig.cli.shared.listings import list_backends, list_with_runtime, passed_over
 from etconfig.cli.shared.options import (
     device_options,
     executor_if_installed,
@@ -28,6 +28,7 @@ from etconfig.cli.shared.options import (
 from etconfig.cli.shared.output import print_json, print_table, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.packages import how_to_install
+from etconfig.plugin import BACKENDS
 
 if TYPE_CHECKING:
     from etconfig.resolver import UnconfiguredValue
@@ -44,9 +45,10 @@ def command(
 ) -> None:
     """List installed backends and their options.
 
-    Without BACKEND, no plugin is imported, unless an executor of a plugin is chosen: then the list has the
-    backends of its runtime, too, and shows which can run here. With BACKEND, shows its options, their values
-    on this device when nothing sets them, and whether the backend can run here with the executor.
+    Without BACKEND, no plugin is imported, unless several declare the same backend: then the list shows
+    which one is used. If an executor of a plugin is chosen, the list has the backends of its runtime, too,
+    and shows which can run here. With BACKEND, shows its options, their values on this device when nothing
+    sets them, and whether the backend can run here with the executor.
 
     \b
     Examples:
@@ -70,7 +72,7 @@ def command(
     facts = read_device(installation, sheet, fact_texts).known
     values = values_without_configuration(spec, facts.values, installation.advice)
     status = backend_status(installation, backend, executor, runtime)
-    _show(spec, values, status, executor, as_json)
+    _show(spec, values, status, executor, as_json, _passed_over(installation, backend))
 
 
 def _list(installation: Installation, executor: str, as_json: bool) -> None:
@@ -92,6 +94,7 @@ def _show(
     status: BackendStatus,
     executor: str,
     as_json: bool,
+    passed_over: Sequence[str],
 ) -> None:
     problem = None if status.is_available else _reason(status)
     infos = spec.options.option_infos().values()
@@ -103,6 +106,7 @@ def _show(
                 "executor": executor,
                 "available": problem is None,
                 "reason": problem,
+                "passed_over": list(passed_over),
                 "options": {info.name: _option_data(info, values[info.name]) for info in infos},
             }
         )
@@ -114,6 +118,8 @@ def _show(
         show(f"It can run here{which}{version or '.'}")
     else:
         show(f"It cannot run here{which}: {problem}")
+    for source in passed_over:
+        show(f"{source} declares it, too, and is passed over.")
     show()
     if not infos:
         show("It has no options.")
@@ -124,6 +130,12 @@ def _show(
         for info in infos
     ]
     print_table(("OPTION", "VALUE", "DEFAULT", "APPLIES", "SCOPE", "MEANING"), rows)
+
+
+def _passed_over(installation: Installation, backend: str) -> list[str]:
+    """Return the other plugins that declare a backend, which are not used."""
+    entries = [each for each in installation.index.entries(BACKENDS) if each.name == backend]
+    return [each.source for each in entries if passed_over(installation, each) is not None]
 
 
 def _reason(status: BackendStatus) -> str:

@@ -12,6 +12,7 @@ from etconfig.records import record
 if TYPE_CHECKING:
     from etconfig.app.installation import Installation
     from etconfig.method import ExecutorReport
+    from etconfig.plugin import EntryPoint
 
 
 MAX_ROWS = 10_000
@@ -38,11 +39,35 @@ class Listing:
 
 
 def list_backends(installation: Installation) -> Listing:
-    """List the installed backends and the distributions that provide them."""
+    """List the installed backends and the distributions that provide them.
+
+    Only plugins that declare the same backend as others are imported; the list then says which one is used.
+    """
     entries = installation.index.entries(BACKENDS)
-    rows = [(entry.name, entry.distribution, entry.version) for entry in entries]
-    keys = ("backend", "distribution", "version")
-    return Listing(("BACKEND", "DISTRIBUTION", "VERSION"), keys, sorted(rows))
+    keys, headers = ("backend", "distribution", "version"), ("BACKEND", "DISTRIBUTION", "VERSION")
+    if len({entry.name for entry in entries}) == len(entries):
+        rows = [(entry.name, entry.distribution, entry.version) for entry in entries]
+        return Listing(headers, keys, sorted(rows))
+    described = [
+        (entry.name, entry.distribution, entry.version, passed_over(installation, entry) or "yes")
+        for entry in entries
+    ]
+    return Listing((*headers, "USED"), (*keys, "used"), sorted(described))
+
+
+def passed_over(installation: Installation, entry: EntryPoint) -> str | None:
+    """Return why a plugin that declares a backend is not the one that is used; None if it is."""
+    from etconfig.errors import DuplicatePluginError
+
+    try:
+        winner = installation.plugins.backend_entry(entry.name)
+    except DuplicatePluginError as error:
+        return f"no: {error.message}; {error.help}"
+    if winner == entry:
+        return None
+    if installation.index.candidates(BACKENDS, entry.name) == [winner]:
+        return f"no: the project file prefers {winner.distribution}"
+    return f"no: it only declares options, and {winner.source} has an implementation"
 
 
 def list_with_runtime(installation: Installation, executor: str) -> Listing:
@@ -54,17 +79,18 @@ def list_with_runtime(installation: Installation, executor: str) -> Listing:
     from etconfig.app.executors import executor_report
 
     runtime = executor_report(installation, executor)
-    declared = {row[0]: row[1:] for row in list_backends(installation).rows}
-    rows = [
-        (
-            backend,
-            *declared.get(backend, ("none", "")),
-            *_availability(installation, backend, executor, runtime),
-        )
-        for backend in sorted({*declared, *(each.id for each in runtime.backends)})
-    ]
+    entries = installation.index.entries(BACKENDS)
+    declared = {entry.name for entry in entries}
+    rows = []
+    for entry in entries:
+        reason = passed_over(installation, entry)
+        here = ("no", reason.removeprefix("no: ")) if reason else None
+        here = here or _availability(installation, entry.name, executor, runtime)
+        rows.append((entry.name, entry.distribution, entry.version, *here))
+    for backend in {each.id for each in runtime.backends} - declared:
+        rows.append((backend, "none", "", *_availability(installation, backend, executor, runtime)))
     headers = ("BACKEND", "DISTRIBUTION", "VERSION", "RUNS HERE", "WITH, OR WHY NOT")
-    return Listing(headers, ("backend", "distribution", "version", "available", "detail"), rows)
+    return Listing(headers, ("backend", "distribution", "version", "available", "detail"), sorted(rows))
 
 
 def _availability(

@@ -26,7 +26,7 @@ from etconfig.diagnostics import did_you_mean
 from etconfig.errors import UnknownPluginError
 from etconfig.facts import FactSheet
 from etconfig.method.method import Method
-from etconfig.plugin import BACKENDS, CONFORMANCE, EntryPoint
+from etconfig.plugin import CONFORMANCE, EntryPoint
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.plugin.evidence import Evidence
 from etconfig.plugin.hookspecs import ConformanceContribution
@@ -56,12 +56,12 @@ class Subject:
 
     @cached_property
     def entry(self) -> EntryPoint:
-        """The entry point that declares the backend; nothing is imported.
+        """The entry point that declares the backend; nothing is imported, unless several declare it.
 
         Raises:
             UnknownPluginError, DuplicatePluginError: no plugin declares it, or several do.
         """
-        return self.installation.index.find(BACKENDS, self.backend_id)
+        return self.installation.plugins.backend_entry(self.backend_id)
 
     @property
     def spec(self) -> BackendSpec:
