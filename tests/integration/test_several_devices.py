@@ -99,6 +99,41 @@ class TestResolve:
         assert "arguments" not in phone
         assert (pi["problems"], pi["profile"]) == ([], "acme/pi")
 
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("resolve", "model.pte", "other.pte"),
+            ("diff", "generic/any", "generic/any"),
+            ("lock", "model.pte"),
+        ],
+        ids=lambda arguments: arguments[0],
+    )
+    def test_what_no_device_is_to_blame_for_is_one_error(
+        self, cli: Cli, place: Path, arguments: tuple[str, ...]
+    ) -> None:
+        shutil.copy("model.pte", "other.pte")
+        done = cli(*arguments, *BOTH, "--set", "ReferenceCpuBackend.nope=1")
+        assert (done.status, done.stdout) == (2, "")
+        assert done.stderr.startswith("error[unknown-option]: ReferenceCpuBackend has no option 'nope'\n")
+        assert done.stderr.count("error[") == 1
+
+    def test_an_error_of_some_devices_names_them(self, cli: Cli, place: Path) -> None:
+        (place / "x.toml").write_text(
+            '[profile]\nname = "x"\n[options.ReferenceCpuBackend]\nnum_threads = { expr = "gpu.count" }\n'
+        )
+        phones = [f"--facts=d{number}.json" for number in range(7)]
+        for phone in phones:
+            (place / phone.partition("=")[2]).write_text('{"etconfig_fact_sheet": 1, "facts": {}}')
+        known = place / "known.json"
+        known.write_text('{"etconfig_fact_sheet": 1, "facts": {"gpu.count": {"value": 2, "unit": null}}}')
+        done = cli("resolve", "model.pte", *phones, "--facts", "known.json", "--profile", "x.toml")
+        assert done.status == 2
+        first, error_line, *_ = done.stderr.splitlines()
+        assert first == "; ".join([*(f"device d{n}, model.pte" for n in range(5)), "and 2 more:"])
+        assert error_line.startswith("error[unknown-fact-value]: 'gpu.count' has no value")
+        assert done.stderr.count("error[") == 1
+        assert done.stdout.startswith("device known, model.pte\n")
+
     def test_a_missing_program_is_one_error(self, cli: Cli) -> None:
         done = cli("resolve", "none.pte", *BOTH)
         assert (done.status, done.stdout) == (2, "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.each_device import on_each_device, show_failed
+from etconfig.cli.shared.each_device import on_each_device, show_failures
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import ConfigurationRequest, several_devices_options
 from etconfig.cli.shared.output import fail, show
@@ -58,8 +58,7 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
 
     different = {os.path.abspath(program): program for program in programs}  # noqa: PTH100  (keeps links)
     found = [*on_each_device(requests, [*different.values()], resolve)]
-    failed = [show_failed(each, is_only=len(found) == 1) for each in found]
-    if any(failed):
+    if show_failures(found):
         return 2
     resolved = [each.result for each in found if each.result is not None]
     lock, path = make_lock(resolved), lock_path(resolved[0].configuration)

@@ -14,8 +14,12 @@ from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.diagnostics import Diagnostic
 
 _ResultT = TypeVar("_ResultT")
+
+_MAX_LABELS = 5
+"""The most devices that an error names."""
 
 
 @record(frozen=True, kw_only=True)
@@ -74,26 +78,33 @@ def on_each_device(
 
 
 def show_each(found: Iterable[OnDevice[_ResultT]], show_one: Callable[[_ResultT], None]) -> int:
-    """Show each result below the name of its device and program; return 2 if one failed, else 0."""
-    status = 0
-    for at, each in enumerate(found):
-        if show_failed(each):
-            status = 2
-            continue
+    """Show each result below its device and program, then the failures; return 2 if there are any, else 0."""
+    every = list(found)
+    results = [each for each in every if each.error is None]
+    for at, each in enumerate(results):
         if at:
             show()
         show(each.label)
         show()
         if each.result is not None:
             show_one(each.result)
-    return status
+    return 2 if show_failures(every) else 0
 
 
-def show_failed(each: OnDevice[_ResultT], *, is_only: bool = False) -> bool:
-    """Show an error, below its device and program unless it is the only one; return True if there is one."""
-    if each.error is None:
-        return False
-    if not is_only:
-        show(f"{each.label}:", err=True)
-    fail(each.error)
-    return True
+def show_failures(every: Sequence[OnDevice[_ResultT]]) -> bool:
+    """Show each error once, below the devices and programs that have it; return True if there is one.
+
+    An error that all of them have is not about a device: it stands alone.
+    """
+    having: dict[Sequence[Diagnostic], list[OnDevice[_ResultT]]] = {}
+    for each in every:
+        if each.error is not None:
+            having.setdefault(each.error.diagnostics, []).append(each)
+    for failed in having.values():
+        if len(failed) < len(every):
+            labels = [each.label for each in failed[:_MAX_LABELS]]
+            more = [f"and {len(failed) - _MAX_LABELS:,} more"] if len(failed) > _MAX_LABELS else []
+            show(f"{'; '.join([*labels, *more])}:", err=True)
+        if failed[0].error is not None:
+            fail(failed[0].error)
+    return bool(having)
