@@ -28,6 +28,11 @@ from etconfig.records import record
 MAX_ADVISED_GROUPS = 100_000
 """The most groups into which the facts that a vendor's function reads may divide one file."""
 
+RESULT_TABLES = ("assignments.parquet", "resolutions.parquet", "problems.parquet")
+_MARK = "etconfig_fleet"
+_FORMAT = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{_MARK}: '1'}}"
+"""How tables are written: with a mark, so that only these are replaced."""
+
 
 @record(frozen=True, kw_only=True)
 class DecidedGroups:
@@ -127,7 +132,7 @@ def write_assignments(database: Database, decided: DecidedGroups, target: Path) 
         database.rows(
             f"COPY (SELECT device AS device_id, profile, resolution FROM (SELECT device, {number} AS number "
             f"FROM ({devices})) JOIN outcomes USING (number)) TO {quoted_text(os.fspath(beside))} "
-            "(FORMAT parquet, COMPRESSION zstd)"
+            f"({_FORMAT})"
         )
 
 
@@ -164,9 +169,7 @@ def _write_rows(
     values: list[list[object]] = [[row[place] for row in rows] for place in range(len(columns))]
     selected = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in columns.items())
     with whole_file(target) as beside:
-        database.rows(
-            f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(beside))} (FORMAT parquet)", values
-        )
+        database.rows(f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(beside))} ({_FORMAT})", values)
 
 
 def join_assignments(database: Database, parts: Iterable[Path], target: Path) -> None:
@@ -178,6 +181,24 @@ def join_assignments(database: Database, parts: Iterable[Path], target: Path) ->
     files = ", ".join(quoted_text(os.fspath(path)) for path in paths)
     with whole_file(target) as beside:
         database.rows(
-            f"COPY (SELECT * FROM read_parquet([{files}])) TO {quoted_text(os.fspath(beside))} "
-            "(FORMAT parquet, COMPRESSION zstd)"
+            f"COPY (SELECT * FROM read_parquet([{files}])) TO {quoted_text(os.fspath(beside))} ({_FORMAT})"
         )
+
+
+def foreign_table(database: Database, directory: Path) -> Path | None:
+    """Return a file in the place of a result that no run has written, None if there is none."""
+    for name in RESULT_TABLES:
+        path = directory / name
+        if not os.path.lexists(path):
+            continue
+        try:
+            with database.reading():
+                found = database.rows(
+                    f"SELECT count(*) FROM parquet_kv_metadata({quoted_text(os.fspath(path))}) "
+                    f"WHERE decode(key) = {quoted_text(_MARK)}"
+                )
+        except OSError:
+            return path
+        if not found[0][0]:
+            return path
+    return None

@@ -119,6 +119,11 @@ class TestText:
         assert "(value 1)" in done.stdout
         assert "(value 2)" in done.stdout
 
+    def test_a_missing_file_of_expected_options_is_to_be_written_first(self, cli: Cli, sheets: Path) -> None:
+        done = cli("matrix", "--facts", "sheets", "--expect", "golden.toml")
+        message = "there is no golden.toml to compare with; write it first: --write-expect golden.toml"
+        assert done == Outcome(2, "", f"error: {message}\n")
+
     def test_a_single_device_has_no_differences(self, cli: Cli, sheets: Path) -> None:
         done = cli("matrix", "model.pte", "--facts", "sheets/pixel-8.json")
         assert "The device gets 11 options; --all lists them" in done.stdout

@@ -86,6 +86,22 @@ class TestFleet:
             "resolutions.parquet",
         ]
 
+    @pytest.mark.parametrize("name", ["assignments.parquet", "problems.parquet"])
+    def test_a_table_of_another_program_is_not_replaced(self, cli: Cli, fleet: Path, name: str) -> None:
+        (fleet / "out").mkdir()
+        other = fleet / "out" / name
+        resolve = ("fleet", "resolve", "fleet", *PROFILES, "-o", "out")
+        shutil.copy(fleet / "fleet" / "a.parquet", other)
+        before = other.read_bytes()
+        for content in (before, b"nothing"):
+            other.write_bytes(content)
+            done = cli(*resolve)
+            message = f"cannot replace out/{name}: `etconfig fleet resolve` has not written it"
+            assert done == Outcome(2, "", error(f"{message}; give another directory, or --force"))
+            assert other.read_bytes() == content
+        assert cli(*resolve, "--force").status == 0
+        assert cli(*resolve).status == 0  # its own
+
     def test_coverage_names_what_nobody_gets(self, cli: Cli, fleet: Path) -> None:
         done = cli("fleet", "coverage", "fleet", "--program", "model.pte", *PROFILES, "--html", "report.html")
         assert done.status == 0

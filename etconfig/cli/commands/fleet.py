@@ -36,6 +36,7 @@ from etconfig.cli.shared.usage import SuggestingGroup
 from etconfig.cli.shared.writing import write_file
 
 if TYPE_CHECKING:
+    from etconfig.fleet.database import Database
     from etconfig.fleet.part_result import PartResult
     from etconfig.fleet.plan import FleetPlan
     from etconfig.fleet.validation import InventoryFinding
@@ -128,6 +129,7 @@ def validate_inventory(inventory: InventoryRequest, as_json: bool) -> int:
     type=click.Path(file_okay=False, path_type=Path),
     help="Where to write the tables.",
 )
+@click.option("--force", is_flag=True, help="Replace tables there that etconfig has not written, too.")
 @plan_options
 @inventory_options
 @workers_option
@@ -138,6 +140,7 @@ def validate_inventory(inventory: InventoryRequest, as_json: bool) -> int:
 def resolve_inventory(
     inventory: InventoryRequest,
     output: Path,
+    force: bool,
     request: PlanRequest,
     place: str | None,
     required: float | None,
@@ -168,6 +171,8 @@ def resolve_inventory(
     installation = make_installation(request.profile_paths)
     plan = request.plan(installation)
     with inventory.database() as database:
+        if not force:
+            _check_replaces_own(database, output)
         if place is None:
             parts = inventory.parts(database, installation.fact_registry)
             settings = request.settings(installation)
@@ -189,6 +194,16 @@ def resolve_inventory(
         err=True,
     )
     return 0 if is_covered(result, required) else 1
+
+
+def _check_replaces_own(database: Database, output: Path) -> None:
+    """Check that tables in a directory are those of an earlier run."""
+    from etconfig.fleet.resolving import foreign_table
+
+    foreign = foreign_table(database, output)
+    if foreign is not None:
+        reason = "`etconfig fleet resolve` has not written it; give another directory, or --force"
+        raise click.ClickException(f"cannot replace {foreign}: {reason}")
 
 
 @command.command("coverage")

@@ -152,6 +152,9 @@ def command(
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
     from etconfig.analysis.expected_matrix import load_expected
 
+    if expect is not None and not expect.exists():
+        message = f"there is no {expect} to compare with; write it first: --write-expect {expect}"
+        raise click.ClickException(message)
     expected = None if expect is None else load_expected(expect)
     matrix = _matrix(request, programs, sheets)
     differences = None if expected is None else expected.differences(matrix)

@@ -300,3 +300,12 @@ def test_identifying_values_are_not_kept(database: Database, tmp_path: Path) -> 
     path.write_text('{"device_id": "a", "device.id": 17, "cpu.arch": "arm64"}\n')
     (finding,) = findings(database, path)
     assert (finding.fact, finding.values) == ("device.id", ())
+
+
+def test_a_name_that_is_a_number_or_a_truth_value_is_its_text(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'{{"device_id": {name}, "gpu.count": 1}}\n' for name in ("17", "true", '"x"')))
+    assert [*sheets(database, path)] == ["17", "true", "x"]
+    path = tmp_path / "b.jsonl"
+    path.write_text('{"device_id": 17, "gpu.count": 1}\n{"device_id": "17", "gpu.count": 1}\n')
+    assert [finding.problem for finding in findings(database, path)] == ["another row has the same name"]
