@@ -159,7 +159,7 @@ def configure(
     overrides: Overrides | Layer | None = None,
     instances: Mapping[str, Sequence[str]] | None = None,
     installation: Installation | None = None,
-    models: Models | BackendsOfModels | None = None,
+    models: Models | BackendsOfModels | AnyPath | None = None,
 ) -> Configuration:
     """Choose the profile, read all layers, and compile them for `Configuration.resolve`.
 
@@ -195,7 +195,8 @@ def configure(
         installation: Plugins, profiles and project file; by default the program's, else those found
             from the current directory.
         models: Models that engines run without a program, with the id of the backend of each:
-            `{"detector": "OnnxRuntimeBackend"}`, or a list of ids. Their names take the place of methods.
+            `{"detector": "OnnxRuntimeBackend"}`, or a list of ids; or a file of models. Their names take the
+            place of methods.
 
     Returns:
         The configuration; `Configuration.resolve` gives its arguments on any facts.
@@ -206,7 +207,7 @@ def configure(
         PluginError: a plugin that is needed is broken.
         TypeError: an argument is of a wrong type.
         ValueError: `instances` has a name that cannot be an instance's, or `models` one that cannot be a
-            model's; or a model has the name of a method.
+            model's.
     """
     if models is not None:
         program = with_models(program, models, installation)
@@ -348,7 +349,7 @@ def resolve(
     overrides: Overrides | Layer | None = None,
     instances: Mapping[str, Sequence[str]] | None = None,
     installation: Installation | None = None,
-    models: Models | BackendsOfModels | None = None,
+    models: Models | BackendsOfModels | AnyPath | None = None,
 ) -> Resolution:
     """Resolve the arguments of every method, instance and backend, once.
 

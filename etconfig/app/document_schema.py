@@ -97,7 +97,15 @@ def _models() -> _Schema:
         "description": "Let the next variant take over if one fails to load.",
     }
     variants = {"type": "array", "items": variant, "minItems": 1}
-    return _names(_NAME, _table({"fallback": fallback, "variants": variants}, required=["variants"]))
+    backends = {
+        "type": "array",
+        "items": {"type": "string", "pattern": _BACKEND},
+        "minItems": 1,
+        "uniqueItems": True,
+        "description": "The backends of a model that an engine runs without a program.",
+    }
+    of_program = _table({"fallback": fallback, "variants": variants}, required=["variants"])
+    return _names(_NAME, {"anyOf": [of_program, _table({"backends": backends}, required=["backends"])]})
 
 
 def _document(

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from etconfig.app.model_catalog import catalog_of_file
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import find_installation
+from etconfig.diagnostics import Diagnostic, Span
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names
 from etconfig.errors import ModelError
-from etconfig.parameters import check_type
+from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.resolver import unknown_model
 
 if TYPE_CHECKING:
     from etconfig.app.installation import Installation
     from etconfig.app.targets import Delegating
+    from etconfig.models import ModelCatalog
     from etconfig.provenance import Sourced
     from etconfig.schema import BackendSpec
 
 BackendsOfModels: TypeAlias = "Mapping[str, str | Sequence[str]]"
 """The id of the backend of each model, by the model's name, or a list of ids."""
 
-_EXPECTED = 'backends by model, as {"detector": "OnnxRuntimeBackend"}'
+_EXPECTED = 'backends by model, as {"detector": "OnnxRuntimeBackend"}, or a path of a file of models'
 
 
 class Models(Displayed):
@@ -55,11 +60,44 @@ class Models(Displayed):
             raise ValueError(f"models: expected {_EXPECTED}, given no model")
         self._backends = {name: _checked(name, ids) for name, ids in backends.items()}
         self._installation = find_installation(installation)
+        self._path: str | None = None
+
+    @classmethod
+    def read(cls, path: AnyPath, installation: Installation | None = None) -> Models:
+        """Return the models of a file that engines run: those that have `backends`.
+
+        Args:
+            path: A file of models, or a project file.
+            installation: As for `Models`.
+
+        Raises:
+            DocumentError: the file cannot be read.
+            ProfileError: a table of models is malformed; the error has every problem.
+            ModelError: no model of the file has `backends`.
+            TypeError: an argument is of a wrong type.
+        """
+        path, installation = as_path("models", path), find_installation(installation)
+        found = cls.of_catalog(catalog_of_file(path, installation.fact_registry), installation)
+        if found is None:
+            raise ModelError(diagnostics=(_no_models(path),))
+        found._path = str(path)
+        return found
+
+    @classmethod
+    def of_catalog(cls, catalog: ModelCatalog, installation: Installation) -> Models | None:
+        """Return the models of a catalog that engines run; None if there are none."""
+        backends = {model.name: tuple(r.target for r in model.backends) for model in catalog.of_engines}
+        return cls(backends, installation) if backends else None
 
     @property
     def installation(self) -> Installation:
         """The plugins, profiles and project file."""
         return self._installation
+
+    @property
+    def path(self) -> str | None:
+        """The file that they were read from, or None."""
+        return self._path
 
     @property
     def method_names(self) -> tuple[str, ...]:
@@ -95,25 +133,32 @@ class Models(Displayed):
 
 
 def with_models(
-    program: Delegating | None, models: Models | BackendsOfModels, installation: Installation | None
+    program: Delegating | None,
+    models: Models | BackendsOfModels | AnyPath,
+    installation: Installation | None = None,
 ) -> Delegating:
-    """Return models in either form, together with a program if there is one.
+    """Return models in any form, together with a program if there is one.
 
     Raises:
-        TypeError: an argument is of a wrong type.
-        ValueError: a model has the name of a method, or as for `Models`.
+        ConfigError: the file of models is wrong, or a model has the name of a method.
+        TypeError, ValueError: as for `Models`.
     """
-    installation = find_installation(installation, program)
-    given = models if isinstance(models, Models) else Models(models, installation)
-    if program is None:
-        return given
-    taken = sorted({*given.method_names} & {*program.method_names})
-    if taken:
-        raise ValueError(
-            f"models: {taken[0]!r} is a method of the program, too; options for it would be for both: "
-            "give the model another name"
-        )
-    return SeveralPrograms((program, given))
+    if isinstance(models, Models):
+        given = models
+    elif isinstance(models, (str, os.PathLike)):
+        given = Models.read(models, find_installation(installation, program))
+    else:
+        given = Models(models, find_installation(installation, program))
+    return given if program is None else SeveralPrograms.joined((program, given))
+
+
+def _no_models(path: Path) -> Diagnostic:
+    return Diagnostic(
+        code="unknown-model",
+        message=f"{path} declares no model that an engine runs",
+        spans=(Span(file=str(path)),),
+        help='write backends = ["OnnxRuntimeBackend"] below [model.NAME]',
+    )
 
 
 def _checked(name: Any, ids: Any) -> tuple[str, ...]:

@@ -118,7 +118,7 @@ class LiveArguments:
         overrides: Overrides | Layer | None = None,
         instances: Mapping[str, Sequence[str]] | None = None,
         installation: Installation | None = None,
-        models: Models | BackendsOfModels | None = None,
+        models: Models | BackendsOfModels | AnyPath | None = None,
         hold_profile: bool = False,
     ) -> None:
         settings: dict[str, Any] = {

@@ -77,8 +77,8 @@ class Lock:
     Each part maps names to plain values.
 
     Attributes:
-        programs: Of each program, by its name, the SHA-256 and the backends that each method delegates to;
-            empty if options were resolved without a program.
+        programs: Of each program, by its name, the SHA-256 and the backends that each method delegates to; of
+            each file of models, the backends of each model. Empty if options were resolved without any.
         plugins: The versions of the distributions that declare the backends.
         schemas: What counts of the backends' schemas, see `etconfig.schema.schema_signature`.
         project: The values in the project file; empty if there is none.

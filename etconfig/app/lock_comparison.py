@@ -114,8 +114,10 @@ class _Comparison:
             return
         yield self._program_change(locked, found, now, name)
         if locked and now:
-            methods = ({"methods": each.get("methods")} for each in (locked, now))
-            yield from part_differences("program", *methods)
+            parts = [key for key in ("methods", "models") if key in locked or key in now]
+            yield from part_differences(
+                "program", *({key: each.get(key) for key in parts} for each in (locked, now))
+            )
 
     def _program_change(
         self, locked: Mapping[str, Any], old: str | None, now: Mapping[str, Any], new: str | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,17 @@ from etconfig.app.configuration import Configuration
 from etconfig.app.device_names import name_files
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.lock import LOCK_FILE, Lock, LockedDevice
+from etconfig.app.several_programs import SeveralPrograms
+from etconfig.app.targets import Delegating, model_names_of
 from etconfig.profile import Profile
 from etconfig.records import record
 from etconfig.resolver import Resolution
 from etconfig.resolver.difference import option_values
 from etconfig.resolver.program_values import PROGRAM_IN_MEMORY
 from etconfig.schema import BackendSpec, schema_signature
+
+_MODELS_IN_MEMORY = "models"
+"""The name of models that were not read from a file."""
 
 
 @record(frozen=True, kw_only=True)
@@ -25,13 +31,13 @@ class ResolvedForLock:
 
     Attributes:
         device: The name of the device.
-        program: The program; None if options were resolved without one.
+        program: The program, models, or both; None if options were resolved without any.
         configuration: The configuration.
         resolution: Its resolution on the device.
     """
 
     device: str
-    program: LoadedProgram | None
+    program: Delegating | None
     configuration: Configuration
     resolution: Resolution
 
@@ -76,9 +82,21 @@ def _device(resolved: ResolvedForLock, program: str | None) -> LockedDevice:
     )
 
 
-def _program_names(programs: Sequence[LoadedProgram]) -> list[str]:
+def _program_names(programs: Sequence[Delegating]) -> list[str]:
     """Return the names of the files, with as many of their directories as tell them apart."""
-    return name_files([Path(program.program.path or PROGRAM_IN_MEMORY) for program in programs])
+    return name_files([Path(_path(program)) for program in programs])
+
+
+def _path(program: Delegating) -> str:
+    """Return the path of a program, or of the file of models without one."""
+    first = _parts(program)[0]
+    if isinstance(first, LoadedProgram):
+        return first.program.path or PROGRAM_IN_MEMORY
+    return getattr(first, "path", None) or _MODELS_IN_MEMORY
+
+
+def _parts(program: Delegating) -> Sequence[Delegating]:
+    return program.programs if isinstance(program, SeveralPrograms) else (program,)
 
 
 def _specs(configuration: Configuration) -> Mapping[str, BackendSpec]:
@@ -86,12 +104,21 @@ def _specs(configuration: Configuration) -> Mapping[str, BackendSpec]:
     return {backend.spec.id: backend.spec for backends in instances for backend in backends}
 
 
-def _program(program: LoadedProgram) -> dict[str, Any]:
-    """Return what identifies a program. Of a bundled one (.bpte), the recorded cases do not count."""
-    return {
-        "content": f"sha256:{hashlib.sha256(program.program.whole()).hexdigest()}",
-        "methods": {method: list(program.backends(method)) for method in program.method_names},
-    }
+def _program(program: Delegating) -> dict[str, Any]:
+    """Return what identifies a program, models, or both.
+
+    Of a bundled program (.bpte), the recorded cases do not count.
+    """
+    models = {name: list(program.backends(name)) for name in model_names_of(program)}
+    content = hashlib.sha256(json.dumps(models, sort_keys=True).encode() if models else b"")
+    found: dict[str, Any] = {}
+    for part in _parts(program):
+        if isinstance(part, LoadedProgram):
+            content.update(part.program.whole())
+            found["methods"] = {method: list(part.backends(method)) for method in part.method_names}
+    if models:
+        found["models"] = models
+    return {"content": f"sha256:{content.hexdigest()}", **found}
 
 
 def _profile(profile: Profile) -> dict[str, Any]:

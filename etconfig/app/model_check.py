@@ -9,6 +9,7 @@ from typing import Any
 from etconfig.app.installation import Installation
 from etconfig.app.model_needs import missing_data_problem, read_needs
 from etconfig.app.targets import find_spec
+from etconfig.app.validated_programs import engine_problems
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import BackendUnavailableError, ModelError, PluginError, ProgramError
@@ -88,6 +89,9 @@ def _check(
     devices: Mapping[str, FactSheet],
     conditions: ConditionChecker,
 ) -> CheckedModel:
+    if model.backends:
+        found = engine_problems(ModelCatalog({model.name: model}), installation.backend_ids)
+        return CheckedModel(model=model, needs={}, selected={}, problems=tuple(found))
     needs: dict[int, VariantNeeds] = {}
     unread: dict[int, ProgramError] = {}
     problems = list(conditions.constant_conditions(v.when for v in model.variants if v.when is not None))

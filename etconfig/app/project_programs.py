@@ -54,6 +54,23 @@ def read_project_programs(installation: Installation) -> tuple[ProjectProgram, .
     return tuple(_read(reference, path) for reference, path in programs_of_project(installation))
 
 
+def models_of_project(installation: Installation) -> tuple[ProjectProgram, ...]:
+    """Return the models of the project file that engines run, as one program; empty if there are none.
+
+    Raises:
+        ConfigError: the models cannot be read.
+    """
+    project = installation.project_path
+    if project is None or not installation.may_declare_models:
+        return ()
+    models = tuple(installation.models.of_engines)
+    if not models:
+        return ()
+    reference = Reference(project.name, lambda: models[0].span)
+    backends_of = {model.name: tuple(each.target for each in model.backends) for model in models}
+    return (ProjectProgram(reference=reference, backends_of=backends_of),)
+
+
 def _read(reference: Reference, path: Path) -> ProjectProgram:
     from etconfig.program import Verification, open_program
 
@@ -111,12 +128,13 @@ def find_unused_settings(
     """
     methods, installed = backends_by_method(program), installation.backend_ids
     models = model_names_of(program)
-    others = read_project_programs(installation)
+    programs = read_project_programs(installation)
+    others = (*programs, *models_of_project(installation))
     known = KnownPrograms(
         methods={_THIS: methods, **{o.name: o.backends_of for o in others if o.problem is None}},
         used=_THIS,
         unread=tuple(other.name for other in others if other.problem is not None),
-        is_complete=bool(others) or bool(models),  # an application knows all of its models
+        is_complete=bool(programs),
         noun=noun_of(name in models for name in methods),
     )
     of_user = user_layers(installation, chain, layers)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from etconfig.app.installation import Installation
 from etconfig.app.targets import Delegating, model_names_of
 from etconfig.diagnostics import Diagnostic
-from etconfig.errors import OptionError
+from etconfig.errors import ModelError, OptionError
 from etconfig.provenance import Sourced
 from etconfig.records import record
 from etconfig.schema import BackendSpec
@@ -21,10 +21,31 @@ class SeveralPrograms:
 
     @classmethod
     def of(cls, programs: Sequence[Delegating]) -> Delegating | None:
-        """Return the only program, or all as one; None if there is none."""
+        """Return the only program, or all as one; None if there is none. Raises as `joined`."""
         if len(programs) < 2:
             return programs[0] if programs else None
-        return cls(tuple(programs))
+        return cls.joined(programs)
+
+    @classmethod
+    def joined(cls, programs: Sequence[Delegating]) -> SeveralPrograms:
+        """Return all as one.
+
+        Raises:
+            ModelError: a model has the name of a method of a program.
+        """
+        several = cls(tuple(programs))
+        models = {*several.model_names}
+        methods = {
+            name for each in programs for name in each.method_names if name not in model_names_of(each)
+        }
+        for name in sorted(models & methods):
+            problem = Diagnostic(
+                code="duplicate-model",
+                message=f"model {name!r} has the name of a method of a program; options would be for both",
+                help="give the model another name",
+            )
+            raise ModelError(diagnostics=(problem,))
+        return several
 
     @property
     def installation(self) -> Installation:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from etconfig.app.engine_models import Models
 from etconfig.app.installation import Installation
-from etconfig.app.project_programs import programs_of_project, unreadable_program
-from etconfig.app.targets import Delegating
-from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.app.project_programs import models_of_project, programs_of_project, unreadable_program
+from etconfig.app.targets import Delegating, model_names_of
+from etconfig.diagnostics import Diagnostic, Respelling, Severity, nearest_backend
 from etconfig.errors import BackendUnavailableError, ConfigError, ProgramError
 from etconfig.parameters import check_type
 from etconfig.profile import Reference
 from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.models import ModelCatalog
 
 
 @record(frozen=True, kw_only=True)
@@ -42,13 +43,14 @@ def load_project_programs(installation: Installation) -> ProjectPrograms:
         named = programs_of_project(installation)
     except ConfigError as error:
         return ProjectPrograms(problems=error.diagnostics)
+    models = _models_of_project(installation)
     if not named:
-        return ProjectPrograms()
+        return models
     from etconfig.app.api import load_program
     from etconfig.app.executors import NUMPY
 
-    loaded: dict[str, Delegating] = {}
-    references: dict[str, Reference] = {}
+    loaded = {**models.loaded}
+    references = {**models.references}
     unread: dict[str, Diagnostic] = {}
     for reference, path in named:
         references[reference.target] = reference
@@ -58,6 +60,47 @@ def load_project_programs(installation: Installation) -> ProjectPrograms:
             unread[reference.target] = unreadable_program(reference, error)
     return ProjectPrograms(
         loaded=loaded, references=references, unread=tuple(unread), problems=tuple(unread.values())
+    )
+
+
+class _CheckableModels(Models):
+    """Models, each with those of its backends that are installed."""
+
+    def backends(self, method: str) -> tuple[str, ...]:
+        installed = self.installation.backend_ids
+        return tuple(backend for backend in super().backends(method) if backend in installed)
+
+
+def _models_of_project(installation: Installation) -> ProjectPrograms:
+    """Return the models of the project file that engines run, those whose backends are installed."""
+    try:
+        found = models_of_project(installation)
+    except ConfigError:  # reported with the rest of the project file
+        return ProjectPrograms()
+    loaded = {each.name: _CheckableModels(each.backends_of, installation) for each in found}
+    return ProjectPrograms(loaded=loaded, references={each.name: each.reference for each in found})
+
+
+def engine_problems(catalog: ModelCatalog, installed: Collection[str]) -> Iterator[Diagnostic]:
+    """Yield a problem for each backend of a model that no installed plugin declares."""
+    for model in catalog.of_engines:
+        for reference in model.backends:
+            if reference.target not in installed:
+                yield _not_installed(model.name, reference, installed)
+
+
+def _not_installed(model: str, reference: Reference, installed: Collection[str]) -> Diagnostic:
+    backend = reference.target
+    guess = nearest_backend(backend, installed)
+    known = ", ".join(sorted(installed)) or "none"
+    return Diagnostic(
+        code="unknown-backend" if guess else "backend-not-installed",
+        message=f"model {model!r}: no installed plugin declares the backend {backend!r}",
+        spans=(reference.span,),
+        notes=(f"installed: {known}",),
+        help=f"did you mean {guess!r}?" if guess else f"install the plugin that declares {backend}",
+        severity=Severity.ERROR if guess else Severity.WARNING,
+        fix=Respelling(backend, guess).at(reference.span) if guess else None,
     )
 
 
@@ -74,9 +117,9 @@ def unchecked_program(reference: Reference, error: BackendUnavailableError) -> D
 
 
 def programs_by_name(
-    program: LoadedProgram | Iterable[LoadedProgram] | None,
-) -> Mapping[str, LoadedProgram] | None:
-    """Return the programs by the names that messages use, which are their paths.
+    program: Delegating | Iterable[Delegating] | None,
+) -> Mapping[str, Delegating] | None:
+    """Return the programs by the names that messages use, which are their paths if they have one.
 
     Raises:
         TypeError: one of them is not a program.
@@ -86,8 +129,9 @@ def programs_by_name(
     expected = "what etconfig.load_program returns, or a list of that"
     check_type("program", program, (Delegating, Iterable), expected)
     programs = [program] if isinstance(program, Delegating) else list(program)
-    named: dict[str, LoadedProgram] = {}
+    named: dict[str, Delegating] = {}
     for number, each in enumerate(programs, 1):
         check_type("program", each, Delegating, expected)
-        named[each.program.path or f"program {number}"] = each
+        path = getattr(getattr(each, "program", each), "path", None)
+        named[path or f"{'models' if model_names_of(each) else 'program'} {number}"] = each
     return named

@@ -17,12 +17,14 @@ from etconfig.app.targets import (
     check_facts,
     find_installation,
     find_spec,
+    model_names_of,
     plugin_warning,
     targets_of_program,
     with_program_values,
 )
 from etconfig.app.validated_programs import (
     ProjectPrograms,
+    engine_problems,
     load_project_programs,
     programs_by_name,
     unchecked_program,
@@ -52,13 +54,13 @@ from etconfig.resolver import (
     KnownPrograms,
     Resolver,
     Target,
+    noun_of,
     verify_against_programs,
     verify_layers,
 )
 from etconfig.schema import BackendSpec
 
 if TYPE_CHECKING:
-    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.profile import ConditionChecker, ProfileFile
     from etconfig.profile.contestant import Contestant
     from etconfig.resolver import CombinationVerifier, ExpressionVerifier, Fit
@@ -183,6 +185,9 @@ class Validator:
         return KnownPrograms(
             methods={name: backends_by_method(p) for name, p in self._readable_programs.items()},
             unread=self._project_programs.unread,
+            noun=noun_of(
+                name in model_names_of(p) for p in self._readable_programs.values() for name in p.method_names
+            ),
         )
 
     def _problems(self, path: Path, is_project: bool) -> Iterator[Diagnostic]:
@@ -253,6 +258,7 @@ class Validator:
         except ConfigError as error:
             yield from error.diagnostics
             return
+        yield from engine_problems(catalog, self._backend_ids)
         yield from self._conditions.constant_conditions(catalog.conditions) if catalog.conditions else ()
 
     def _problems_as_models(self, path: Path) -> tuple[Diagnostic, ...] | None:
@@ -269,7 +275,8 @@ class Validator:
             catalog = parse_models(document, self._profiles.expressions)
         except ConfigError as error:
             return error.diagnostics
-        return tuple(self._conditions.constant_conditions(catalog.conditions))
+        of_engines = engine_problems(catalog, self._backend_ids)
+        return (*of_engines, *self._conditions.constant_conditions(catalog.conditions))
 
     def _executor_problems(self) -> Iterator[Diagnostic]:
         """Check the executor that the project file names; one of a plugin may be missing here only."""
@@ -439,7 +446,7 @@ class Validator:
 def validate_file(
     path: AnyPath,
     installation: Installation | None = None,
-    program: LoadedProgram | Iterable[LoadedProgram] | None = None,
+    program: Delegating | Iterable[Delegating] | None = None,
     facts: FactSheet | None = None,
     fact_overrides: FactOverrides | None = None,
 ) -> tuple[Diagnostic, ...]:
@@ -454,8 +461,8 @@ def validate_file(
         path: The file.
         installation: The plugins, whose schemas the options are checked with; by default the program's,
             else those found from the current directory.
-        program: The program or programs that the file is for, to check names of methods and backends too;
-            by default those that the project file names.
+        program: The program or programs that the file is for, or `Models` without one, to check names of
+            methods and backends too; by default those that the project file names.
         facts: The device that the file is for, to evaluate its conditions too.
         fact_overrides: Facts set by hand, as for `configure`.
 

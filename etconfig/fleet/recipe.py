@@ -14,7 +14,7 @@ from typing import Any
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import AUTO
 from etconfig.app.several_programs import SeveralPrograms
-from etconfig.app.targets import Delegating, options_by_backend
+from etconfig.app.targets import Delegating, model_names_of, options_by_backend
 from etconfig.facts import parse_fact_assignments
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.surroundings import surroundings_of
@@ -209,6 +209,7 @@ def _is_below(path: Path, sources: Sequence[Any]) -> Any:
 def _described(program: Delegating) -> dict[str, Any]:
     return {
         "methods": {method: list(program.backends(method)) for method in program.method_names},
+        "models": list(model_names_of(program)),
         "values": {method: dict(_values(program, method)) for method in program.method_names},
     }
 
@@ -233,12 +234,14 @@ class DescribedProgram:
 
     Attributes:
         installation: The plugins, profiles and project file.
+        model_names: Those of its methods that are models, which engines run without a program.
     """
 
     def __init__(self, installation: Installation, described: Mapping[str, Any]) -> None:
         self.installation = installation
         self._methods: Mapping[str, Sequence[str]] = described["methods"]
         self._values: Mapping[str, Mapping[str, Mapping[str, list[Any]]]] = described["values"]
+        self.model_names: Sequence[str] = tuple(described["models"])
 
     @property
     def method_names(self) -> tuple[str, ...]:

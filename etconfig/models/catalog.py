@@ -1,4 +1,4 @@
-"""`ModelCatalog`: models by name, each with its variants in the order of the document."""
+"""`ModelCatalog`: models by name, each with its variants or with the backends whose engines run it."""
 
 from __future__ import annotations
 
@@ -43,19 +43,22 @@ class ModelVariant:
 
 @record(frozen=True, kw_only=True)
 class CatalogModel:
-    """A model of a catalog.
+    """A model of a catalog: one that is run as a program, or one that an engine runs itself.
 
     Attributes:
         name: Its name.
         fallback: True if a variant whose load fails hands over to the next one.
-        variants: The variants; the first one that suits a device is selected.
+        variants: The variants; the first one that suits a device is selected. Empty for a model that an
+            engine runs.
         find_span: Finds the place of its name.
+        backends: The ids of the backends whose engines run it; empty for a model that is run as a program.
     """
 
     name: str
     fallback: bool
     variants: tuple[ModelVariant, ...]
     find_span: Callable[[], Span] = field(compare=False, repr=False)
+    backends: tuple[Reference, ...] = ()
 
     @property
     def span(self) -> Span:
@@ -78,6 +81,16 @@ class ModelCatalog:
         """The conditions of all variants."""
         return tuple(v.when for model in self for v in model.variants if v.when is not None)
 
+    @property
+    def of_programs(self) -> ModelCatalog:
+        """The models that are run as programs."""
+        return ModelCatalog({name: model for name, model in self.models.items() if not model.backends})
+
+    @property
+    def of_engines(self) -> ModelCatalog:
+        """The models that engines run themselves, without a program."""
+        return ModelCatalog({name: model for name, model in self.models.items() if model.backends})
+
     def __iter__(self) -> Iterator[CatalogModel]:
         return iter(self.models.values())
 
@@ -93,6 +106,24 @@ class ModelCatalog:
         if name not in self.models:
             raise ModelError(diagnostics=(self._unknown(name),))
         return self.models[name]
+
+    def find_program(self, name: str) -> CatalogModel:
+        """Return the model of this name, which is run as a program.
+
+        Raises:
+            ModelError: there is none; or an engine runs it, so that it has no variants.
+        """
+        model = self.find(name)
+        if model.backends:
+            ids = ", ".join(each.target for each in model.backends)
+            problem = Diagnostic(
+                code="no-model-variant",
+                message=f"model {name!r} has no variants: {ids} runs it without a program",
+                spans=(model.span,),
+                help=f"build it in Python: etconfig.resolve(models=...).build({name!r}, ...)",
+            )
+            raise ModelError(diagnostics=(problem,))
+        return model
 
     def _unknown(self, name: str) -> Diagnostic:
         span = Span(file="model", length=max(1, len(name)), text=name)

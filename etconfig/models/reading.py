@@ -14,10 +14,14 @@ from etconfig.profile.settings import read_expression
 from etconfig.profile.table import TomlTable, dotted, is_tables
 
 _MODEL = "model"
-_MODEL_KEYS = ("fallback", "variants")
+_MODEL_KEYS = ("fallback", "variants", "backends")
 _VARIANT_KEYS = ("file", "when", "data")
 _TABLE_HELP = "write [{table}.NAME], with the name of the model"
-_VARIANTS_HELP = "write {header} with a file for each program of the model"
+_VARIANTS_HELP = (
+    "write {header} with a file for each program of the model, or backends = [...] if an engine runs it "
+    "without a program"
+)
+_BACKENDS_HELP = 'write backends = ["OnnxRuntimeBackend"], with the ids of one or more backends'
 _FALLBACK_HELP = "write fallback = true, or leave it out"
 _FILE_HELP = 'write file = "model.pte", relative to this file'
 _WHEN_HELP = "write when = '...' with a condition on facts, or leave it out"
@@ -97,7 +101,10 @@ def _read_model(
         table.report(
             "invalid-name", f"{name!r} cannot be a model's name", tables.key_span(name), NAME_RULES["model"]
         )
-    if "variants" not in table.check_keys(_MODEL_KEYS, "model") and table.data.get("variants", []) == []:
+    meant = table.check_keys(_MODEL_KEYS, "model")
+    backends = _read_backends(table) if "backends" in table.data else ()
+    is_program = not {"variants", "backends"} & {*meant} and "backends" not in table.data
+    if is_program and table.data.get("variants", []) == []:
         _report_no_variants(name, tables, table)
     variants = enumerate(table.array_of_tables("variants"), 1) if table.data.get("variants") else ()
     return CatalogModel(
@@ -105,6 +112,29 @@ def _read_model(
         fallback=table.boolean("fallback", _FALLBACK_HELP),
         variants=tuple(_read_variant(number, each, expressions) for number, each in variants),
         find_span=partial(tables.key_span, name),
+        backends=backends,
+    )
+
+
+def _read_backends(table: TomlTable) -> tuple[Reference, ...]:
+    """Read the backends of a model that an engine runs."""
+    for key in ("variants", "fallback"):
+        if key in table.data:
+            message = f"{table.header} has no key {key!r} beside 'backends'"
+            help = "an engine runs a model by backends, a program is one of its variants: make two models"
+            table.report("unknown-key", message, table.key_span(key), help)
+    names = table.strings("backends")
+    if not names and table.data["backends"] == []:
+        span = table.value_span("backends")
+        table.report("wrong-type", "'backends' must name a backend, but is empty", span, _BACKENDS_HELP)
+    for index, each in enumerate(names):
+        span = table.value_span("backends", index)
+        if not is_name_of("backend", each):
+            table.report("invalid-name", f"{each!r} cannot be a backend", span, NAME_RULES["backend"])
+        elif each in names[:index]:
+            table.report("wrong-type", f"'backends' names {each!r} twice", span, "name each backend once")
+    return tuple(
+        Reference(each, partial(table.value_span, "backends", index)) for index, each in enumerate(names)
     )
 
 

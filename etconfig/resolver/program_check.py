@@ -34,7 +34,7 @@ class KnownPrograms:
             others lack. None if all of them count.
         unread: The names of programs that could not be read, so that they may have what others lack.
         is_complete: False if the configuration may serve other programs, too, that nobody named. Then
-            it is not a mistake that no program has a name.
+            it is not a mistake that no program has a name, unless it is nearly that of a model.
         noun: What they consist of, in messages: see `noun_of`.
     """
 
@@ -249,8 +249,10 @@ def _judged(problem: Diagnostic, programs: KnownPrograms, lacking: Sequence[str]
     if programs.unread:
         note = f"these settings may be for {_listed(programs.unread)}, which cannot be read here"
         return replace(problem, severity=Severity.NOTE, notes=(note,))
-    if not programs.is_complete:
-        note = "if other programs use these settings, name all in the project file: programs = [...]"
+    is_mistyped_model = programs.noun != METHOD and problem.fix is not None
+    if not programs.is_complete and not is_mistyped_model:
+        users = "programs" if programs.noun == METHOD else "programs or models"
+        note = f"if other {users} use these settings, name all in the project file: programs = [...]"
         return replace(problem, severity=Severity.NOTE, notes=(note,))
     return problem
 

@@ -30,6 +30,8 @@ MODELS = """\
 file = "model.pte"
 [[model.detector.variants]]
 file = "portable.pte"
+[model.camera]
+backends = ["ReferenceCpuBackend"]
 """
 
 REPORT = {

@@ -99,8 +99,13 @@ class TestOptions:
 
     def test_no_model_has_the_name_of_a_method(self, installation: Installation) -> None:
         program = etconfig.load_program("model.pte", installation=installation)
-        with pytest.raises(ValueError, match=r"^models: 'forward' is a method of the program, too"):
+        with pytest.raises(ModelError) as caught:
             etconfig.resolve(program, models={"forward": "TinyEngine"})
+        assert problem_of(caught.value) == (
+            "duplicate-model",
+            "model 'forward' has the name of a method of a program; options would be for both",
+            "give the model another name",
+        )
 
 
 class TestBuild:
@@ -172,18 +177,6 @@ class TestNames:
                 "there is no model 'detectr'",
                 "did you mean 'detector'?",
             ),
-            (
-                "[options.OtherEngine]\nthreads = 2",
-                "not-delegated",
-                "no model uses 'OtherEngine'",
-                "they use TinyEngine",
-            ),
-            (
-                "[methods.detector.options.OtherEngine]\nthreads = 2",
-                "not-delegated",
-                "model 'detector' does not use 'OtherEngine'",
-                "it uses TinyEngine",
-            ),
         ],
     )
     def test_a_profile(
@@ -195,6 +188,25 @@ class TestNames:
             etconfig.resolve(models=models, profile="wrong.toml", installation=installation)
         assert problem_of(caught.value) == (code, message, help)
         assert caught.value.diagnostics[0].spans[0].file == "wrong.toml"
+
+    @pytest.mark.parametrize(
+        ("written", "message"),
+        [
+            ("[options.OtherEngine]\nthreads = 2", "no model uses 'OtherEngine'"),
+            (
+                "[methods.detector.options.OtherEngine]\nthreads = 2",
+                "model 'detector' does not use 'OtherEngine'",
+            ),
+            ("[methods.audio.options.TinyEngine]\nthreads = 2", "there is no model 'audio'"),
+        ],
+    )
+    def test_a_profile_may_serve_other_applications_too(
+        self, installation: Installation, written: str, message: str
+    ) -> None:
+        Path("shared.toml").write_text(f'[profile]\nname = "shared"\n{written}\n')
+        models = {"detector": "TinyEngine", "encoder": "TinyEngine"}
+        config = etconfig.resolve(models=models, profile="shared.toml", installation=installation)
+        assert [(note.severity.value, note.message) for note in config.warnings] == [("note", message)]
 
     def test_an_override(self, installation: Installation) -> None:
         with pytest.raises(OptionError) as caught:

@@ -22,6 +22,7 @@ from etconfig.cli.shared.options import (
     instance_option,
     json_option,
     method_option,
+    no_models_option,
     program_argument,
 )
 from etconfig.cli.shared.output import print_json
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     metavar="FILE.json",
     help="Compare with a report that an earlier --json printed.",
 )
+@no_models_option
 @configuration_options
 @json_option
 def command(

@@ -11,14 +11,19 @@ import click
 
 from etconfig.cli.shared.each_device import on_each_device, show_each
 from etconfig.cli.shared.known_device import known_device
-from etconfig.cli.shared.options import ConfigurationRequest, json_option, several_devices_options
+from etconfig.cli.shared.options import (
+    ConfigurationRequest,
+    json_option,
+    models_option,
+    several_devices_options,
+)
 from etconfig.cli.shared.output import print_json, show, show_blocks
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.diagnostics.escape import escape_line
 
 if TYPE_CHECKING:
-    from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.app.targets import Delegating
     from etconfig.option_path import OptionPath
     from etconfig.resolver import OptionChange, ReportedValue
 
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Resolve for the methods of this program. Repeatable.",
 )
+@models_option
 @several_devices_options
 @json_option
 def command(
@@ -61,13 +67,13 @@ def command(
     if all(_names_device(text) for text in (old, new)) and requests[0].sheet is not None:
         raise click.UsageError("both sides name a device already: leave out --facts and --device")
 
-    def compare(request: ConfigurationRequest, program: LoadedProgram | None) -> Sequence[OptionChange]:
+    def compare(request: ConfigurationRequest, program: Delegating | None) -> Sequence[OptionChange]:
         from etconfig.resolver import differences
 
         return differences(*(_values_of(text, program, request) for text in (old, new)))
 
     if len(requests) == 1 and len(programs) < 2:
-        changes = compare(requests[0], requests[0].open_program(programs[0] if programs else None))
+        changes = compare(requests[0], requests[0].open_together(programs))
         if as_json:
             print_json(_data(changes))
         else:
@@ -105,7 +111,7 @@ def _block(change: OptionChange) -> str:
 
 
 def _values_of(
-    text: str, program: LoadedProgram | None, request: ConfigurationRequest
+    text: str, program: Delegating | None, request: ConfigurationRequest
 ) -> Mapping[OptionPath, ReportedValue]:
     """Return the values of one side by option path."""
     from etconfig.resolver import load_saved_resolution, reported_values

@@ -8,7 +8,12 @@ from pathlib import Path
 import click
 
 from etconfig.cli.shared.completion import complete_option_path
-from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
+from etconfig.cli.shared.options import (
+    ConfigurationRequest,
+    configuration_options,
+    json_option,
+    models_option,
+)
 from etconfig.cli.shared.output import print_json, show_blocks
 from etconfig.cli.shared.usage import StrictCommand
 
@@ -16,6 +21,7 @@ from etconfig.cli.shared.usage import StrictCommand
 @click.command("explain", cls=StrictCommand)
 @click.argument("path", shell_complete=complete_option_path)
 @click.argument("program", required=False, type=click.Path(path_type=Path))
+@models_option
 @configuration_options
 @json_option
 def command(path: str, program: Path | None, request: ConfigurationRequest, as_json: bool) -> None:
@@ -27,6 +33,7 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
     Examples:
       etconfig explain ReferenceNpuBackend.core model.pte
       etconfig explain forward@left:ReferenceNpuBackend.core model.pte --json
+      etconfig explain camera:ReferenceCpuBackend.num_threads --models models.toml
     """
     from etconfig.app.targets import options_by_backend
     from etconfig.errors import OptionError

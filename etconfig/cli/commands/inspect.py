@@ -18,6 +18,7 @@ from etconfig.cli.shared.options import (
     executor_if_installed,
     executor_option,
     json_option,
+    no_models_option,
     program_argument,
 )
 from etconfig.cli.shared.output import print_json, show
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Load every method, and show its options as requested and in force.",
 )
+@no_models_option
 @configuration_options
 @json_option
 def command(

@@ -11,29 +11,30 @@ import click
 
 from etconfig.cli.shared.each_device import on_each_device, show_failures
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.options import ConfigurationRequest, several_devices_options
+from etconfig.cli.shared.options import ConfigurationRequest, models_option, several_devices_options
 from etconfig.cli.shared.output import fail, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
 
 if TYPE_CHECKING:
-    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.app.lock import Lock
     from etconfig.app.lock_contents import ResolvedForLock
+    from etconfig.app.targets import Delegating
 
 
 @click.command("lock", cls=StrictCommand)
 @click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if the file would change.")
+@models_option
 @several_devices_options
 def command(programs: Sequence[Path], check: bool, requests: Sequence[ConfigurationRequest]) -> int:
     """Record resolutions and what they depend on, for --locked.
 
     Writes etconfig.lock next to the project file, or into the current directory: the content of
-    each program, versions and schemas of plugins, the values in the profiles and in the project
-    file, and for each program on each device the facts that were used and the value of every option. With
-    --locked, `resolve`, `run` and `verify` fail if any of these differs, and say which. Comments, layout and
-    descriptions do not count.
+    each program, the backends of each model, versions and schemas of plugins, the values in the
+    profiles and in the project file, and for each program on each device the facts that were used
+    and the value of every option. With --locked, `resolve`, `run` and `verify` fail if any of these
+    differs, and say which. Comments, layout and descriptions do not count.
 
     With --check, lists what differs from the file, and exits with 1 if anything does, also a program or a
     device that only one of them has.
@@ -43,11 +44,12 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
       etconfig lock model.pte
       etconfig lock model.pte --facts pi5.json
       etconfig lock encoder.pte decoder.pte --facts pi5.json --device pixel-8
+      etconfig lock --models models.toml --device pixel-8
       etconfig lock encoder.pte decoder.pte --facts pi5.json --device pixel-8 --check
     """
     from etconfig.app.lock_contents import ResolvedForLock, lock_path, make_lock
 
-    def resolve(request: ConfigurationRequest, program: LoadedProgram | None) -> ResolvedForLock:
+    def resolve(request: ConfigurationRequest, program: Delegating | None) -> ResolvedForLock:
         configuration = request.configure(program)
         return ResolvedForLock(
             device=request.device_name,

@@ -15,7 +15,13 @@ import click
 from etconfig.cli.shared.files import FoundFiles, find_files
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.known_device import KnownDevicePath, sheet_options
-from etconfig.cli.shared.options import ConfigurationRequest, fact_option, json_option, profile_options
+from etconfig.cli.shared.options import (
+    ConfigurationRequest,
+    fact_option,
+    json_option,
+    models_option,
+    profile_options,
+)
 from etconfig.cli.shared.output import (
     print_error,
     print_json,
@@ -85,6 +91,7 @@ def _named(sheets: Sequence[Path]) -> list[tuple[str, FactSheet | Path]]:
 
 @click.command("matrix", cls=StrictCommand)
 @click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
+@models_option
 @partial(
     sheet_options,
     several=True,
@@ -139,6 +146,7 @@ def command(
       etconfig matrix model.pte --facts sheets --all --format html > devices.html
       etconfig matrix model.pte --facts sheets --write-expect devices.toml
       etconfig matrix model.pte --facts sheets --expect devices.toml
+      etconfig matrix --models models.toml --device pixel-8 --device pi-5
     """
     if as_json and form not in ("text", "json"):
         raise click.UsageError(f"give --json or --format {form}, not both")
@@ -147,9 +155,11 @@ def command(
     if expect is not None and write_expect is not None:
         raise click.UsageError("give --expect or --write-expect, not both")
     sheets = _expanded(sheet)
-    if write_expect is not None:
-        _check_target(write_expect, [*programs, *sheets])
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
+    if write_expect is not None:
+        _check_target(
+            write_expect, [*programs, *sheets, *(() if request.models is None else (request.models,))]
+        )
     from etconfig.analysis.expected_matrix import load_expected
 
     if expect is not None and not expect.exists():
@@ -171,7 +181,7 @@ def _matrix(request: ConfigurationRequest, programs: Sequence[Path], sheets: Seq
     from etconfig.facts import parse_fact_assignments
     from etconfig.resolver import layer_from_overrides
 
-    loaded = [each for each in map(request.open_program, programs) if each is not None]
+    loaded = request.open_all(programs)
     installation = loaded[0].installation if loaded else request.installation
     registry = installation.fact_registry
     configurations = DeviceConfigurations(

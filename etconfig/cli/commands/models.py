@@ -59,7 +59,7 @@ def command(context: click.Context) -> None:
 @_models_option
 @json_option
 def list_variants(file: Path | None = None, as_json: bool = False) -> None:
-    """List the models and their variants, in the order in which they are tried.
+    """List the models: their variants, in the order in which they are tried, or their backends.
 
     \b
     Example:
@@ -72,7 +72,12 @@ def list_variants(file: Path | None = None, as_json: bool = False) -> None:
     if as_json:
         print_json(
             [
-                {"model": m.name, "fallback": m.fallback, "variants": [variant_data(v) for v in m.variants]}
+                {
+                    "model": m.name,
+                    "fallback": m.fallback,
+                    "variants": [variant_data(v) for v in m.variants],
+                    "backends": [each.target for each in m.backends],
+                }
                 for m in catalog
             ]
         )
@@ -85,7 +90,15 @@ def list_variants(file: Path | None = None, as_json: bool = False) -> None:
         for model in catalog
         for variant in model.variants
     ]
-    print_table(("MODEL", "VARIANT", "FILE", "WHEN"), rows)
+    if rows:
+        print_table(("MODEL", "VARIANT", "FILE", "WHEN"), rows)
+    of_engines = [
+        (model.name, ", ".join(each.target for each in model.backends)) for model in catalog.of_engines
+    ]
+    if rows and of_engines:
+        show()
+    if of_engines:
+        print_table(("MODEL", "BACKENDS"), of_engines)
 
 
 @command.command("select")
@@ -142,12 +155,12 @@ def select_variant(
 def check_variants(
     names: Sequence[str], file: Path | None, sheet: Sequence[Path], fact_texts: Sequence[str], as_json: bool
 ) -> int:
-    """Check the programs of models; exit with 1 if there are errors.
+    """Check models and their programs; exit with 1 if there are errors.
 
     The programs of all variants exist and agree in their methods, inputs and outputs; the data that
     lie outside them are there; a plugin declares the options of every backend; and each device
-    that --facts names gets a variant. A variant that no device selects is a warning. With NAMES,
-    checks only these models.
+    that --facts names gets a variant. A variant that no device selects is a warning. Of a model that
+    an engine runs without a program, the backends are checked. With NAMES, checks only these models.
 
     \b
     Examples:

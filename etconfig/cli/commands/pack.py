@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.shared.format import format_bytes, format_count
-from etconfig.cli.shared.options import ConfigurationRequest, several_configurations_options
+from etconfig.cli.shared.options import ConfigurationRequest, models_option, several_configurations_options
 from etconfig.cli.shared.output import show, show_diagnostics, show_document
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_is_not_read, write_file
 
 if TYPE_CHECKING:
-    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.device.bundle import DeviceBundle
     from etconfig.resolver import Resolution
 
@@ -56,6 +55,7 @@ _CODE_SUFFIXES = {
     type=click.Path(file_okay=False, path_type=Path),
     help="Write the C++ headers that decide bundles; compilers take the directory as -I.",
 )
+@models_option
 @several_configurations_options
 def command(
     programs: Sequence[Path],
@@ -84,6 +84,7 @@ def command(
       etconfig pack encoder.pte decoder.pte --profile raspberry-pi/pi-5 -o app.etbundle
       etconfig pack model.pte --facts pi5.json --device google/pixel-8 -o app.etbundle
       etconfig pack model.pte --here --emit cpp -o model_options.h
+      etconfig pack --models models.toml -o engines.etbundle
       etconfig pack --header include
     """
     is_resolved = here or any(request.sheet is not None for request in requests)
@@ -133,7 +134,7 @@ def _write_bundle(
         )
     profiles = [standard_input() if name == "-" else name for name in named]
     packed = make_bundle(
-        _opened(programs, first),
+        first.open_all(programs),
         profiles=profiles or None,
         require_match=first.require_match,
         fact_overrides=parse_fact_assignments(first.fact_texts, first.installation.fact_registry),
@@ -143,10 +144,6 @@ def _write_bundle(
     )
     show_diagnostics(packed.warnings)
     _save(packed.bundle, "profile", output)
-
-
-def _opened(programs: Sequence[Path], request: ConfigurationRequest) -> list[LoadedProgram]:
-    return [loaded for loaded in map(request.open_program, programs) if loaded is not None]
 
 
 def _save(bundle: DeviceBundle, noun: str, output: Path) -> None:
@@ -183,6 +180,7 @@ def _sources(programs: Sequence[Path], requests: Sequence[ConfigurationRequest])
     """Yield the files on the command line that are read."""
     yield from programs
     for request in requests:
+        yield request.models
         yield request.sheet
         yield None if request.profile is None else Path(request.profile)
 

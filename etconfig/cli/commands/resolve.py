@@ -13,6 +13,7 @@ from etconfig.cli.shared.options import (
     ConfigurationRequest,
     json_option,
     locked_option,
+    models_option,
     read_device,
     several_devices_options,
 )
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 @click.command("resolve", cls=StrictCommand)
 @click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
+@models_option
 @several_devices_options
 @locked_option
 @click.option(
@@ -61,6 +63,7 @@ def command(
       etconfig resolve model.pte --profile auto --set forward:ReferenceNpuBackend.core=1 --json
       etconfig resolve model.pte --facts pi5.json --toml
       etconfig resolve model.pte --device pixel-8 --device raspberry-pi/pi-5
+      etconfig resolve --models models.toml --device pixel-8
       etconfig resolve --bundle app.etbundle --facts pi5.json
     """
     if as_toml + explain + as_json > 1:
@@ -100,9 +103,11 @@ def _show(resolution: Resolution, as_json: bool, as_toml: bool, explain: bool) -
         show()
         count = sum(len(resolved.candidates) for a in resolution for resolved in a.backends.values())
         if not count:
-            show("No backend of the program has options.")
+            of = "models" if resolution.noun == "model" else "program"
+            show(f"No backend of the {of} has options.")
             return
-        print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), option_rows(resolution), count)
+        named = "MODEL" if resolution.noun == "model" else "METHOD"
+        print_table((named, "BACKEND", "OPTION", "VALUE", "FROM"), option_rows(resolution), count)
 
 
 def _check_alone(
@@ -114,6 +119,7 @@ def _check_alone(
     request = requests[0]
     given = {
         "PROGRAM": bool(programs),
+        "--models": request.models is not None,
         "--set": bool(request.overrides),
         "--profile-path": bool(request.profile_paths),
         "--require-match": request.require_match,

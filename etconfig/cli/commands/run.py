@@ -20,6 +20,7 @@ from etconfig.cli.shared.options import (
     executor_option,
     json_option,
     locked_option,
+    no_models_option,
     program_argument,
 )
 from etconfig.cli.shared.output import print_json, show
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 @click.option("--effective", is_flag=True, help="Print every option as requested and in force.")
 @click.option("--no-optimize", is_flag=True, help="Run every instruction as the program says.")
 @trace_options
+@no_models_option
 @configuration_options
 @locked_option
 @json_option

@@ -34,6 +34,7 @@ from etconfig.diagnostics.render import FORMATS, render, worth_showing
 
 if TYPE_CHECKING:
     from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.app.targets import Delegating
     from etconfig.app.validation import Validator
 
 
@@ -49,6 +50,12 @@ _MAX_UNMATCHED = 5
     multiple=True,
     type=click.Path(path_type=Path),
     help="Check against this program too; by default against those of the project file. Repeatable.",
+)
+@click.option(
+    "--models",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Check against the models of this file that engines run; by default those of the project file.",
 )
 @partial(device_options, several=True)
 @click.option(
@@ -71,6 +78,7 @@ _MAX_UNMATCHED = 5
 def command(
     files: FoundFiles,
     programs: Sequence[Path],
+    models: Path | None,
     sheet: Sequence[Path],
     fact_texts: Sequence[str],
     form: str,
@@ -93,6 +101,7 @@ def command(
       etconfig validate profiles/acme/*.toml
       etconfig validate profiles --facts pi5.json --device pixel-8
       etconfig validate etconfig.toml --program model.pte --format concise
+      etconfig validate profiles --models models.toml
       etconfig validate profiles --fix
       etconfig validate - < profiles/acme/board.toml
     """
@@ -107,7 +116,7 @@ def command(
     check_device_names(sheet)
 
     def check() -> tuple[list[Diagnostic], list[Path]]:
-        validators = _make_validators(make_installation(profile_paths), programs, sheet, fact_texts)
+        validators = _make_validators(make_installation(profile_paths), programs, models, sheet, fact_texts)
         problems = _check(files.paths, validators)
         unmatched = set.intersection(*(validator.unmatched for validator in validators.values()))
         return problems, [path for path in files.paths if path in unmatched]
@@ -175,12 +184,22 @@ def _note_unmatched(files: Sequence[Path], sheets: Sequence[Path]) -> None:
 
 
 def _make_validators(
-    installation: Installation, programs: Sequence[Path], sheets: Sequence[Path], fact_texts: Sequence[str]
+    installation: Installation,
+    programs: Sequence[Path],
+    models: Path | None,
+    sheets: Sequence[Path],
+    fact_texts: Sequence[str],
 ) -> dict[str, Validator]:
     """Return the validator of each device, by its name; one without a device if none is given."""
     from etconfig.app.validation import Validator
 
-    loaded = {str(path): _load(path, installation) for path in programs} if programs else None
+    loaded: dict[str, Delegating] | None = None
+    if programs or models is not None:
+        loaded = {str(path): _load(path, installation) for path in programs}
+    if loaded is not None and models is not None:
+        from etconfig.app.engine_models import Models
+
+        loaded[str(models)] = Models.read(models, installation)
     if not sheets and not fact_texts:
         return {"": Validator(installation=installation, programs=loaded)}
     devices = {sheet: read_device(installation, sheet, fact_texts) for sheet in sheets or (None,)}

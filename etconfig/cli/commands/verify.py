@@ -18,6 +18,7 @@ from etconfig.cli.shared.options import (
     executor_option,
     json_option,
     locked_option,
+    no_models_option,
     program_argument,
 )
 from etconfig.cli.shared.output import print_json, print_table, show
@@ -39,6 +40,7 @@ _TOLERANCE = FiniteNumber()
 @click.option("--atol", type=_TOLERANCE, help="Allowed absolute difference, in addition.")
 @data_option
 @executor_option
+@no_models_option
 @configuration_options
 @locked_option
 @json_option

@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.options import ConfigurationRequest, FiniteNumber, configuration_options, json_option
+from etconfig.cli.shared.options import (
+    ConfigurationRequest,
+    FiniteNumber,
+    configuration_options,
+    json_option,
+    models_option,
+)
 from etconfig.cli.shared.output import fail, show, show_json
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
-    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.app.profile_change import ProfileChange
+    from etconfig.app.targets import Delegating
     from etconfig.facts import FactSheet
     from etconfig.resolver import OptionChange, Resolution
 
@@ -40,6 +46,7 @@ _EFFECTS = {"execute": "at the next execute", "load": "needs a reload"}
     help="The pause between two detections.",
 )
 @click.option("--count", type=click.IntRange(min=1), help="Detect this many times; by default until Ctrl-C.")
+@models_option
 @configuration_options
 @json_option
 def command(
@@ -58,7 +65,7 @@ def command(
       etconfig watch model.pte --count 1 --interval 0
       etconfig watch model.pte --count 1 --interval 0 --json
     """
-    loaded = request.open_program(program)
+    loaded = request.open_together(() if program is None else (program,))
     resolution = request.resolve(loaded)
     facts = request.device.facts
     watched = "the facts of this device"
@@ -77,7 +84,7 @@ def command(
 
 def _follow(
     request: ConfigurationRequest,
-    program: LoadedProgram | None,
+    program: Delegating | None,
     facts: FactSheet,
     before: Resolution,
     as_json: bool,

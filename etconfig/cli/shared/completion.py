@@ -159,14 +159,22 @@ def _values(info: OptionInfo) -> Sequence[str]:
 
 
 def _methods(context: click.Context) -> list[tuple[str, list[str]]]:
-    """Return the methods of the program on the line and the backends of each; none without a program."""
+    """Return the methods of the program and the models on the line, with the backends of each."""
+    models = context.params.get("models")
+    of_models: list[tuple[str, list[str]]] = []
+    if isinstance(models, Path):
+        from etconfig.app.engine_models import Models
+
+        found = Models.read(models, _installation(context))
+        of_models = [(name, list(found.backends(name))) for name in found.method_names]
     program = _program(context)
     if program is None:
-        return []
+        return of_models
     from etconfig.program import Verification, open_program
 
     with open_program(program, verification=Verification.Minimal) as opened:
-        return [(name, [d.id for d in opened.plan(name).delegates]) for name in opened.method_names]
+        of_program = [(name, [d.id for d in opened.plan(name).delegates]) for name in opened.method_names]
+    return of_program + of_models
 
 
 def _program(context: click.Context) -> Path | None:

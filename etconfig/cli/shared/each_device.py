@@ -13,7 +13,7 @@ from etconfig.errors import ConfigError
 from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.app.targets import Delegating
     from etconfig.diagnostics import Diagnostic
 
 _ResultT = TypeVar("_ResultT")
@@ -57,7 +57,7 @@ class OnDevice(Generic[_ResultT]):
 def on_each_device(
     requests: Sequence[ConfigurationRequest],
     programs: Sequence[Path],
-    find: Callable[[ConfigurationRequest, LoadedProgram | None], _ResultT],
+    find: Callable[[ConfigurationRequest, Delegating | None], _ResultT],
 ) -> Iterator[OnDevice[_ResultT]]:
     """Yield the result of each program on each device.
 
@@ -67,7 +67,7 @@ def on_each_device(
         EtconfigError: a program cannot be read, or a plugin is missing or broken, whatever the device.
     """
     for program in programs or (None,):
-        loaded = requests[0].open_program(program)
+        loaded = requests[0].open_together(() if program is None else (program,))
         for request in requests:
             try:
                 result = find(request, loaded)

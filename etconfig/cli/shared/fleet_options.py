@@ -16,12 +16,12 @@ import click
 
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_profile
-from etconfig.cli.shared.options import count_from, profile_path_option, require_match_option
+from etconfig.cli.shared.options import count_from, models_option, profile_path_option, require_match_option
 from etconfig.packages import how_to_install
 from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.app.targets import Delegating
     from etconfig.facts import FactRegistry
     from etconfig.fleet.dask_workers import DaskWorkers
     from etconfig.fleet.database import Database
@@ -197,9 +197,10 @@ inventories_argument = click.argument("inventories", metavar="INVENTORY...", nar
 
 @record(frozen=True, kw_only=True)
 class PlanRequest:
-    """Programs, the profile and settings by hand: all that is resolved on every device."""
+    """Programs, models, the profile and settings by hand: all that is resolved on every device."""
 
     programs: Sequence[Path]
+    models: Path | None
     profile: str | None
     require_match: bool
     fact_texts: Sequence[str]
@@ -222,11 +223,18 @@ class PlanRequest:
 
         return PlanRecipe.of(plan, self._programs(plan.installation), **self._settings())
 
-    def _programs(self, installation: Installation) -> list[LoadedProgram]:
+    def _programs(self, installation: Installation) -> list[Delegating]:
         from etconfig.app.api import load_program
         from etconfig.app.executors import NUMPY
 
-        return [load_program(path, executor=NUMPY, installation=installation) for path in self.programs]
+        found: list[Delegating] = [
+            load_program(path, executor=NUMPY, installation=installation) for path in self.programs
+        ]
+        if self.models is not None:
+            from etconfig.app.engine_models import Models
+
+            found.append(Models.read(self.models, installation))
+        return found
 
     def _settings(self) -> dict[str, Any]:
         names = ("profile", "require_match", "fact_texts", "overrides")
@@ -238,7 +246,8 @@ class PlanRequest:
         from etconfig.version import __version__
 
         found = hashlib.sha256(f"{__version__} {self!r} {sorted(installation.environ.items())!r}".encode())
-        files = [*self.programs, *(file.path for file in installation.profiles.files)]
+        read = (*self.programs, *(() if self.models is None else (self.models,)))
+        files = [*read, *(file.path for file in installation.profiles.files)]
         project = installation.project_path
         for path in (*files, *((project,) if project is not None else ())):
             found.update(str(path).encode(errors="surrogateescape") + b"\0")
@@ -253,7 +262,7 @@ def plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def with_request(**parameters: Any) -> Any:
-        names = ("programs", "profile", "require_match", "fact_texts", "overrides", "profile_paths")
+        names = ("programs", "models", "profile", "require_match", "fact_texts", "overrides", "profile_paths")
         request = PlanRequest(**{name: parameters.pop(name) for name in names})
         return function(request=request, **parameters)
 
@@ -265,6 +274,7 @@ def plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Path(path_type=Path),
             help="Resolve for the methods of this program. Repeatable.",
         ),
+        models_option,
         click.option(
             "--profile",
             shell_complete=complete_profile,

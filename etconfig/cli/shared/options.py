@@ -59,6 +59,33 @@ data_option = click.option(
 )
 
 
+models_option = click.option(
+    "--models",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Resolve for the models of this file that engines run without a program.",
+)
+
+
+def _refuse_models(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+    if path is not None:
+        raise click.UsageError(
+            "--models names models that engines run without a program, but this command works on programs; "
+            "etconfig.resolve(models=...).build(...) in Python makes an engine's object",
+            context,
+        )
+
+
+no_models_option = click.option(
+    "--models",
+    type=click.Path(path_type=Path),
+    help="Refused: the command works on programs.",
+    hidden=True,
+    expose_value=False,
+    callback=_refuse_models,
+)
+"""Refuses `--models` with the reason, in commands that open or run a program."""
+
 method_option = click.option(
     "--method", default="forward", show_default=True, shell_complete=complete_method, help="The method."
 )
@@ -143,6 +170,7 @@ class ConfigurationRequest:
         fact_texts: `--fact`.
         profile_paths: `--profile-path`.
         locked: `--locked`, for the commands that have it.
+        models: `--models`, for the commands that have it.
     """
 
     profile: str | None
@@ -152,6 +180,7 @@ class ConfigurationRequest:
     fact_texts: Sequence[str]
     profile_paths: Sequence[Path]
     locked: bool = False
+    models: Path | None = None
 
     @cached_property
     def installation(self) -> Installation:
@@ -218,11 +247,28 @@ class ConfigurationRequest:
         chosen = executor_if_installed(self.installation, None)
         return load_program(program, executor=chosen, installation=self.installation)
 
+    def open_all(self, programs: Sequence[Path]) -> list[Delegating]:
+        """Open programs to configure them, and add the models of `--models`."""
+        opened: list[Delegating] = [each for each in map(self.open_program, programs) if each is not None]
+        if self.models is not None:
+            from etconfig.app.engine_models import Models
+
+            opened.append(Models.read(self.models, self.installation))
+        return opened
+
+    def open_together(self, programs: Sequence[Path]) -> Delegating | None:
+        """Do the same, and return all as one; None if there is none."""
+        if self.models is None and len(programs) < 2:
+            return self.open_program(programs[0] if programs else None)
+        from etconfig.app.several_programs import SeveralPrograms
+
+        return SeveralPrograms.of(self.open_all(programs))
+
     def executor(self, name: str | None) -> str:
         """Return the executor that `--executor` names, else that of the project file, else numpy."""
         return chosen_executor(self.installation, name)
 
-    def resolve(self, program: LoadedProgram | None) -> Resolution:
+    def resolve(self, program: Delegating | None) -> Resolution:
         """Return the requested resolution; with `--locked`, check it against the lock file."""
         configuration = self.configure(program)
         resolution = configuration.resolve()
@@ -238,16 +284,13 @@ class ConfigurationRequest:
 
     def resolve_file(self, program: Path | None) -> Resolution:
         """Do the same as `resolve`, for a program in a file."""
-        return self.resolve(self.open_program(program))
+        return self.resolve(self.open_together(() if program is None else (program,)))
 
     def resolve_files(self, programs: Sequence[Path]) -> Resolution:
         """Return the requested resolution for the methods of several programs together, or of none."""
         if len(programs) < 2:
             return self.resolve_file(programs[0] if programs else None)
-        from etconfig.app.several_programs import SeveralPrograms
-
-        opened = [loaded for loaded in map(self.open_program, programs) if loaded is not None]
-        return self.configure(SeveralPrograms.of(opened)).resolve()
+        return self.configure(self.open_together(programs)).resolve()
 
 
 def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:

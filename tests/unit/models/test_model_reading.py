@@ -169,7 +169,8 @@ class TestProblems:
         assert [(each.message, each.help) for each in found] == [
             (
                 "[model.\"a b\"] has no 'variants'",
-                'write [[model."a b".variants]] with a file for each program of the model',
+                'write [[model."a b".variants]] with a file for each program of the model, '
+                "or backends = [...] if an engine runs it without a program",
             )
         ]
 

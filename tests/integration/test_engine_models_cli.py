@@ -1,0 +1,294 @@
+"""`--models FILE`: commands that take a program work for models that engines run without one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Outcome
+
+import etconfig
+from etconfig.errors import ModelError
+
+Cli = Callable[..., Outcome]
+
+MODELS = """\
+[model.detector]
+backends = ["ReferenceCpuBackend"]
+
+[model.encoder]
+backends = ["ReferenceNpuBackend", "ReferenceCpuBackend"]
+"""
+PROFILE = """\
+[profile]
+name = "board"
+
+[methods.detector.options.ReferenceCpuBackend]
+num_threads = 3
+
+[instances.left]
+method = "encoder"
+
+[instances.left.options.ReferenceNpuBackend]
+core = 1
+"""
+MISTYPED = PROFILE.replace("methods.detector", "methods.detectr")
+ON_MODELS = ("--models", "models.toml", "--facts", "device.json", "--profile", "board.toml")
+
+
+@pytest.fixture
+def models(place: Path) -> Path:
+    (place / "models.toml").write_text(MODELS)
+    (place / "board.toml").write_text(PROFILE)
+    return place
+
+
+def values(done: Outcome) -> dict[str, Any]:
+    return {
+        f"{row['method']}@{row['instance']}:{row['backend']}.{name}": option["value"]
+        for row in json.loads(done.stdout)["arguments"]
+        for name, option in row["options"].items()
+    }
+
+
+class TestResolving:
+    """The names of models take the place of methods."""
+
+    def test_resolve_shows_each_model(self, cli: Cli, models: Path) -> None:
+        done = cli("resolve", *ON_MODELS)
+        assert (done.status, done.stderr) == (0, "")
+        rows = [line.split() for line in done.stdout.splitlines()]
+        assert rows[2] == ["MODEL", "BACKEND", "OPTION", "VALUE", "FROM"]
+        assert rows[3][:4] == ["detector", "ReferenceCpuBackend", "num_threads", "3"]
+        assert {row[0] for row in rows[3:]} == {"detector", "encoder", "encoder@left"}
+
+    def test_a_program_goes_beside_them(self, cli: Cli, models: Path) -> None:
+        found = values(cli("resolve", "model.pte", *ON_MODELS, "--json"))
+        assert found["detector@None:ReferenceCpuBackend.num_threads"] == 3
+        assert found["encoder@left:ReferenceNpuBackend.core"] == 1
+        assert "forward@None:ReferenceCpuBackend.num_threads" in found
+
+    def test_python_gives_the_same(self, cli: Cli, models: Path) -> None:
+        sheet = etconfig.load_fact_sheet("device.json")
+        config = etconfig.resolve(models="models.toml", profile="board.toml", facts=sheet)
+        assert json.loads(cli("resolve", *ON_MODELS, "--json").stdout) == json.loads(
+            json.dumps(config.to_jsonable())
+        )
+
+    def test_explain_and_diff(self, cli: Cli, models: Path) -> None:
+        done = cli("explain", "detector:ReferenceCpuBackend.num_threads", *ON_MODELS)
+        assert done.stdout.startswith(
+            "detector:ReferenceCpuBackend.num_threads = 3\n  from profile board.toml:5"
+        )
+        (models / "other.toml").write_text(PROFILE.replace("core = 1", "core = 0"))
+        done = cli("diff", "board.toml", "other.toml", "--models", "models.toml", "--facts", "device.json")
+        assert done.status == 1
+        assert done.stdout.startswith("encoder@left:ReferenceNpuBackend.core: 1 → 0\n")
+
+    def test_matrix(self, cli: Cli, models: Path) -> None:
+        done = cli("matrix", *ON_MODELS, "--device", "pi-5", "--all", "--json")
+        by_device = json.loads(done.stdout)["devices"]
+        assert [each["options"]["detector:ReferenceCpuBackend.num_threads"] for each in by_device] == [3, 3]
+
+    def test_matrix_does_not_replace_the_models(self, cli: Cli, models: Path) -> None:
+        done = cli("matrix", *ON_MODELS, "--write-expect", "models.toml")
+        assert done.status == 2
+        assert (models / "models.toml").read_text() == MODELS
+
+    def test_pack_and_decide(self, cli: Cli, models: Path) -> None:
+        done = cli("pack", "--models", "models.toml", "--profile", "board.toml", "-o", "app.etbundle")
+        assert done.status == 0, done.stderr
+        found = values(cli("resolve", "--bundle", "app.etbundle", "--facts", "device.json", "--json"))
+        assert found["detector@None:ReferenceCpuBackend.num_threads"] == 3
+        assert found["encoder@left:ReferenceNpuBackend.core"] == 1
+
+    def test_watch(self, cli: Cli, models: Path) -> None:
+        done = cli("watch", *ON_MODELS, "--count", "1", "--interval", "0")
+        assert (done.status, done.stdout) == (0, "")
+
+    def test_fleet_resolves_them(self, cli: Cli, models: Path) -> None:
+        pytest.importorskip("duckdb")
+        (models / "fleet.jsonl").write_text('{"device_id": "a", "cpu.available_cores": 2}\n')
+        done = cli(
+            *("fleet", "histogram", "detector:ReferenceCpuBackend.num_threads", "fleet.jsonl"),
+            *("--models", "models.toml", "--profile", "board.toml", "--json"),
+        )
+        assert done.status == 0, done.stderr
+        assert '"value": 3' in done.stdout
+
+
+class TestLock:
+    """`lock` records the models and their backends."""
+
+    def test_unchanged_models_pass(self, cli: Cli, models: Path) -> None:
+        assert cli("lock", *ON_MODELS).status == 0
+        assert cli("lock", *ON_MODELS, "--check").status == 0
+        assert cli("resolve", *ON_MODELS, "--locked").status == 0
+        locked = json.loads((models / "etconfig.lock").read_text())
+        assert locked["programs"]["models.toml"]["models"] == {
+            "detector": ["ReferenceCpuBackend"],
+            "encoder": ["ReferenceNpuBackend", "ReferenceCpuBackend"],
+        }
+
+    def test_another_backend_is_a_difference(self, cli: Cli, models: Path) -> None:
+        cli("lock", *ON_MODELS)
+        (models / "models.toml").write_text(
+            MODELS.replace('["ReferenceNpuBackend", ', '["ReferenceNpuBackend"]#')
+        )
+        done = cli("resolve", *ON_MODELS, "--locked")
+        assert done.status == 2
+        assert 'program: models: encoder[1]: "ReferenceCpuBackend" → (absent)' in done.stderr
+
+
+class TestMistakes:
+    """A mistyped name is an error with a suggestion."""
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ("resolve", "--models", "models.toml", "--profile", "mistyped.toml"),
+            ("validate", "mistyped.toml", "--models", "models.toml"),
+            ("resolve", "--models", "models.toml", "--set", "detectr:ReferenceCpuBackend.num_threads=2"),
+            ("explain", "detectr:ReferenceCpuBackend.num_threads", "--models", "models.toml"),
+            ("pack", "--models", "models.toml", "--profile", "mistyped.toml", "-o", "app.etbundle"),
+        ],
+    )
+    def test_of_a_model(self, cli: Cli, models: Path, command: tuple[str, ...]) -> None:
+        (models / "mistyped.toml").write_text(MISTYPED)
+        done = cli(*command)
+        assert done.status in (1, 2)
+        shown = done.stdout + done.stderr
+        assert "error[unknown-model]: there is no model 'detectr'" in shown
+        assert "did you mean 'detector'?" in shown
+
+    def test_validate_fixes_it(self, cli: Cli, models: Path) -> None:
+        (models / "mistyped.toml").write_text(MISTYPED)
+        assert (
+            cli("validate", "mistyped.toml", "--models", "models.toml", "--fix", "--unsafe-fixes").status == 0
+        )
+        assert (models / "mistyped.toml").read_text() == PROFILE
+
+    def test_a_right_profile_is_valid(self, cli: Cli, models: Path) -> None:
+        done = cli("validate", "board.toml", "models.toml", "--models", "models.toml")
+        assert (done.status, done.stderr) == (0, "2 files checked: 0 errors, 0 warnings\n")
+
+    def test_of_a_backend_in_the_file(self, cli: Cli, models: Path) -> None:
+        (models / "models.toml").write_text(MODELS.replace("CpuBackend", "CpuBackand", 1))
+        done = cli("validate", "models.toml")
+        assert done.status == 1
+        assert "models.toml:2:13" in done.stdout
+        assert "did you mean 'ReferenceCpuBackend'?" in done.stdout
+        assert cli("models", "check", "--models", "models.toml").status == 1
+        assert "did you mean 'ReferenceCpuBackend'?" in cli("resolve", "--models", "models.toml").stderr
+
+    def test_a_backend_that_is_not_installed_is_a_warning_for_validate(self, cli: Cli, models: Path) -> None:
+        (models / "models.toml").write_text(MODELS.replace("ReferenceCpuBackend", "Q", 1))
+        done = cli("validate", "models.toml")
+        assert done.status == 0
+        assert "warning[backend-not-installed]: model 'detector': no installed plugin declares" in done.stdout
+
+    def test_a_file_without_such_models_is_refused(self, cli: Cli, models: Path) -> None:
+        (models / "models.toml").write_text('[model.digits]\nvariants = [{ file = "model.pte" }]\n')
+        done = cli("resolve", "--models", "models.toml")
+        assert done.status == 2
+        assert "models.toml declares no model that an engine runs" in done.stderr
+        with pytest.raises(ModelError, match="declares no model that an engine runs"):
+            etconfig.Models.read("models.toml")
+
+    def test_a_file_that_is_missing(self, cli: Cli, models: Path) -> None:
+        done = cli("resolve", "--models", "absent.toml")
+        assert (done.status, "absent.toml" in done.stderr) == (2, True)
+
+    @pytest.mark.parametrize("command", ["run", "bench", "verify", "inspect"])
+    def test_commands_on_programs_refuse_it_with_the_reason(
+        self, cli: Cli, models: Path, command: str
+    ) -> None:
+        done = cli(command, "model.pte", "--models", "models.toml")
+        assert done.status == 2
+        assert "--models names models that engines run without a program" in done.stderr
+        assert "--models" not in cli(command, "--help").stdout
+
+    def test_a_bundle_has_its_models(self, cli: Cli, models: Path) -> None:
+        done = cli("resolve", "--bundle", "app.etbundle", "--models", "models.toml")
+        assert "leave out --models" in done.stderr
+
+
+class TestProjectFile:
+    """`validate` compares files with the models of the project file, as with its programs."""
+
+    @pytest.fixture
+    def project(self, models: Path) -> Path:
+        (models / "etconfig.toml").write_text('models = ["models.toml"]\n')
+        return models
+
+    def test_a_mistyped_model_is_found(self, cli: Cli, project: Path) -> None:
+        (project / "mistyped.toml").write_text(MISTYPED)
+        done = cli("validate", "mistyped.toml", "board.toml")
+        assert done.status == 1
+        assert "there is no model 'detectr'" in done.stdout
+        assert done.stdout.count("error") == 1
+
+    def test_beside_programs_either_may_be_meant(self, cli: Cli, project: Path) -> None:
+        (project / "etconfig.toml").write_text('models = ["models.toml"]\nprograms = ["model.pte"]\n')
+        (project / "both.toml").write_text(
+            PROFILE + "\n[methods.forward.options.ReferenceCpuBackend]\nnum_threads = 1\n"
+        )
+        done = cli("validate", "both.toml")
+        assert done.status == 0
+        (project / "mistyped.toml").write_text(MISTYPED)
+        assert "there is no model or method 'detectr'" in cli("validate", "mistyped.toml").stdout
+
+    def test_settings_for_them_are_no_mistake_for_a_program(self, cli: Cli, project: Path) -> None:
+        done = cli("resolve", "model.pte", "--profile", "board.toml", "--facts", "device.json")
+        assert done.status == 0
+        assert "= note: etconfig.toml uses these settings" in done.stderr
+
+    def test_the_project_file_itself_is_a_file_of_models(self, cli: Cli, models: Path) -> None:
+        (models / "etconfig.toml").write_text(MODELS)
+        found = values(cli("resolve", "--models", "etconfig.toml", "--facts", "device.json", "--json"))
+        assert "detector@None:ReferenceCpuBackend.num_threads" in found
+
+    def test_a_backend_that_is_not_installed_hides_no_other_problem(self, cli: Cli, project: Path) -> None:
+        (project / "models.toml").write_text(MODELS.replace("ReferenceCpuBackend", "Q", 1))
+        (project / "mistyped.toml").write_text(MISTYPED)
+        assert "there is no model 'detectr'" in cli("validate", "mistyped.toml").stdout
+
+    def test_pack_leaves_them_out_of_the_variants(self, cli: Cli, project: Path) -> None:
+        done = cli("pack", "--models", "models.toml", "--profile", "board.toml", "-o", "app.etbundle")
+        assert done.status == 0, done.stderr
+
+
+class TestModelsCommand:
+    """`etconfig models` shows both kinds of models."""
+
+    def test_list_shows_backends(self, cli: Cli, models: Path) -> None:
+        (models / "models.toml").write_text(MODELS + '[model.digits]\nvariants = [{ file = "model.pte" }]\n')
+        assert cli("models", "list", "--models", "models.toml").stdout.splitlines() == [
+            "MODEL   VARIANT  FILE       WHEN",
+            "digits  1        model.pte",
+            "",
+            "MODEL     BACKENDS",
+            "detector  ReferenceCpuBackend",
+            "encoder   ReferenceNpuBackend, ReferenceCpuBackend",
+        ]
+        listed = json.loads(cli("models", "list", "--models", "models.toml", "--json").stdout)
+        assert listed[0] == {
+            "model": "detector",
+            "fallback": False,
+            "variants": [],
+            "backends": ["ReferenceCpuBackend"],
+        }
+
+    def test_select_says_that_there_is_nothing_to_select(self, cli: Cli, models: Path) -> None:
+        done = cli("models", "select", "detector", "--models", "models.toml")
+        assert done.status == 2
+        assert (
+            "model 'detector' has no variants: ReferenceCpuBackend runs it without a program" in done.stderr
+        )
+
+    def test_check_needs_no_device(self, cli: Cli, models: Path) -> None:
+        done = cli("models", "check", "--models", "models.toml", "--facts", "device.json")
+        assert (done.status, done.stdout) == (0, "")
