@@ -9,7 +9,14 @@ Then run `make docs`: messages, pages and new packages follow.
 """
 
 OWN_PACKAGES = frozenset(
-    {"etconfig", "etconfig-executorch", "etconfig-reference", "etconfig-upstream", "etconfig-webgpu"}
+    {
+        "etconfig",
+        "etconfig-executorch",
+        "etconfig-onnxruntime",
+        "etconfig-reference",
+        "etconfig-upstream",
+        "etconfig-webgpu",
+    }
 )
 """The distributions that are built from etconfig's repository."""
 

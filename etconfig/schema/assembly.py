@@ -9,6 +9,7 @@ long as importing all schemas.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
@@ -117,6 +118,8 @@ def _is_plain(field: FieldInfo, option_type: OptionType) -> bool:
     has_own_rules = field.alias or field.validation_alias or field.default_factory or field.validate_default
     metadata = [each for each in field.metadata if not isinstance(each, KeyCheck)]  # `coerce` does the same
     extras = (metadata, *_nested_extras(field.annotation))
+    if option_type.is_optional and not metadata:
+        option_type = replace(option_type, is_optional=False)  # its bounds are inside of the union with None
     return not has_own_rules and all(map(are_bounds, extras)) and _is_plain_type(option_type)
 
 

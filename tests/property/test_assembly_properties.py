@@ -53,6 +53,8 @@ class Plain(BackendOptions):
     mode: Mode = option("low", applies="load", doc="A choice.")
     level: Literal[1, 2, "all"] = option(1, applies="load", doc="A choice.")
     limit: int | None = option(None, applies="load", doc="A number, or none.")
+    bounded: Annotated[int, Ge(0), Le(9)] | None = option(None, applies="load", doc="A number, or none.")
+    listed: tuple[Annotated[int, Ge(0)], ...] | None = option(None, applies="load", doc="Numbers, or none.")
     sizes: Annotated[tuple[Annotated[int, Ge(1)], ...], Len(0, 3)] = option(
         [1], applies="load", doc="Numbers."
     )
@@ -89,6 +91,8 @@ RAW: dict[str, st.SearchStrategy[object]] = {
     "mode": st.sampled_from([*Mode, "low", "HIGH", "no"]),
     "level": st.sampled_from([1, 2, "all", True, 1.0, "1", IntegerOf(1)]),
     "limit": st.none() | st.integers(),
+    "bounded": st.none() | st.integers(-1, 10) | st.booleans(),
+    "listed": st.none() | st.lists(st.integers(-1, 3), max_size=2),
     "sizes": st.lists(st.integers(-1, 3), max_size=4) | st.just((1, IntegerOf(2))),
 }
 

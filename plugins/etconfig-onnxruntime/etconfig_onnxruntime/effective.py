@@ -1,0 +1,81 @@
+"""The options that are in force in a session, as far as ONNX Runtime reports them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from etconfig.plugin.v1 import EffectiveOption
+from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
+from etconfig_onnxruntime.pools import created_pools
+from etconfig_onnxruntime.providers import short_name
+from etconfig_onnxruntime.run_options import RUN_OPTIONS
+from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
+from etconfig_onnxruntime.settings import ATTRIBUTES, attribute_value
+
+_FROM_SESSION = "session.get_session_options()"
+_THREADS = ("intra_op_num_threads", "inter_op_num_threads")
+
+
+def effective_options(session: Any) -> Mapping[str, EffectiveOption]:
+    """Return the value of each option that is in force in a session, and how it is known.
+
+    ONNX Runtime reports what it was given, not what it made of that: 0 threads stay 0. What is written to
+    `session.get_session_options()` after the session was created shows here, too, though it has no effect.
+    """
+    settings = session.get_session_options()
+    found = {
+        name: EffectiveOption.read_back(attribute_value(settings, name), _FROM_SESSION) for name in ATTRIBUTES
+    }
+    found |= {name: _threads(settings, name) for name in _THREADS}
+    found |= {name: _entry(settings, name, key) for name, key in SESSION_ENTRIES.items()}
+    found["providers"] = EffectiveOption.read_back(_providers(session, settings), "session.get_providers()")
+    metadata = session.get_modelmeta().custom_metadata_map
+    found["required_metadata"] = EffectiveOption.read_back(dict(metadata), "the model's metadata")
+    unreported = EffectiveOption.unknown("ONNX Runtime does not report it")
+    found |= dict.fromkeys(DYNAMIC_ENTRIES, unreported)
+    found |= dict.fromkeys(RUN_OPTIONS, EffectiveOption.unknown("it is passed with each run"))
+    return found
+
+
+def _threads(settings: Any, name: str) -> EffectiveOption:
+    if not settings.use_per_session_threads:
+        sizes = created_pools()
+        if sizes is None:
+            return EffectiveOption.unknown("the pools of the process were created elsewhere")
+        return EffectiveOption.assumed(
+            sizes[_THREADS.index(name)], "the pools of the process were created so"
+        )
+    number = getattr(settings, name)
+    if number == 0:
+        return EffectiveOption.unknown("0 lets ONNX Runtime choose, which does not report the number")
+    return EffectiveOption.read_back(number, _FROM_SESSION)
+
+
+def _entry(settings: Any, name: str, key: str) -> EffectiveOption:
+    info = OnnxRuntimeOptions.option_infos()[name]
+    try:
+        text: str = settings.get_session_config_entry(key)
+    except RuntimeError:  # it is not set
+        if info.default is None:
+            return EffectiveOption.unknown(
+                "it is not set, and the default depends on the build and the providers"
+            )
+        return EffectiveOption.assumed(info.default, "it is not set; this is the default of ONNX Runtime")
+    return EffectiveOption.read_back(_value(info.type.kind.value, text), _FROM_SESSION)
+
+
+def _value(kind: str, text: str) -> object:
+    """Return the value of an option that a config entry means."""
+    if kind == "boolean":
+        return text == "1"
+    if kind == "array":
+        return tuple(text.split(",")) if text else ()
+    return int(text) if text.lstrip("-").isdecimal() else text
+
+
+def _providers(session: Any, settings: Any) -> tuple[str, ...]:
+    """Return the providers in force; the CPU, which every session has, only if it may run nodes."""
+    names = tuple(short_name(name) for name in session.get_providers())
+    is_strict = _entry(settings, "disable_cpu_ep_fallback", SESSION_ENTRIES["disable_cpu_ep_fallback"]).value
+    return tuple(name for name in names if name != "cpu") if is_strict else names

@@ -1,0 +1,71 @@
+"""ONNX Runtime itself: whether it is installed, and its import on first use."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+from etconfig.plugin.v1 import Availability
+from etconfig_onnxruntime.errors import unavailable
+
+MINIMUM_VERSION = (1, 22)
+"""The first version that lists devices (`get_ep_devices`)."""
+
+_DISTRIBUTIONS = (
+    "onnxruntime",
+    "onnxruntime-gpu",
+    "onnxruntime-openvino",
+    "onnxruntime-directml",
+    "onnxruntime-qnn",
+    "onnxruntime-rocm",
+)
+"""The distributions of the module `onnxruntime`: each has other providers."""
+
+_INSTALL = "install it: pip install onnxruntime"
+
+
+def installed_version() -> str | None:
+    """Return the version of the installed distribution; None if none of the known ones is installed."""
+    for name in _DISTRIBUTIONS:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+def engine_availability() -> Availability:
+    """Check whether ONNX Runtime is installed in a version that this package knows, without importing it."""
+    if find_spec("onnxruntime") is None:
+        return Availability.no("ONNX Runtime is not installed", _INSTALL)
+    found = installed_version()
+    if found is not None and _numbers(found) < MINIMUM_VERSION:
+        needed = ".".join(map(str, MINIMUM_VERSION))
+        reason = f"ONNX Runtime {found} is installed, and {needed} or newer is needed"
+        return Availability.no(reason, "update it: pip install --upgrade onnxruntime")
+    return Availability.yes()
+
+
+def import_engine() -> Any:
+    """Return the module `onnxruntime`.
+
+    Raises:
+        BackendUnavailableError: it is not installed, too old, or its import fails.
+    """
+    found = engine_availability()
+    if not found.is_available:
+        raise unavailable(found.reason or "", found.fix or "")
+    try:
+        return importlib.import_module("onnxruntime")
+    except (ImportError, OSError) as error:  # a shared library of it is missing or broken
+        raise unavailable(
+            f"importing onnxruntime failed: {error}", "install it again, for this Python and this machine"
+        ) from error
+
+
+def _numbers(text: str) -> tuple[int, int]:
+    major, _, rest = text.partition(".")
+    minor = rest.partition(".")[0]
+    return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else MINIMUM_VERSION

@@ -1,0 +1,155 @@
+"""`OnnxRuntimeOptions`: all options of a session. This module does not import ONNX Runtime."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from etconfig.plugin.v1 import BackendOptions, Ge, Le, model_validator, option
+from etconfig_onnxruntime.known_entries import KNOWN_RUN_ENTRIES, KNOWN_SESSION_ENTRIES
+from etconfig_onnxruntime.session_attributes import LogLevel, SessionAttributes
+from etconfig_onnxruntime.session_entries import INT32_MAX, SessionEntries
+
+HtpMode = Literal[
+    "default",
+    "burst",
+    "balanced",
+    "high_performance",
+    "high_power_saver",
+    "low_balanced",
+    "low_power_saver",
+    "power_saver",
+    "extreme_power_saver",
+    "sustained_high_performance",
+]
+"""The performance modes of Qualcomm's HTP."""
+
+RUN_ENTRIES: Mapping[str, str] = {
+    "arena_shrinkage": "memory.enable_memory_arena_shrinkage",
+    "disable_synchronize_execution_providers": "disable_synchronize_execution_providers",
+    "gpu_graph_id": "gpu_graph_id",
+    "qnn_htp_perf_mode": "qnn.htp_perf_mode",
+    "qnn_htp_perf_mode_post_run": "qnn.htp_perf_mode_post_run",
+    "qnn_rpc_control_latency_us": "qnn.rpc_control_latency",
+}
+"""The key of each option that is a config entry of a run."""
+
+DYNAMIC_ENTRIES: Mapping[str, str] = {
+    "workload_type": "ep.dynamic.workload_type",
+    "qnn_htp_session_mode": "ep.dynamic.qnn_htp_performance_mode",
+}
+"""The key of each option that a loaded session can change, for all providers."""
+
+_AFFINITY = re.compile(r"[1-9][0-9]*(-[1-9][0-9]*)?(,[1-9][0-9]*(-[1-9][0-9]*)?)*")
+_DEVICES = re.compile(r"(cpu|gpu):[0-9]+(;(cpu|gpu):[0-9]+)*")
+
+
+class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
+    """Options of `OnnxRuntimeBackend`."""
+
+    workload_type: Literal["Default", "Efficient"] = option(
+        "Default",
+        applies="execute",
+        doc="Tell the providers to save power (`Efficient`). The CPU provider ignores it.",
+    )
+    qnn_htp_session_mode: HtpMode = option(
+        "default",
+        applies="execute",
+        doc="The performance mode of Qualcomm's HTP from now on. Other providers ignore it.",
+    )
+    run_log_severity_level: LogLevel = option(
+        "default", applies="execute", doc="The lowest severity that a run logs."
+    )
+    run_log_verbosity_level: Annotated[int, Ge(0), Le(INT32_MAX)] = option(
+        0,
+        applies="execute",
+        doc="The verbosity of a run's log if its severity is `verbose`, in debug builds.",
+    )
+    run_logid: str = option("", applies="execute", doc="The name of a run in the log.")
+    only_execute_path_to_fetches: bool = option(
+        False, applies="execute", doc="Leave out the nodes that the asked outputs do not need."
+    )
+    arena_shrinkage: str | None = option(
+        None,
+        applies="execute",
+        doc="The devices that give unused memory back after each run: `cpu:0`, or several joined by `;`.",
+    )
+    disable_synchronize_execution_providers: bool = option(
+        False, applies="execute", doc="Do not wait for the providers at the end of a run; the caller does."
+    )
+    gpu_graph_id: Annotated[int, Ge(-1), Le(INT32_MAX)] | None = option(
+        None, applies="execute", doc="The recorded graph to run on the GPU; -1 to record none."
+    )
+    qnn_htp_perf_mode: HtpMode | None = option(
+        None, applies="execute", doc="The performance mode of Qualcomm's HTP during a run."
+    )
+    qnn_htp_perf_mode_post_run: HtpMode | None = option(
+        None, applies="execute", doc="The performance mode of Qualcomm's HTP after a run."
+    )
+    qnn_rpc_control_latency_us: Annotated[int, Ge(0), Le(INT32_MAX)] | None = option(
+        None, applies="execute", unit="us", doc="The latency of the calls to Qualcomm's HTP."
+    )
+
+    config_entries: dict[str, str] = option(
+        {},
+        applies="load",
+        doc="Config entries of the session that have no option of their own.",
+        known_keys=KNOWN_SESSION_ENTRIES,
+    )
+    run_config_entries: dict[str, str] = option(
+        {},
+        applies="execute",
+        doc="Config entries of a run that have no option of their own.",
+        known_keys=KNOWN_RUN_ENTRIES,
+    )
+
+    @model_validator(mode="after")
+    def _check_inter_op(self) -> "OnnxRuntimeOptions":
+        if self.inter_op_num_threads > 1 and self.execution_mode == "sequential":
+            raise ValueError('inter_op_num_threads above 1 needs execution_mode = "parallel"')
+        return self
+
+    @model_validator(mode="after")
+    def _check_affinities(self) -> "OnnxRuntimeOptions":
+        if self.intra_op_thread_affinities is None:
+            return self
+        threads = self.intra_op_thread_affinities.split(";")
+        wrong = [each for each in threads if not _AFFINITY.fullmatch(each)]
+        if wrong:
+            raise ValueError(
+                f"intra_op_thread_affinities has {wrong[0]!r} for a thread; expected processors from 1 on, "
+                "such as '1,2' or '1-4'"
+            )
+        if len(threads) != self.intra_op_num_threads - 1:
+            raise ValueError(
+                f"intra_op_thread_affinities is for {len(threads)} thread(s), so intra_op_num_threads must "
+                f"be {len(threads) + 1} (the calling thread is not bound), not {self.intra_op_num_threads}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_providers(self) -> "OnnxRuntimeOptions":
+        repeated = {name for name in self.providers if self.providers.count(name) > 1}
+        if repeated:
+            raise ValueError(f"providers names {min(repeated)!r} twice")
+        if self.provider_selection_policy is None and not self.providers:
+            raise ValueError("providers is empty; name one, or set provider_selection_policy")
+        if self.provider_selection_policy is not None and self.providers:
+            raise ValueError("providers must be [] when provider_selection_policy is set")
+        if self.disable_cpu_ep_fallback and "cpu" in self.providers:
+            raise ValueError("disable_cpu_ep_fallback contradicts the provider 'cpu'; leave one of them out")
+        return self
+
+    @model_validator(mode="after")
+    def _check_values(self) -> "OnnxRuntimeOptions":
+        if self.arena_shrinkage is not None and not _DEVICES.fullmatch(self.arena_shrinkage):
+            raise ValueError(
+                f"arena_shrinkage is {self.arena_shrinkage!r}; expected devices such as 'cpu:0;gpu:0'"
+            )
+        size = self.qdq_matmulnbits_block_size
+        if size > 0 and (size < 16 or size & (size - 1)):
+            raise ValueError(
+                f"qdq_matmulnbits_block_size must be a power of two from 16 on, 0 or -1, not {size}"
+            )
+        if self.use_ort_model_bytes_for_initializers and not self.use_ort_model_bytes_directly:
+            raise ValueError("use_ort_model_bytes_for_initializers needs use_ort_model_bytes_directly")
+        return self

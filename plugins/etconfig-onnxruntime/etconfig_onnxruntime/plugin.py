@@ -1,0 +1,96 @@
+"""The backend and the facts of ONNX Runtime, which etconfig loads. ONNX Runtime itself is imported later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from etconfig.plugin.v1 import (
+    Advice,
+    ApiRange,
+    BackendRequest,
+    BackendSpec,
+    FactsContribution,
+    FactsRequest,
+    hookimpl,
+)
+from etconfig_onnxruntime.errors import BACKEND_ID
+from etconfig_onnxruntime.options import OnnxRuntimeOptions
+
+_API = ApiRange(min=1, built=1)
+
+
+def build(options: OnnxRuntimeOptions, *arguments: Any) -> Any:
+    """Return a session, or its settings; see `build_session`."""
+    from etconfig_onnxruntime.session import build_session
+
+    return build_session(options, *arguments)
+
+
+def effective(session: Any) -> Mapping[str, Any]:
+    """Return what is in force in a session; see `effective_options`."""
+    from etconfig_onnxruntime.effective import effective_options
+
+    return effective_options(session)
+
+
+def update(
+    session: Any, options: OnnxRuntimeOptions, previous: OnnxRuntimeOptions, changed: frozenset[str]
+) -> None:
+    """Bring changed options into force in a session; see `update_session`."""
+    from etconfig_onnxruntime.run_options import update_session
+
+    update_session(session, options, previous, changed)
+
+
+ADVICE = (
+    Advice(
+        "intra_op_num_threads",
+        expr="max(1, min(cpu.available_cores, cpu.performance_cores))",
+        reason="By itself ONNX Runtime counts the cores of the machine, not those that its container may "
+        "use, and slow cores hold the others up.",
+    ),
+    Advice(
+        "intra_op_num_threads",
+        expr="max(1, cpu.available_cores)",
+        reason="By itself ONNX Runtime counts the cores of the machine, not those that its container may "
+        "use.",
+    ),
+    Advice(
+        "intra_op_allow_spinning",
+        expr="false",
+        when='power.source == "battery"',
+        reason="Threads that wait in a loop use as much power as those that work.",
+    ),
+)
+"""The recommendations."""
+
+SPEC = BackendSpec(
+    id=BACKEND_ID,
+    doc="ONNX Runtime: models in ONNX and ORT format, on the CPU and on accelerators through its execution "
+    "providers.",
+    options=OnnxRuntimeOptions,
+    api=_API,
+    advice=ADVICE,
+    build=build,
+    effective=effective,
+    update=update,
+    environment={
+        "ORT_LOAD_CONFIG_FROM_MODEL": "With `1`, sessions take their options from the model: etconfig then "
+        "builds none.",
+    },
+)
+
+
+@hookimpl
+def etconfig_backend(request: BackendRequest) -> BackendSpec:
+    """Return the schema."""
+    return SPEC
+
+
+@hookimpl
+def etconfig_facts(request: FactsRequest) -> FactsContribution:
+    """Return the facts and their detector."""
+    from etconfig_onnxruntime.facts import DETECTOR, FACTS
+
+    return FactsContribution(api=_API, facts=FACTS, detectors=(DETECTOR,))

@@ -1,0 +1,60 @@
+"""The thread pools of the process, which ONNX Runtime creates once and never changes."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from etconfig_onnxruntime.errors import unavailable
+from etconfig_onnxruntime.options import OnnxRuntimeOptions
+
+_lock = threading.Lock()
+_created: list[tuple[int, int]] = []
+"""The sizes of the pools that this module created; ONNX Runtime itself cannot be asked for them."""
+
+
+def ensure_pools(ort: Any, options: OnnxRuntimeOptions) -> None:
+    """Create the pools of the process if a session needs them.
+
+    Raises:
+        BackendUnavailableError: they exist and have other sizes, or the session would have threads of its own
+            while they exist, which ONNX Runtime refuses.
+    """
+    sizes = (options.intra_op_num_threads, options.inter_op_num_threads)
+    with _lock:
+        if options.use_per_session_threads:
+            if _created:
+                raise unavailable(
+                    "this process has thread pools for all sessions, so no session can have its own threads",
+                    "set use_per_session_threads = false for this model, too",
+                )
+            return
+        if not _created:
+            _create(ort, sizes)
+            _created.append(sizes)
+        if _created[0] != sizes:
+            raise unavailable(
+                f"the pools of this process have the sizes {_shown(_created[0])}, not {_shown(sizes)}, "
+                "and ONNX Runtime cannot change them",
+                "give all models that share them the same intra_op_num_threads and inter_op_num_threads",
+            )
+
+
+def created_pools() -> tuple[int, int] | None:
+    """Return the sizes of the pools that `ensure_pools` created, intra-op first; None if it did not."""
+    return _created[0] if _created else None
+
+
+def _create(ort: Any, sizes: tuple[int, int]) -> None:
+    try:
+        ort.set_global_thread_pool_sizes(*sizes)
+    except Exception as error:  # a class of ONNX Runtime's own
+        raise unavailable(
+            f"the thread pools of this process cannot be created: {error}",
+            "let etconfig create them: build this session before other code calls "
+            "set_global_thread_pool_sizes",
+        ) from error
+
+
+def _shown(sizes: tuple[int, int]) -> str:
+    return f"{sizes[0]} (intra_op) and {sizes[1]} (inter_op)"

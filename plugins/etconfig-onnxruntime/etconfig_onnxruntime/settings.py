@@ -1,0 +1,158 @@
+"""`SessionSettings`: options in the form that ONNX Runtime takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from etconfig_onnxruntime.errors import unavailable
+from etconfig_onnxruntime.options import OnnxRuntimeOptions
+from etconfig_onnxruntime.providers import PROVIDERS, present_providers
+from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
+
+LOG_LEVELS: Mapping[str, int] = {
+    "default": -1,
+    "verbose": 0,
+    "info": 1,
+    "warning": 2,
+    "error": 3,
+    "fatal": 4,
+}
+"""The numbers of severities."""
+
+GRAPH_LEVELS: Mapping[str, str] = {
+    "none": "ORT_DISABLE_ALL",
+    "basic": "ORT_ENABLE_BASIC",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "layout": "ORT_ENABLE_LAYOUT",
+    "all": "ORT_ENABLE_ALL",
+}
+"""The members of `GraphOptimizationLevel`."""
+
+_PLAIN_ATTRIBUTES = (
+    "enable_cpu_mem_arena",
+    "enable_mem_pattern",
+    "enable_mem_reuse",
+    "use_deterministic_compute",
+    "use_per_session_threads",
+    "optimized_model_filepath",
+    "enable_profiling",
+    "profile_file_prefix",
+    "logid",
+    "log_verbosity_level",
+)
+_CONVERSIONS: Mapping[str, tuple[Callable[[Any, Any], Any], Callable[[Any], object]]] = {
+    **{name: (lambda ort, value: value, lambda value: value) for name in _PLAIN_ATTRIBUTES},
+    **{
+        name: (lambda ort, value: value, lambda value: value)
+        for name in ("intra_op_num_threads", "inter_op_num_threads")
+    },
+    "graph_optimization_level": (
+        lambda ort, value: getattr(ort.GraphOptimizationLevel, GRAPH_LEVELS[value]),
+        lambda value: {member: name for name, member in GRAPH_LEVELS.items()}[value.name],
+    ),
+    "execution_mode": (
+        lambda ort, value: getattr(ort.ExecutionMode, f"ORT_{value.upper()}"),
+        lambda value: value.name.removeprefix("ORT_").lower(),
+    ),
+    "execution_order": (
+        lambda ort, value: getattr(ort.ExecutionOrder, value.upper()),
+        lambda value: value.name.lower(),
+    ),
+    "log_severity_level": (
+        lambda ort, value: LOG_LEVELS[value],
+        lambda value: {number: name for name, number in LOG_LEVELS.items()}[value],
+    ),
+}
+"""For each option that is an attribute of SessionOptions: to ONNX Runtime's value, and back."""
+
+ATTRIBUTES = tuple(_CONVERSIONS)
+"""The options that are attributes of SessionOptions."""
+
+
+class SessionSettings(NamedTuple):
+    """The second and third argument of `onnxruntime.InferenceSession`.
+
+    Attributes:
+        session_options: The SessionOptions.
+        providers: The names of the providers, each with its options.
+    """
+
+    session_options: Any
+    providers: list[tuple[str, dict[str, str]]] | None
+
+
+def session_settings(ort: Any, options: OnnxRuntimeOptions) -> SessionSettings:
+    """Return the options in the form that ONNX Runtime takes.
+
+    Raises:
+        BackendUnavailableError: a provider is absent, or this version of ONNX Runtime lacks an option.
+    """
+    settings = ort.SessionOptions()
+    defaults = type(options).option_infos()
+    pools = () if options.use_per_session_threads else ("intra_op_num_threads", "inter_op_num_threads")
+    for name in ATTRIBUTES:
+        value = getattr(options, name)
+        if value != defaults[name].default and name not in pools:
+            _set_attribute(ort, settings, name, value)
+    for key, text in session_entries(options).items():
+        settings.add_session_config_entry(key, text)
+    for dimension, size in options.free_dimension_overrides.items():
+        settings.add_free_dimension_override_by_name(dimension, size)
+    for denotation, size in options.free_dimension_overrides_by_denotation.items():
+        settings.add_free_dimension_override_by_denotation(denotation, size)
+    if options.provider_selection_policy is not None:
+        policies = ort.OrtExecutionProviderDevicePolicy
+        settings.set_provider_selection_policy(getattr(policies, options.provider_selection_policy.upper()))
+        return SessionSettings(settings, None)
+    return SessionSettings(settings, _providers(ort, settings, present_providers(ort, options)))
+
+
+def session_entries(options: OnnxRuntimeOptions) -> dict[str, str]:
+    """Return the config entries of a session, without those that say what ONNX Runtime does anyway."""
+    infos = type(options).option_infos()
+    entries = {
+        key: entry_text(getattr(options, name))
+        for name, key in SESSION_ENTRIES.items()
+        if getattr(options, name) != infos[name].default
+    }
+    if options.disable_cpu_ep_fallback is None and options.providers and "cpu" not in options.providers:
+        entries[SESSION_ENTRIES["disable_cpu_ep_fallback"]] = "1"
+    return {**entries, **options.config_entries}
+
+
+def entry_text(value: object) -> str:
+    """Return the text of a config entry: `1` for True, items joined by commas."""
+    if isinstance(value, bool):
+        return str(int(value))
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def attribute_value(settings: Any, name: str) -> object:
+    """Return the value of an attribute of SessionOptions, as options spell it."""
+    return _CONVERSIONS[name][1](getattr(settings, name))
+
+
+def _set_attribute(ort: Any, settings: Any, name: str, value: object) -> None:
+    try:
+        setattr(settings, name, _CONVERSIONS[name][0](ort, value))
+    except AttributeError as error:
+        raise unavailable(
+            f"ONNX Runtime {ort.__version__} has no session option {name!r} with the value {value!r}",
+            "update onnxruntime, or remove the option",
+        ) from error
+
+
+def _providers(ort: Any, settings: Any, names: tuple[str, ...]) -> list[tuple[str, dict[str, str]]] | None:
+    """Return the providers for a session; None if some are of registered libraries and `settings` has all."""
+    built_in = ort.get_available_providers()
+    full = [PROVIDERS[name] for name in names]
+    if all(name in built_in for name in full):
+        return [(name, {}) for name in full]
+    for name in full:
+        devices = [device for device in ort.get_ep_devices() if device.ep_name == name]
+        if name in built_in:
+            settings.add_provider(name, {})
+        else:
+            settings.add_provider_for_devices(devices[:1], {})
+    return None

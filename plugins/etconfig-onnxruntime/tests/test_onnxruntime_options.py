@@ -1,0 +1,191 @@
+"""The options of ONNX Runtime, without ONNX Runtime: what it would ignore is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, RUN_ENTRIES, OnnxRuntimeOptions
+from etconfig_onnxruntime.plugin import SPEC
+from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
+from etconfig_onnxruntime.settings import ATTRIBUTES
+
+import etconfig
+from etconfig.errors import BackendUnavailableError, OptionError
+from etconfig.schema import validate_options
+
+INSTALLATION = etconfig.Installation().with_backends({SPEC.id: SPEC})
+
+
+def problems(**values: object) -> list[str]:
+    found = validate_options(SPEC, values)
+    return [f"{problem.message}; {problem.help}" for problem in found.problems]
+
+
+class TestMistakes:
+    """Each of these is silent in ONNX Runtime 1.32."""
+
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            ({"intra_op_num_thread": 1}, "has no option 'intra_op_num_thread'; did you mean"),
+            ({"intra_op_num_threads": -2}, "expected an integer >= 0 and <= 1024"),
+            ({"intra_op_num_threads": True}, "expected an integer"),
+            ({"intra_op_num_threads": 100_000}, "<= 1024"),
+            ({"intra_op_allow_spinning": "no"}, "expected true or false, given 'no' (a string); write false"),
+            ({"providers": ["cdua"]}, "did you mean 'cuda'?"),
+            ({"providers": ["CUDAExecutionProvider"]}, "expected one of 'cpu', 'cuda'"),
+            ({"providers": []}, "providers is empty; name one, or set provider_selection_policy"),
+            ({"providers": ["cpu", "cpu"]}, "providers names 'cpu' twice"),
+            (
+                {"providers": ["cpu"], "disable_cpu_ep_fallback": True},
+                "disable_cpu_ep_fallback contradicts the provider 'cpu'",
+            ),
+            ({"provider_selection_policy": "prefer_npu"}, "providers must be []"),
+            ({"inter_op_num_threads": 2}, 'needs execution_mode = "parallel"'),
+            ({"intra_op_thread_affinities": "x", "intra_op_num_threads": 2}, "has 'x' for a thread"),
+            ({"intra_op_thread_affinities": "1;2", "intra_op_num_threads": 2}, "must be 3"),
+            ({"intra_op_thread_affinities": "0", "intra_op_num_threads": 2}, "processors from 1 on"),
+            ({"arena_shrinkage": "cpu"}, "expected devices such as 'cpu:0;gpu:0'"),
+            ({"qdq_matmulnbits_block_size": 17}, "must be a power of two"),
+            ({"use_ort_model_bytes_for_initializers": True}, "needs use_ort_model_bytes_directly"),
+            ({"config_entries": {"session.prepack.enable_paralel": "1"}}, "enable_parallel'?"),
+            ({"config_entries": {"session.prepack.enable_parallel": "yes"}}, 'write "1"'),
+            ({"run_config_entries": {"qnn.lora": "x"}}, "expected a known key"),
+            ({"free_dimension_overrides": {"batch": 0}}, "expected an integer >= 1"),
+        ],
+    )
+    def test_it_is_refused(self, values: dict[str, object], message: str) -> None:
+        (found,) = problems(**values)
+        assert message in found
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            {},
+            {"intra_op_thread_affinities": "1,2;3-4", "intra_op_num_threads": 3},
+            {"providers": [], "provider_selection_policy": "prefer_npu"},
+            {"providers": ["cuda", "cpu"], "absent_providers": "skip"},
+            {"execution_mode": "parallel", "inter_op_num_threads": 2},
+            {"qdq_matmulnbits_block_size": -1},
+            {"arena_shrinkage": "cpu:0;gpu:1"},
+        ],
+    )
+    def test_what_is_right_is_taken(self, values: dict[str, object]) -> None:
+        assert problems(**values) == []
+
+    def test_options_of_the_session_cannot_change_later(self) -> None:
+        from etconfig.schema import change_options
+
+        with pytest.raises(OptionError, match="intra_op_num_threads"):
+            change_options(SPEC, OnnxRuntimeOptions(), {"intra_op_num_threads": 2})
+        changed = change_options(SPEC, OnnxRuntimeOptions(), {"workload_type": "Efficient"})
+        assert changed.workload_type == "Efficient"
+
+
+class TestTables:
+    """Each option has exactly one way to ONNX Runtime."""
+
+    def test_every_option_is_an_attribute_an_entry_or_one_of_ours(self) -> None:
+        from etconfig_onnxruntime.run_options import RUN_ATTRIBUTES
+
+        ours = {
+            "providers",
+            "absent_providers",
+            "provider_selection_policy",
+            "free_dimension_overrides",
+            "free_dimension_overrides_by_denotation",
+            "required_metadata",
+            "config_entries",
+            "run_config_entries",
+        }
+        ways = [*ATTRIBUTES, *SESSION_ENTRIES, *RUN_ATTRIBUTES, *RUN_ENTRIES, *DYNAMIC_ENTRIES, *ours]
+        assert sorted(ways) == sorted(OnnxRuntimeOptions.option_infos())
+
+    def test_what_a_run_or_a_loaded_session_takes_applies_at_execute(self) -> None:
+        from etconfig_onnxruntime.run_options import RUN_OPTIONS
+
+        late = {
+            name
+            for name, info in OnnxRuntimeOptions.option_infos().items()
+            if info.applies.value == "execute"
+        }
+        assert late == RUN_OPTIONS | {*DYNAMIC_ENTRIES}
+
+
+class TestRecommendation:
+    """The threads are those that this process may use."""
+
+    @pytest.mark.parametrize(
+        ("facts", "threads", "spinning"),
+        [
+            ({"cpu.available_cores": 2, "cpu.performance_cores": 32}, 2, None),
+            ({"cpu.available_cores": 12, "cpu.performance_cores": 4, "power.source": "battery"}, 4, False),
+            ({"cpu.available_cores": 3}, 3, None),
+            ({}, 0, None),
+        ],
+    )
+    def test_it_follows_the_cores(
+        self, facts: dict[str, object], threads: int, spinning: bool | None
+    ) -> None:
+        config = etconfig.resolve(
+            models={"detector": SPEC.id},
+            profile="generic/any",
+            facts=etconfig.FactSheet.from_values(facts),  # type: ignore[arg-type]  # of the facts' types
+            installation=INSTALLATION,
+        )
+        options = config.options_for("detector")
+        assert (options.intra_op_num_threads, options.intra_op_allow_spinning) == (threads, spinning)
+
+
+class TestWithoutTheEngine:
+    """Schemas, profiles and recommendations need no ONNX Runtime."""
+
+    def test_importing_the_plugin_does_not_import_the_engine(self) -> None:
+        code = (
+            "import sys; import etconfig_onnxruntime.plugin; "
+            "from etconfig.plugin.v1 import BackendRequest; "
+            "etconfig_onnxruntime.plugin.etconfig_facts(None); "
+            "assert not {'onnxruntime', 'onnx', 'numpy'} & {*sys.modules}"
+        )
+        environment = {"PYTHONPATH": ":".join(sys.path)}
+        subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+    def test_build_says_how_to_install_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("etconfig_onnxruntime.engine.find_spec", lambda name: None)
+        config = etconfig.resolve(models={"detector": SPEC.id}, installation=INSTALLATION)
+        with pytest.raises(BackendUnavailableError) as caught:
+            config.build("detector", "model.onnx")
+        assert str(caught.value) == (
+            "backend 'OnnxRuntimeBackend' cannot run here: ONNX Runtime is not installed; "
+            "install it: pip install onnxruntime"
+        )
+
+    @pytest.mark.parametrize(
+        ("version", "is_available"), [("1.21.4", False), ("1.22.0", True), ("dev", True)]
+    )
+    def test_an_old_version_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch, version: str, is_available: bool
+    ) -> None:
+        from etconfig_onnxruntime import engine
+
+        monkeypatch.setattr(engine, "find_spec", lambda name: name)
+        monkeypatch.setattr(engine, "installed_version", lambda: version)
+        found = engine.engine_availability()
+        assert found.is_available is is_available
+        if not is_available:
+            assert found.reason == "ONNX Runtime 1.21.4 is installed, and 1.22 or newer is needed"
+
+
+class TestDimensions:
+    """The open dimensions are read from the bytes of a model; anything else is not a model."""
+
+    @pytest.mark.parametrize(
+        "data", [b"", b"\x3a\xff", b"ORTM" * 9, b"\xff" * 20, b"\x07", bytes(range(256))]
+    )
+    def test_bytes_that_are_no_model(self, data: bytes) -> None:
+        from etconfig_onnxruntime.model_inputs import open_dimensions
+
+        found = open_dimensions(data)
+        assert found is None or found == ((), ())
