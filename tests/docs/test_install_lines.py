@@ -41,6 +41,7 @@ WRITTEN = {
     "acme-dsp": {"test"},
     "acme-gpu": {"aot", "test"},
     "acme-vector": {"aot"},
+    "tiny-engine": set(),
 }
 """Packages that a reader has written, by their path, with their extras."""
 
