@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 
@@ -146,6 +147,21 @@ def find_device(name: str, names: Sequence[str] | None = None) -> str:
     if len(fitting) == 1:
         return fitting[0]
     raise FactError(diagnostics=(_unknown_device(name, names, fitting),))
+
+
+def matching_devices(pattern: str) -> tuple[str, ...]:
+    """Return the full names of the known devices that a pattern matches, such as `google/*` or `pi-?`.
+
+    Raises:
+        FactError: it matches none.
+    """
+    parts = {name: (name, name.rpartition("/")[2]) for name in device_names()}
+    found = tuple(name for name, texts in parts.items() if any(fnmatchcase(text, pattern) for text in texts))
+    if not found:
+        message = f"no known device matches {pattern!r}"
+        help = "`etconfig devices list` lists the known ones"
+        raise FactError(diagnostics=(Diagnostic(code="unknown-device", message=message, help=help),))
+    return found
 
 
 def device_path(full_name: str) -> Path:

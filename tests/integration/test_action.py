@@ -37,6 +37,7 @@ def run(repository: Path, **inputs: str) -> tuple[int, str]:
         "FILES": "etconfig.toml",
         "PROGRAM": "",
         "FACTS": "",
+        "DEVICES": "",
         "EXPECT": "",
         "PROFILE_PATH": "",
         **inputs,
@@ -81,6 +82,18 @@ def test_a_finding_is_an_annotation_and_a_failure(repository: Path) -> None:
 def test_files_are_checked_on_every_sheet(repository: Path, facts: str, checks: int) -> None:
     status, output = run(repository, FACTS=facts)
     assert (status, output.count("1 file checked")) == (0, checks)
+
+
+@pytest.mark.parametrize(
+    ("devices", "checks"), [("pi-5", 1), ("pi-5\ngoogle/pixel-8", 2), ("google/* pi-5", 2), ("acme/*", 0)]
+)
+def test_files_are_checked_on_every_known_device(repository: Path, devices: str, checks: int) -> None:
+    (repository / "google").mkdir()
+    (repository / "google" / "file").touch()  # patterns of devices are not those of files
+    status, output = run(repository, DEVICES=devices)
+    assert (status == 2, output.count("1 file checked")) == (not checks, checks)
+    _, both = run(repository, DEVICES=devices, FACTS="sheets/*.json")
+    assert both.count("1 file checked") == checks + 2
 
 
 def test_all_sheets_are_checked_if_the_first_fails(repository: Path) -> None:

@@ -198,15 +198,15 @@ class TestCheck:
         done = self.check(cli, "--facts", sheets[0], "--facts", sheets[1])
         assert done.status == 0
         assert [line.split()[0] for line in done.stderr.splitlines()] == ["note:", "note:", "1"]
-        assert f"note: {sheets[0]} lacks runtime.backends" in done.stderr
+        assert "note: pixel-8 lacks runtime.backends" in done.stderr
         assert [line.split()[-2:] for line in done.stdout.splitlines()[1:]] == [
             ["2", "digits_portable.pte"]
         ] * 2
         (catalog / "models.toml").write_text(MODELS + "when = 'os.name == \"linux\"'\n")
         done = self.check(cli, "--facts", sheets[0], "--facts", sheets[1])
         assert done.status == 1
-        assert f"no variant of model 'digits' suits {sheets[0]}" in done.stdout
-        assert str(sheets[1]) not in done.stdout.partition("error")[2]
+        assert "no variant of model 'digits' suits pixel-8" in done.stdout
+        assert "raspberry-pi-5" not in done.stdout.partition("error")[2]
 
     def test_a_program_that_cannot_be_read_is_a_finding(self, cli: Cli, catalog: Path) -> None:
         (catalog / "digits_xnnpack.pte").unlink()
@@ -217,7 +217,7 @@ class TestCheck:
         assert [problem["code"] for problem in model["problems"]] == ["unreadable-file"]
         assert model["variants"][0]["methods"] is None
         # the device would get the file that is gone, which is an error without fallback
-        assert model["devices"] == [{"device": "device.json", "variant": None}]
+        assert model["devices"] == [{"device": "device", "variant": None}]
 
     def test_only_the_named_models_are_checked(self, cli: Cli, catalog: Path) -> None:
         text = MODELS + '[[model.good.variants]]\nfile = "digits_portable.pte"\n'

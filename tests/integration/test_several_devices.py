@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from command_line import Outcome
 
+import etconfig
+
 Cli = Callable[..., Outcome]
 
 FOR_PI = """\
@@ -143,14 +145,56 @@ class TestResolve:
         assert "--toml prints one profile" in cli("resolve", "model.pte", *BOTH, "--toml").stderr
         assert "one device" in cli("resolve", "--bundle", "a.etbundle", *BOTH).stderr
 
-    def test_two_sheets_of_one_name_are_refused(self, cli: Cli, place: Path) -> None:
+    def test_two_sheets_of_one_name_are_called_by_their_directories_too(self, cli: Cli, place: Path) -> None:
         (place / "old").mkdir()
         shutil.copy("device.json", "old/device.json")
-        done = cli("resolve", "--facts", "device.json", "--facts", "old/device.json")
+        both = ("--facts", "device.json", "--facts", "old/device.json")
+        names = [f"{place.name}/device", "old/device"]
+        found = cli("resolve", "model.pte", *both, "--json").json["resolutions"]
+        assert [each["device"] for each in found] == names
+        assert cli("lock", "model.pte", *both).status == 0
+        assert [
+            each["name"] for each in json.loads((place / "etconfig.lock").read_text())["devices"]
+        ] == names
+        assert [each["device"] for each in cli("matrix", *both, "--json").json["devices"]] == names
+
+    @pytest.mark.parametrize("name", ["resolve", "lock", "matrix", "validate"])
+    def test_a_device_given_twice_counts_once(self, cli: Cli, place: Path, name: str) -> None:
+        (place / "base.toml").write_text('[profile]\nname = "base"\n')
+        words = {"validate": ["base.toml"]}.get(name, ["model.pte"])
+        twice = ("--device", "pi-5", "--device", "raspberry-pi/pi-5", "--facts", "device.json")
+        done = cli(name, *words, *twice, "--facts", "./device.json")
+        assert done.status == 0, done.stderr
+        assert done == cli(name, *words, "--device", "pi-5", "--facts", "device.json")
+        if name == "resolve":
+            assert done.stdout.count("device ") == 2
+
+    @pytest.mark.parametrize("name", ["resolve", "lock", "matrix", "validate"])
+    def test_patterns_and_directories_stand_for_their_devices(self, cli: Cli, place: Path, name: str) -> None:
+        (place / "base.toml").write_text('[profile]\nname = "base"\n')
+        (place / "sheets").mkdir()
+        for sheet in ("a", "b"):
+            shutil.copy("device.json", f"sheets/{sheet}.json")
+        words = {"validate": ["base.toml"]}.get(name, ["model.pte"])
+        short = cli(name, *words, "--device", "raspberry-pi/*", "--facts", "sheets", "--facts", "dev*.json")
+        known = [each for each in etconfig.device_names() if each.startswith("raspberry-pi/")]
+        devices = [word for each in known for word in ("--device", each)]
+        sheets = [word for each in ("sheets/a", "sheets/b", "device") for word in ("--facts", f"{each}.json")]
+        assert len(known) > 1
+        assert short.status == 0, short.stderr
+        assert short == cli(name, *words, *devices, *sheets)
+
+    def test_a_pattern_matches_whole_names_and_last_parts(self, cli: Cli) -> None:
+        def names(pattern: str) -> list[str]:
+            data = cli("matrix", "--device", pattern, "--json").json["devices"]
+            return [each["device"] for each in data]
+
+        assert names("*") == list(etconfig.device_names())
+        assert names("pixel-?") == names("google/pixel*") == ["google/pixel-8"]
+        done = cli("resolve", "--device", "acme/*")
         assert done.status == 2
-        assert "old/device.json and device.json have one file name" in done.stderr
-        done = cli("resolve", "--device", "pi-5", "--device", "raspberry-pi/pi-5")
-        assert "raspberry-pi/pi-5 is given twice" in done.stderr
+        assert "error[unknown-device]: no known device matches 'acme/*'" in done.stderr
+        assert "error[unknown-device]" in cli("explain", "X.y", "--device", "google/*").stderr  # takes one
 
     def test_a_named_profile_is_resolved_on_every_device(self, cli: Cli, profiles: Path) -> None:
         found = cli("resolve", "model.pte", *BOTH, "--profile", "profiles/acme/pi.toml", "--json").json

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.files import FoundFiles, find_files
+from etconfig.cli.shared.device_sheets import expanded_sheets, sheet_names
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.known_device import KnownDevicePath, sheet_options
+from etconfig.cli.shared.known_device import sheet_options
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
     fact_option,
@@ -32,7 +31,7 @@ from etconfig.cli.shared.output import (
     show_findings,
     with_progress,
 )
-from etconfig.cli.shared.standard_input import StandardInput, standard_input
+from etconfig.cli.shared.standard_input import standard_input
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_can_write, check_is_not_read, write_file
 
@@ -40,63 +39,16 @@ if TYPE_CHECKING:
     from etconfig.analysis import DeviceMatrix
     from etconfig.analysis.expected_matrix import MatrixDifference
     from etconfig.diagnostics import Diagnostic
-    from etconfig.facts import FactSheet
 
 _FORMATS = ("text", "json", "markdown", "html", "github")
 _WIDTH, _MIN_WIDTH = 120, 60
 """The width in characters where there is no terminal, and the least one."""
 
 
-def _expanded(sheets: Sequence[Path]) -> list[Path]:
-    """Expand patterns and directories to sheets, each once.
-
-    Raises:
-        click.BadParameter: one stands for no file.
-    """
-    found: dict[str, Path] = {}
-    for sheet in sheets:
-        is_named = isinstance(sheet, (KnownDevicePath, StandardInput))
-        files = FoundFiles(paths=[sheet]) if is_named else _found(str(sheet))
-        for path in files.paths:
-            found.setdefault(os.path.abspath(path), path)  # noqa: PTH100  (a path that `..` leads to is the same)
-    return [*found.values()]
-
-
-def _found(text: str) -> FoundFiles:
-    from etconfig.facts.known_devices import device_names, short_names
-
-    try:
-        found = find_files([text], ".json")
-        missing = found.missing
-    except click.BadParameter as error:
-        missing = (error.message,)
-    if not missing:
-        # a pipe among the files of a directory would be waited for; one that is named is meant
-        files = [path for path in found.paths if path.is_file() or not path.exists() or str(path) == text]
-        return FoundFiles(paths=files)
-    is_device = text in {*device_names(), *short_names(device_names())}
-    hint = f"; the known device of this name is --device {text}" if is_device else ""
-    raise click.BadParameter("; ".join(missing) + hint, click.get_current_context(), param_hint="'--facts'")
-
-
-def _named(sheets: Sequence[Path]) -> list[tuple[str, FactSheet | Path]]:
-    """Return each sheet with the name of its device, in their order."""
-    from etconfig.app.device_names import name_devices
-
-    known = [str(sheet) for sheet in sheets if isinstance(sheet, KnownDevicePath)]
-    others = [sheet for sheet in sheets if not isinstance(sheet, KnownDevicePath)]
-    names = iter(name_devices(others, known))
-    return [(str(each) if isinstance(each, KnownDevicePath) else next(names), each) for each in sheets]
-
-
 @click.command("matrix", cls=StrictCommand)
 @click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
 @models_option
-@partial(
-    sheet_options,
-    several=True,
-    help_text="Use this fact sheet, those that a quoted pattern matches, or those of a directory.",
-)
+@partial(sheet_options, several=True)
 @profile_options
 @fact_option
 @click.option("--all", "every", is_flag=True, help="Show every option, not only those that differ.")
@@ -154,7 +106,7 @@ def command(
         raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     if expect is not None and write_expect is not None:
         raise click.UsageError("give --expect or --write-expect, not both")
-    sheets = _expanded(sheet)
+    sheets = expanded_sheets(sheet)
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
     if write_expect is not None:
         _check_target(
@@ -194,7 +146,8 @@ def _matrix(request: ConfigurationRequest, programs: Sequence[Path], sheets: Seq
             request.overrides, "--set", known_options=partial(options_by_backend, installation)
         ),
     )
-    return build_matrix(configurations, with_progress(_named(sheets), "resolving"), registry)
+    named = [*zip(sheet_names(sheets), sheets, strict=True)]
+    return build_matrix(configurations, with_progress(named, "resolving"), registry)
 
 
 def _check_target(path: Path, sources: Sequence[Path]) -> None:

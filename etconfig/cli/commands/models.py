@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from etconfig.cli.shared.completion import complete_model
+from etconfig.cli.shared.device_sheets import expanded_sheets, sheet_names
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import (
     chosen_executor,
@@ -177,7 +178,9 @@ def check_variants(
         catalog = ModelCatalog({name: catalog.find(name) for name in names})
     if not len(catalog):
         raise click.UsageError("no models are declared; name a file of models with --models")
-    devices = {str(each): read_device(installation, each, fact_texts).known for each in dict.fromkeys(sheet)}
+    sheets = expanded_sheets(sheet)
+    known = [read_device(installation, each, fact_texts).known for each in sheets]
+    devices = dict(zip(sheet_names(sheets), known, strict=True)) if sheets else {}
     if fact_texts and not sheet:
         raise click.UsageError("--fact goes with --facts")
     checked = check_models(installation, catalog, devices)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.app.installation import Installation
+from etconfig.cli.shared.device_sheets import expanded_sheets, sheet_names
 from etconfig.cli.shared.files import FoundFiles, files_argument, named_as_given
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.known_device import check_device_names, name_of_device
 from etconfig.cli.shared.options import device_options, make_installation, profile_path_option, read_device
 from etconfig.cli.shared.output import (
     print_error,
@@ -113,10 +113,10 @@ def command(
         raise click.UsageError("--fix cannot change standard input; --diff shows what it would change")
     from etconfig.app.fixing import fix_files
 
-    check_device_names(sheet)
+    sheets = expanded_sheets(sheet)
 
     def check() -> tuple[list[Diagnostic], list[Path]]:
-        validators = _make_validators(make_installation(profile_paths), programs, models, sheet, fact_texts)
+        validators = _make_validators(make_installation(profile_paths), programs, models, sheets, fact_texts)
         problems = _check(files.paths, validators)
         unmatched = set.intersection(*(validator.unmatched for validator in validators.values()))
         return problems, [path for path in files.paths if path in unmatched]
@@ -135,7 +135,7 @@ def command(
         _print(problems, form)
     for message in files.missing:
         print_error(message)
-    _note_unmatched(unmatched, sheet)
+    _note_unmatched(unmatched, sheets)
     show(_summary(files.paths, problems), err=True)
     return _exit_status(files, problems)
 
@@ -173,7 +173,7 @@ def _note_unmatched(files: Sequence[Path], sheets: Sequence[Path]) -> None:
     """Say which profiles were resolved on no device, since the findings do not show it."""
     if not files:
         return
-    named = ", ".join(name_of_device(sheet) for sheet in sheets) or "this device"
+    named = ", ".join(sheet_names(sheets)) if sheets else "this device"
     shown = ", ".join(map(str, files[:_MAX_UNMATCHED]))
     more = f" and {len(files) - _MAX_UNMATCHED} more" if len(files) > _MAX_UNMATCHED else ""
     show(
@@ -202,16 +202,16 @@ def _make_validators(
         loaded[str(models)] = Models.read(models, installation)
     if not sheets and not fact_texts:
         return {"": Validator(installation=installation, programs=loaded)}
-    devices = {sheet: read_device(installation, sheet, fact_texts) for sheet in sheets or (None,)}
+    devices = [read_device(installation, sheet, fact_texts) for sheet in sheets or (None,)]
     return {
-        name_of_device(sheet): Validator(
+        name: Validator(
             installation=installation,
             programs=loaded,
             device=device.facts,
             fact_overrides=device.by_hand,
             only_matching=True,
         )
-        for sheet, device in devices.items()
+        for name, device in zip(sheet_names(sheets or [None]), devices, strict=True)
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +25,10 @@ _KEY = "etconfig.known_devices"
 """The key of click's context for the values of `--device`, which `--facts` adds to its own."""
 
 _HELP = "Use a saved fact sheet instead of detecting this device; - is standard input."
+_HELP_SEVERAL = (
+    "Use saved fact sheets instead of detecting this device: a file, a directory, a quoted pattern, or - for "
+    "standard input."
+)
 
 
 class KnownDevicePath(_LocalPath):
@@ -64,6 +68,22 @@ class KnownDevice(InputPath):
         return known_device(value)
 
 
+class KnownDevices(KnownDevice):
+    """The type of a name or pattern of known devices; its value is a path, or a list of them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the paths of the sheets of the devices that a pattern such as `google/*` matches.
+
+        Raises:
+            FactError: no device has this name or matches the pattern, or several have the name.
+        """
+        if not isinstance(value, str) or not set(value) & set("*?["):
+            return super().convert(value, param, ctx)
+        from etconfig.facts.known_devices import device_path, matching_devices
+
+        return [KnownDevicePath(device_path(name)) for name in matching_devices(value)]
+
+
 class SheetPath(InputPath):
     """The type of an argument that is a fact sheet: the name of a known device, a path, or `-`."""
 
@@ -90,22 +110,7 @@ def name_of_device(sheet: Path | None) -> str:
     return str(sheet) if isinstance(sheet, KnownDevicePath) else sheet.stem
 
 
-def check_device_names(sheets: Iterable[Path | None]) -> None:
-    """Refuse sheets that would have one name in results.
-
-    Raises:
-        click.UsageError: two have one name.
-    """
-    known: dict[str, Path | None] = {}
-    for sheet in sheets:
-        name = name_of_device(sheet)
-        if name in known:
-            same = "is given twice" if known[name] == sheet else f"and {known[name]} have one file name"
-            raise click.UsageError(f"{sheet} {same}: give each device once, and sheets with different names")
-        known[name] = sheet
-
-
-def sheet_options(command: _CommandT, *, several: bool, help_text: str = _HELP) -> _CommandT:
+def sheet_options(command: _CommandT, *, several: bool) -> _CommandT:
     """Add `--facts` and `--device`; the command gets what both name as `sheet`.
 
     That is one path or None, or with `several` a tuple of them, in the order of the command line.
@@ -116,12 +121,13 @@ def sheet_options(command: _CommandT, *, several: bool, help_text: str = _HELP) 
         "device",
         multiple=several,
         metavar="NAME",
-        type=KnownDevice(),
+        type=KnownDevices() if several else KnownDevice(),
         is_eager=True,  # before `--facts`
         expose_value=False,
         callback=_keep_devices,
         shell_complete=complete_device,
-        help="Use the sheet of a known device: see `etconfig devices list`." + repeatable,
+        help=f"Use the sheet of a known device{' or, quoted, of all that a pattern matches' * several}: see "
+        "`etconfig devices list`." + repeatable,
     )(command)
     return click.option(
         "--facts",
@@ -129,7 +135,7 @@ def sheet_options(command: _CommandT, *, several: bool, help_text: str = _HELP) 
         multiple=several,
         type=InputPath(),
         callback=_add_devices,
-        help=help_text + repeatable,
+        help=(_HELP_SEVERAL if several else _HELP) + repeatable,
     )(command)
 
 
@@ -145,4 +151,5 @@ def _add_devices(context: click.Context, parameter: click.Parameter, value: Any)
             raise click.UsageError("--facts and --device name two devices; give one of them", context)
         return devices if value is None else value
     left = {"sheet": deque(value), "device": deque(devices or ())}
-    return tuple(left[name].popleft() for name in options_in_order(context) if left.get(name))
+    found = (left[name].popleft() for name in options_in_order(context) if left.get(name))
+    return tuple(path for each in found for path in (each if isinstance(each, list) else [each]))

@@ -13,7 +13,8 @@ import click
 
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_assignment, complete_method, complete_profile
-from etconfig.cli.shared.known_device import check_device_names, name_of_device, sheet_options
+from etconfig.cli.shared.device_sheets import expanded_sheets, sheet_names
+from etconfig.cli.shared.known_device import name_of_device, sheet_options
 from etconfig.cli.shared.output import show_diagnostics
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.records import record
@@ -171,6 +172,7 @@ class ConfigurationRequest:
         profile_paths: `--profile-path`.
         locked: `--locked`, for the commands that have it.
         models: `--models`, for the commands that have it.
+        called: The name of the device, if several are given; by default that of its sheet.
     """
 
     profile: str | None
@@ -181,6 +183,7 @@ class ConfigurationRequest:
     profile_paths: Sequence[Path]
     locked: bool = False
     models: Path | None = None
+    called: str | None = None
 
     @cached_property
     def installation(self) -> Installation:
@@ -199,7 +202,7 @@ class ConfigurationRequest:
     @property
     def device_name(self) -> str:
         """The name of the device in results: of a known device, of the file of a sheet, or of this one."""
-        return name_of_device(self.sheet)
+        return self.called or name_of_device(self.sheet)
 
     @cached_property
     def device(self) -> RequestedDevice:
@@ -309,11 +312,13 @@ def several_devices_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def with_requests(**parameters: Any) -> Any:
         values = _pop_request_values(parameters)
-        sheets = values.pop("sheet") or (None,)
-        requests = [ConfigurationRequest(sheet=sheet, **values) for sheet in sheets]
+        sheets: Sequence[Path | None] = expanded_sheets(values.pop("sheet")) or [None]
+        requests = [
+            ConfigurationRequest(sheet=sheet, called=name, **values)
+            for sheet, name in zip(sheets, sheet_names(sheets), strict=True)
+        ]
         for request in requests[1:]:  # plugins and profiles are read once
             request.share_installation(requests[0])
-        check_device_names(sheets)
         return function(requests=requests, **parameters)
 
     return _with_configuration_options(with_requests, several_devices=True)
@@ -325,14 +330,14 @@ def several_configurations_options(function: Callable[..., Any]) -> Callable[...
     @wraps(function)
     def with_requests(**parameters: Any) -> Any:
         values = _pop_request_values(parameters)
-        profiles, sheets = values.pop("profile") or (None,), values.pop("sheet") or (None,)
+        profiles = values.pop("profile") or (None,)
+        sheets: Sequence[Path | None] = expanded_sheets(values.pop("sheet")) or [None]
         if len(profiles) > 1 and len(sheets) > 1:
             raise click.UsageError("give several --profile or several --facts, not both")
-        check_device_names(sheets)
         requests = [
-            ConfigurationRequest(profile=profile, sheet=sheet, **values)
+            ConfigurationRequest(profile=profile, sheet=sheet, called=name, **values)
             for profile in profiles
-            for sheet in sheets
+            for sheet, name in zip(sheets, sheet_names(sheets), strict=True)
         ]
         return function(requests=requests, **parameters)
 
