@@ -20,7 +20,8 @@ from etconfig.c_interface.layout import (
 )
 from etconfig.plain_data import jsonable
 from etconfig.schema import BackendOptions
-from etconfig.schema.option_type import OptionType
+from etconfig.schema.coerce import Mismatch, coerce
+from etconfig.schema.option_type import OptionKind, OptionType
 
 MAX_TEXT_BYTES = 1 << 16
 """The longest text, list or table that is accepted from a library, in bytes or items."""
@@ -163,6 +164,11 @@ def _read_array(kind: type[Any], address: int | None, count: int) -> Any:
 
 def _typed(kind: OptionType, value: object) -> object:
     """Return a plain value as the type that the schema declares."""
+    if kind.kind is OptionKind.RECORD and isinstance(value, dict):
+        found = coerce(kind, {name: item for name, item in value.items() if item is not None})
+        if isinstance(found, Mismatch):
+            raise ValueError(f"{found.place.lstrip('.')}: {found.message}".removeprefix(": "))
+        return found
     if kind.enum_class is not None:
         return kind.enum_class(value)
     if isinstance(value, list) and kind.item is not None:

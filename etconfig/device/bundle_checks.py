@@ -54,6 +54,7 @@ _STORED = {
     OptionKind.CHOICE: (StoredKind.TEXT, StoredKind.INTEGER),
     OptionKind.ARRAY: (StoredKind.ARRAY,),
     OptionKind.TABLE: (StoredKind.TABLE,),
+    OptionKind.RECORD: (StoredKind.TABLE,),
 }
 _COMPUTED = {
     ExpressionType.BOOL: (OptionKind.BOOLEAN,),

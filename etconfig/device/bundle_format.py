@@ -131,6 +131,7 @@ OPTION_KINDS = (
     OptionKind.CHOICE,
     OptionKind.ARRAY,
     OptionKind.TABLE,
+    OptionKind.RECORD,
 )
 SCOPES = (Scope.METHOD, Scope.PROCESS)
 APPLIES = (Applies.LOAD, Applies.EXECUTE)

@@ -208,6 +208,8 @@ class _OptionDecision:
     ) -> None:
         self._tables, self._evaluator, self._backend = tables, evaluator, backend
         self._number, self._option, self._settings = number, tables.options[number], settings
+        # a table of options is replaced as a whole
+        self._merges_keys = OPTION_KINDS[self._option.kind] is OptionKind.TABLE
 
     @property
     def _path(self) -> str:
@@ -250,7 +252,7 @@ class _OptionDecision:
 
     def _merged(self, before: object, value: object, below: Sequence[tuple[object, str, bool]]) -> object:
         """Merge a value over those before it: a table key by key, others as a whole."""
-        if isinstance(value, dict):
+        if isinstance(value, dict) and self._merges_keys:
             base = self._merged_below(below) if before is _NOTHING else before
             return {**base, **value} if isinstance(base, dict) else value
         return value
@@ -258,7 +260,8 @@ class _OptionDecision:
     def _merged_below(self, below: Sequence[tuple[object, str, bool]]) -> object:
         result: object = _NOTHING
         for value, _, _ in below:
-            result = {**result, **value} if isinstance(value, dict) and isinstance(result, dict) else value
+            merges = self._merges_keys and isinstance(value, dict) and isinstance(result, dict)
+            result = {**result, **value} if merges else value  # type: ignore[dict-item]  # both are tables
         return result
 
     def _below(self) -> Iterator[tuple[object, str, bool]]:

@@ -35,7 +35,9 @@ def toml_value(value: object) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        pairs = ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items())
+        # a table of options has None where an option has no value
+        known = ((key, item) for key, item in value.items() if item is not None)
+        pairs = ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in known)
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(toml_value, value))}]"

@@ -22,6 +22,7 @@ _NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
 _KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
 _QUOTED_TABLE = re.compile(r"\{\s*expr\s*=\s*(\"[^\"\\]*\"|'[^']*')\s*\}")
 _LITERAL = re.compile(r"[\"']?(-?[0-9]+(?:\.[0-9]+)?)[\"']?")
+_TABLES = (OptionKind.TABLE, OptionKind.RECORD)
 _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 _EXPRESSION_IN_PROFILE = "write expressions in a profile, as { expr = ... }"
 _BOUND_HELP = "keep it in range with min and max, choose with a condition, or correct the fact"
@@ -44,7 +45,7 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
         return found
     if assignment.place.find().origin.kind in _GIVEN_BY_HAND:
         return _value_of_a_caller(found, info, raw)
-    if isinstance(raw, dict) and info.type.kind is not OptionKind.TABLE:
+    if isinstance(raw, dict) and info.type.kind not in _TABLES:
         return _special_table(found, raw, span)
     if found.fix is None and _means_default(raw, info):
         return _without_value(found, info)
@@ -59,7 +60,7 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
 
 def _value_of_a_caller(found: Diagnostic, info: OptionInfo, raw: object) -> Diagnostic:
     """Advise for a typed value of overrides in Python, which have neither expressions nor `unset`."""
-    if isinstance(raw, dict) and info.type.kind is not OptionKind.TABLE:
+    if isinstance(raw, dict) and info.type.kind not in _TABLES:
         key = next(iter(raw), None) if len(raw) == 1 else None
         if key == "expr":
             return replace(found, help=_EXPRESSION_IN_PROFILE)

@@ -23,6 +23,7 @@ _HOME = {
     "MISSING": "declaration",
     "OptionInfo": "declaration",
     "OptionProblem": "problem",
+    "OptionTable": "options",
     "OptionType": "option_type",
     "OptionsSchema": "validate",
     "ProblemKind": "problem",
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from etconfig.schema.known_keys import KnownKey
     from etconfig.schema.markdown import markdown_reference
     from etconfig.schema.option_type import OptionKind, OptionType
-    from etconfig.schema.options import BackendOptions, model_validator
+    from etconfig.schema.options import BackendOptions, OptionTable, model_validator
     from etconfig.schema.problem import OptionProblem, ProblemKind
     from etconfig.schema.signature import schema_signature
     from etconfig.schema.spec import ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
@@ -92,6 +93,7 @@ __all__ = [
     "OptionInfo",
     "OptionKind",
     "OptionProblem",
+    "OptionTable",
     "OptionType",
     "OptionsSchema",
     "ProblemKind",

@@ -142,6 +142,9 @@ def _is_plain_type(option_type: OptionType) -> bool:
     """True if the items of its values are immutable and pydantic checks its bounds in the same way."""
     if option_type.item is not None and _is_changeable(option_type.item):
         return False
+    for table in option_type.tables:
+        if table._assembly is None or table._assembly.changeable:
+            return False
     if option_type.is_optional and option_type.constraints:
         return False  # pydantic may check the bounds of None too
     bounds = all(_is_plain_bound(option_type.kind, bound) for bound in option_type.constraints)

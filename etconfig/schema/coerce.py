@@ -1,8 +1,8 @@
 """The only rule that turns a value from TOML into the value of an option.
 
 Accepted are the option's own type, text with a unit for byte sizes and times, an enum member or its value,
-and an array for a tuple. Nothing else is: `1` is not a float, `true` is not an integer, and the name of an
-enum member in Python is not its value. Integers have 64 bits.
+an array for a tuple, and a table for an `OptionTable`. Nothing else is: `1` is not a float, `true` is not an
+integer, and the name of an enum member in Python is not its value. Integers have 64 bits.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import re
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from etconfig.diagnostics import Respelling, nearest
 from etconfig.errors import OptionError
+from etconfig.plain_data import jsonable
 from etconfig.records import record
-from etconfig.schema.declaration import OptionInfo
+from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.known_keys import KnownKey, text_meant
 from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType
 from etconfig.schema.problem import OptionProblem, ProblemKind
@@ -128,12 +130,21 @@ def show_value(raw: object) -> str:
         return "none"
     if isinstance(raw, enum.Enum):
         raw = raw.value
+    if _has_tables(raw):
+        raw = jsonable(raw)
     if isinstance(raw, bool):
         return "true" if raw else "false"
     if isinstance(raw, int) and raw.bit_length() > 4 * _MAX_SHOWN:
         return "a very large integer"  # Python refuses to print more than 4300 digits
     text = reprlib.repr(raw) if isinstance(raw, (list, tuple, dict)) else repr(raw)
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
+
+
+def _has_tables(value: object) -> bool:
+    """True for a table of options, and for an array or table of them."""
+    if isinstance(value, (list, tuple, dict)):
+        return any(map(_has_tables, value.values() if isinstance(value, dict) else value))
+    return hasattr(type(value), "is_option_table")
 
 
 def _shown_key(key: str) -> str:
@@ -284,6 +295,85 @@ def _text_problem(known: KnownKey, key: str, raw: object) -> Mismatch:
     )
 
 
+def _record(wanted: OptionType, raw: object) -> object | Mismatch:
+    if type(raw) in wanted.tables:
+        return raw
+    if not isinstance(raw, Mapping):
+        return _mismatch(wanted, raw)
+    table = wanted.tables[0]
+    if wanted.discriminator is not None:
+        chosen = _chosen_table(wanted, wanted.discriminator, raw)
+        if isinstance(chosen, Mismatch):
+            return chosen
+        table = chosen
+    infos, values = table.option_infos(), {}
+    for name, raw_value in raw.items():
+        info = infos.get(name)
+        if info is None:
+            return _unknown_field(table, name)
+        value = coerce(info.type, raw_value)
+        if isinstance(value, Mismatch):
+            return replace(value, path=(name, *value.path))
+        values[name] = value
+    for name, info in infos.items():
+        if info.default is MISSING and name not in values:
+            help = f"add {name}, {info.expected}"
+            return Mismatch(
+                expected=f"a table with {name}", given=show_value(raw), help=help, is_explained=True
+            )
+    return _made(wanted, table, values, raw)
+
+
+def _chosen_table(wanted: OptionType, key: str, raw: Mapping[Any, object]) -> Any:
+    """Return the class that the discriminator chooses, or a Mismatch."""
+    known = wanted.tables_by_name
+    listed = ", ".join(map(repr, known))
+    if key not in raw:
+        help = f'write {key} = "..." in it, with one of {listed}'
+        return Mismatch(expected=f"a table with {key}", given=show_value(raw), help=help, is_explained=True)
+    text = raw[key]
+    if isinstance(text, str) and text in known:
+        return known[text]
+    choice = OptionType(kind=OptionKind.CHOICE, choices=tuple(known))
+    found = _no_choice(choice, text)
+    help = found.help or f"write one of {listed}"
+    return replace(found, path=(key,), help=help, is_explained=True)
+
+
+def _unknown_field(table: Any, name: object) -> Mismatch:
+    infos = table.option_infos()
+    guess = nearest(name, infos) if isinstance(name, str) else None
+    return Mismatch(
+        expected=f"an option of {table.__name__}",
+        given=show_value(name),
+        path=(name,) if isinstance(name, str) else (),
+        help=f"did you mean {guess!r}?" if guess else f"it has {', '.join(infos)}",
+        respelling=Respelling(str(name), guess) if guess else None,
+        is_key=isinstance(name, str),
+        is_explained=True,
+    )
+
+
+def _made(wanted: OptionType, table: Any, values: Mapping[str, object], raw: object) -> object | Mismatch:
+    """Return the table of values that are right one by one, or the reason why its own check refuses them."""
+    assembly = table._assembly
+    made: object = None if assembly is None else assembly.make(table, values)
+    if made is not None:
+        return made
+    from pydantic import ValidationError
+
+    try:
+        made = table(**values)
+    except ValidationError as error:
+        causes = [detail.get("ctx", {}).get("error") or detail["msg"] for detail in error.errors()]
+        reason = "; ".join(map(str, causes))
+    except Exception as error:  # the table's own check, which is code of the plugin
+        reason = f"its check failed: {type(error).__name__}: {error}"
+    else:
+        return made
+    return Mismatch(expected=wanted.expected, given=show_value(raw), help=reason, is_explained=True)
+
+
 _COERCIONS: Mapping[OptionKind, Callable[[OptionType, object], object | Mismatch]] = {
     OptionKind.BOOLEAN: _boolean,
     OptionKind.INTEGER: _number,
@@ -292,6 +382,7 @@ _COERCIONS: Mapping[OptionKind, Callable[[OptionType, object], object | Mismatch
     OptionKind.CHOICE: _choice,
     OptionKind.ARRAY: _array,
     OptionKind.TABLE: _table,
+    OptionKind.RECORD: _record,
 }
 
 

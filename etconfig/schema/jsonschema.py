@@ -89,9 +89,34 @@ def _wire(wire: Wire) -> dict[str, Any] | None:
     return {key: value for key, value in parts.items() if value is not None}
 
 
+def _table_schema(table: Any, discriminator: str | None) -> dict[str, Any]:
+    """Return the schema of one class of tables of options."""
+    infos: Mapping[str, OptionInfo] = table.option_infos()
+    required = [name for name, info in infos.items() if info.is_required or name == discriminator]
+    return {
+        "title": table.__name__,
+        "type": "object",
+        "properties": {name: _field(info) for name, info in infos.items()},
+        **({"required": required} if required else {}),
+        "additionalProperties": False,
+    }
+
+
+def _field(info: OptionInfo) -> dict[str, Any]:
+    """Return the schema of a field of a table; everything else is that of the option."""
+    schema = {**_type_schema(info.type), "description": info.doc}
+    if info.default is not MISSING:
+        schema["default"] = jsonable(info.default)
+    extras = {"unit": None if info.unit is None else info.unit.value, "since": info.since}
+    return schema | {f"x-etconfig-{key}": value for key, value in extras.items() if value is not None}
+
+
 def _type_schema(wanted: OptionType) -> dict[str, Any]:
     schema: dict[str, Any] = {"enum": list(wanted.choices)}
-    if wanted.kind is not OptionKind.CHOICE:
+    if wanted.kind is OptionKind.RECORD:
+        tables = [_table_schema(table, wanted.discriminator) for table in wanted.tables]
+        schema = tables[0] if len(tables) == 1 else {"oneOf": tables}
+    elif wanted.kind is not OptionKind.CHOICE:
         schema = {"type": _TYPES[wanted.kind]}
     if wanted.item is not None:
         schema["items" if wanted.kind is OptionKind.ARRAY else "additionalProperties"] = _type_schema(

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from etconfig.plain_data import jsonable
 from etconfig.schema.advice import Advice
 from etconfig.schema.declaration import MISSING, OptionInfo
+from etconfig.schema.option_type import OptionType
 from etconfig.schema.spec import BackendSpec
 
+_FIELD_HEADERS = ("Option", "Type", "Default", "Description")
 _HEADERS = ("Option", "Type", "Default", "Applies", "Scope", "Description")
 
 
@@ -18,6 +20,8 @@ def markdown_reference(spec: BackendSpec) -> str:
     infos = spec.options.option_infos().values()
     parts = [f"## {spec.id}", spec.doc.strip()]
     parts.append(_table(_HEADERS, map(_option_row, infos)) if infos else "It has no options.")
+    for path, option_type in _nested(infos):
+        parts += [_tables_of(path, option_type), _table(_FIELD_HEADERS, _field_rows(option_type))]
     for info in infos:
         if info.type.known_keys is not None:
             parts.append(f"Keys of `{info.name}`; others are refused:")
@@ -33,6 +37,36 @@ def markdown_reference(spec: BackendSpec) -> str:
         variables = [(f"`{name}`", doc) for name, doc in spec.environment.items()]
         parts.append(_table(("Environment variable", "Description"), variables))
     return "\n\n".join(parts) + "\n"
+
+
+def _nested(infos: Iterable[OptionInfo], prefix: str = "") -> Iterator[tuple[str, OptionType]]:
+    """Yield the types of the tables of options in options, and in those tables, each with its path."""
+    for info in infos:
+        path, inner = f"{prefix}{info.name}", info.type
+        while inner.item is not None:
+            path, inner = f"{path}[]", inner.item
+        if inner.tables:
+            yield path, inner
+        for table in inner.tables:
+            yield from _nested(table.option_infos().values(), f"{path}.")
+
+
+def _tables_of(path: str, option_type: OptionType) -> str:
+    if option_type.discriminator is None:
+        return f"The table `{path}`:"
+    return f"The tables of `{path}`; `{option_type.discriminator}` chooses one of them:"
+
+
+def _field_rows(option_type: OptionType) -> Iterator[tuple[str, ...]]:
+    key = option_type.discriminator
+    if key is not None:
+        texts = ", ".join(f"`{json.dumps(text)}`" for text in option_type.tables_by_name)
+        yield f"`{key}`", f"choice: {texts}", "required", "Chooses the table."
+    for text, table in option_type.tables_by_name.items():
+        for info in table.option_infos().values():
+            if info.name != key:
+                name = f"`{info.name}` of {text}" if text else f"`{info.name}`"
+                yield name, _type(info), _default(info), " ".join(_sentences(info))
 
 
 def _option_row(info: OptionInfo) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ class OptionKind(enum.Enum):
     CHOICE = "choice"
     ARRAY = "array"
     TABLE = "table"
+    RECORD = "table of options"
 
     __hash__ = object.__hash__  # in C, unlike Enum's: each check of a value looks up its kind
 
@@ -55,6 +56,8 @@ class OptionType:
         unit: The unit of a number, if text such as "512 MiB" is accepted for it.
         item: The type of the items or values, for `ARRAY` and `TABLE`.
         is_tuple: True if the array is a tuple in Python, False if it is a list.
+        tables: The classes of the table, for `RECORD`: one, or those that the discriminator chooses from.
+        discriminator: The field whose text chooses the class, if there are several.
         known_keys: The keys that a table of strings may have; None for any.
     """
 
@@ -66,12 +69,35 @@ class OptionType:
     unit: Unit | None = None
     item: OptionType | None = None
     is_tuple: bool = False
+    tables: tuple[Any, ...] = ()
+    discriminator: str | None = None
     known_keys: Mapping[str, KnownKey] | None = None
 
     @cached_property
     def members_by_text(self) -> Mapping[str, enum.Enum]:
         """The members of the enum by their values, which are the texts that select them."""
         return {} if self.enum_class is None else {member.value: member for member in self.enum_class}
+
+    @cached_property
+    def tables_by_name(self) -> Mapping[str, Any]:
+        """The classes of the table by the text of the discriminator; a single one by the empty text."""
+        key = self.discriminator
+        if key is None:
+            return dict.fromkeys(("",), self.tables[0]) if self.tables else {}
+        return {str(table.option_infos()[key].default): table for table in self.tables}
+
+    @property
+    def has_tables(self) -> bool:
+        """True if its values are tables of options, or arrays or tables of them."""
+        return self.kind is OptionKind.RECORD or (self.item is not None and self.item.has_tables)
+
+    def part(self, key: str | int, raw: Any) -> OptionType:
+        """Return the type of the value under a key or index of `raw`, a value of this type that has it."""
+        if self.item is not None:
+            return self.item
+        table = self.tables_by_name["" if self.discriminator is None else raw[self.discriminator]]
+        found: OptionType = table.option_infos()[key].type
+        return found
 
     @property
     def constraint_texts(self) -> tuple[str, ...]:
@@ -99,16 +125,29 @@ class OptionType:
         if self.kind is OptionKind.CHOICE:
             listed = ", ".join(map(repr, self.choices))
             return f"one of {listed}" if len(self.choices) > 1 else listed
+        if self.kind is OptionKind.RECORD:
+            return f"a table {self._content}"
         article = "an" if self.kind.value[0] in "aeiou" else "a"
         return f"{article} {self.kind.value}"
 
+    @property
+    def _content(self) -> str:
+        """The fields of a table of options, in words."""
+        if self.discriminator is not None:
+            return f"with {self.discriminator} = {' or '.join(map(repr, self.tables_by_name))}"
+        return f"of {', '.join(self.tables[0].option_infos())}"
+
     def __str__(self) -> str:
         """Return the name of the type without bounds, such as `array of strings`."""
+        if self.kind is OptionKind.RECORD:
+            return f"table {self._content}"
         return self.kind.value if self.item is None else f"{self.kind.value} of {self.item.plural}"
 
     @property
     def plural(self) -> str:
         """The name of several values of the type, such as `arrays of strings`."""
+        if self.kind is OptionKind.RECORD:
+            return f"tables {self._content}"
         return f"{self.kind.value}s" if self.item is None else f"{self.kind.value}s of {self.item.plural}"
 
 
@@ -124,7 +163,8 @@ def read_option_type(
 
     Raises:
         TypeError: it is not bool, int, float, str, an enum of strings, a Literal of strings or integers,
-            list[T], tuple[T, ...], dict[str, T], or `T | None` of these; or it has a unit and no number.
+            list[T], tuple[T, ...], dict[str, T], an `OptionTable`, a union of those, or `T | None` of these;
+            or it has a unit and no number.
     """
     from etconfig.schema.constraints import constraints_in
 
@@ -132,6 +172,12 @@ def read_option_type(
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _with(read_option_type(arguments[0], arguments[1:], unit), constraints)
+    tables = _tables_in(annotation)
+    if tables:
+        if unit is not None:
+            raise TypeError(f"has the unit {unit.value}, but a table is not a number")
+        is_optional = types.NoneType in arguments
+        return replace(_record(tables), constraints=constraints, is_optional=is_optional)
     if origin in (Union, types.UnionType):
         inner = _with(read_option_type(_only_member(annotation), (), unit), constraints)
         return replace(inner, is_optional=True)
@@ -178,6 +224,47 @@ def with_known_keys(option_type: OptionType, known: Mapping[str, KnownKey] | Non
     if option_type.kind is not OptionKind.TABLE or not is_text or option_type.is_optional:
         raise TypeError(f"has known keys, but its type is {option_type}; expected dict[str, str]")
     return replace(option_type, known_keys=known)
+
+
+def _tables_in(annotation: Any) -> tuple[Any, ...]:
+    """Return the tables of options that an annotation is or consists of, apart from None; else nothing."""
+    is_union = get_origin(annotation) in (Union, types.UnionType)
+    members = get_args(annotation) if is_union else (annotation,)
+    members = tuple(member for member in members if member is not types.NoneType)
+    return members if all(getattr(member, "is_option_table", False) for member in members) else ()
+
+
+def _record(tables: tuple[Any, ...]) -> OptionType:
+    """Return the type of a table of one of these classes.
+
+    Raises:
+        TypeError: they do not share exactly one field with one text each, all different.
+    """
+    if len(tables) == 1:
+        return OptionType(kind=OptionKind.RECORD, tables=tables)
+    shared = set.intersection(*(set(_tags(table)) for table in tables))
+    names = " | ".join(table.__name__ for table in tables)
+    if len(shared) != 1:
+        problem = f"share {', '.join(sorted(shared))}" if shared else "share none"
+        raise TypeError(
+            f"has the type {names}; tables of a union need exactly one common field with one text each, such "
+            f'as kind: Literal["..."] = "...", and these {problem}'
+        )
+    (key,) = shared
+    texts = [_tags(table)[key] for table in tables]
+    if len({*texts}) < len(texts):
+        raise TypeError(f"has the type {names}, of which two have the same {key}: {', '.join(texts)}")
+    return OptionType(kind=OptionKind.RECORD, tables=tables, discriminator=key)
+
+
+def _tags(table: Any) -> dict[str, str]:
+    """Return the fields of a table that have one text only, each with its text."""
+    kinds = {name: info.type for name, info in table.option_infos().items()}
+    return {
+        name: kind.choices[0]
+        for name, kind in kinds.items()
+        if len(kind.choices) == 1 and isinstance(kind.choices[0], str) and kind.enum_class is None
+    }
 
 
 def _with(inner: OptionType, constraints: tuple[Constraint, ...]) -> OptionType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.fields import FieldInfo
@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from etconfig.plain_data import jsonable
 from etconfig.schema.assembly import Assembly, plan_assembly
 from etconfig.schema.coerce import Mismatch, coerce
-from etconfig.schema.declaration import MISSING, Declaration, OptionInfo, Wire
+from etconfig.schema.declaration import MISSING, Applies, Declaration, OptionInfo, Wire, option
 from etconfig.schema.key_check import KeyCheck
 from etconfig.schema.option_type import (
     OptionKind,
@@ -22,7 +22,7 @@ from etconfig.schema.option_type import (
     with_known_keys,
 )
 
-__all__ = ["BackendOptions", "model_validator"]
+__all__ = ["BackendOptions", "OptionTable", "model_validator"]
 
 
 class BackendOptions(BaseModel):
@@ -41,6 +41,8 @@ class BackendOptions(BaseModel):
         protected_namespaces=(),
         defer_build=True,
     )
+
+    is_option_table: ClassVar[bool] = False
 
     _option_infos: ClassVar[Mapping[str, OptionInfo]] = MappingProxyType({})
     _former_names: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -84,22 +86,76 @@ class BackendOptions(BaseModel):
         return {name: jsonable(getattr(self, name)) for name in self._option_infos}
 
 
+def _tag_declaration(field: FieldInfo) -> Declaration:
+    """Return the declaration of a field with one text, which needs none of its own."""
+    texts = get_args(field.annotation)
+    if field.is_required() and len(texts) == 1:
+        field.default = texts[0]
+    found = option(doc="Chooses the table.", applies=Applies.LOAD).json_schema_extra
+    assert isinstance(found, Declaration)
+    return found
+
+
+def _check_in_table(declaration: Declaration) -> None:
+    """Refuse what only an option of a backend can have.
+
+    Raises:
+        TypeError: a field of a table has it.
+    """
+    given = {
+        "from_fact": declaration.from_fact,
+        "deprecated": declaration.deprecated,
+        "renamed_from": declaration.renamed_from,
+        "wire": declaration.wire,
+        "invalidates_cache": declaration.invalidates_cache,
+    }
+    for argument, value in given.items():
+        if value:
+            raise TypeError(f"is inside a table and has {argument}; only an option of a backend can have it")
+
+
+def _check_tables(option_type: OptionType, declaration: Declaration) -> None:
+    """Check that the fields of tables apply when their option does.
+
+    Raises:
+        TypeError: a field applies at another time, or in another scope.
+    """
+    inner = option_type
+    while inner.item is not None:
+        inner = inner.item
+    for table in inner.tables:
+        for name, info in table.option_infos().items():
+            if len(info.choices) != 1 and (info.applies, info.scope) != (
+                declaration.applies,
+                declaration.scope,
+            ):
+                raise TypeError(
+                    f"applies at {declaration.applies.value} in scope {declaration.scope.value}, but "
+                    f"{table.__name__}.{name} in it at {info.applies.value} in scope {info.scope.value}; "
+                    "declare them alike: a table changes as a whole"
+                )
+
+
 def _check_known_keys(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) -> None:
     for name, info in infos.items():
         metadata = cls.model_fields[name].metadata
-        if info.type.known_keys is not None and not any(isinstance(each, KeyCheck) for each in metadata):
+        if (info.type.known_keys is not None or info.type.has_tables) and not any(
+            isinstance(each, KeyCheck) for each in metadata
+        ):
             metadata.append(KeyCheck(info.type))
 
 
 def _option_info(cls: type[BackendOptions], name: str, field: FieldInfo) -> OptionInfo:
     try:
-        return _read_field(name, field)
+        return _read_field(cls, name, field)
     except TypeError as error:
         raise TypeError(f"{cls.__name__}.{name} {error}") from None
 
 
-def _read_field(name: str, field: FieldInfo) -> OptionInfo:
+def _read_field(cls: type[BackendOptions], name: str, field: FieldInfo) -> OptionInfo:
     declaration = field.json_schema_extra
+    if cls.is_option_table and declaration is None and get_origin(field.annotation) is Literal:
+        declaration = _tag_declaration(field)
     if not isinstance(declaration, Declaration):
         raise TypeError("must be declared with option(...)")
     if name in BackendOptions.__dict__ or hasattr(BaseModel, name):
@@ -111,11 +167,16 @@ def _read_field(name: str, field: FieldInfo) -> OptionInfo:
     option_type = read_option_type(field.annotation, field.metadata, declaration.unit)
     check_option_bounds(option_type)
     option_type = with_known_keys(option_type, declaration.known_keys)
+    if cls.is_option_table:
+        _check_in_table(declaration)
+    _check_tables(option_type, declaration)
     default = MISSING if field.is_required() else coerce(option_type, field.default)
     if isinstance(default, Mismatch):
         help_text = f"; {default.help}" if default.help else ""
         raise TypeError(f"has a wrong default{default.place}: {default.message}{help_text}")
-    wire = Wire(key=name) if declaration.wire is None else _checked_wire(declaration.wire, option_type)
+    wire = Wire(key=None if option_type.has_tables else name)
+    if declaration.wire is not None:
+        wire = _checked_wire(declaration.wire, option_type)
     fields = {name: given for name, given in vars(declaration).items() if name != "known_keys"}
     fields["wire"] = wire
     return OptionInfo(name=name, type=option_type, default=default, **fields)
@@ -124,6 +185,8 @@ def _read_field(name: str, field: FieldInfo) -> OptionInfo:
 def _checked_wire(wire: Wire, option_type: OptionType) -> Wire:
     if wire.values is not None and set(wire.values) != set(option_type.choices):
         raise TypeError("needs a wire value for each of its choices, and for nothing else")
+    if option_type.has_tables and wire.key is not None:
+        raise TypeError("has a wire key, but ExecuTorch's option map has no tables")
     if wire.separator is not None and option_type.kind is not OptionKind.ARRAY:
         raise TypeError("has a wire separator, but is not an array")
     return wire
@@ -148,3 +211,32 @@ def _former_names(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) ->
                 raise TypeError(f"{cls.__name__}.{info.name}: its former name {former!r} is already taken")
             current[former] = info.name
     return MappingProxyType(current)
+
+
+class OptionTable(BackendOptions):
+    """A table of options inside an option: its fields are declared with `option()`, as those of a backend.
+
+    An option has the type of a subclass, of a union of several, or of an array of these. The subclasses of a
+    union share one field that has one text in each, the discriminator: it chooses the class of a table. It
+    needs no `option()`.
+
+    Example:
+        >>> from typing import Literal
+        >>> from etconfig.plugin.v1 import BackendOptions, OptionTable, option
+        >>> class Cpu(OptionTable):
+        ...     provider: Literal["cpu"] = "cpu"
+        >>> class Cuda(OptionTable):
+        ...     provider: Literal["cuda"] = "cuda"
+        ...     device_id: int = option(0, applies="load", doc="The device.")
+        >>> class Options(BackendOptions):
+        ...     providers: tuple[Cpu | Cuda, ...] = option((), applies="load", doc="In order of preference.")
+        >>> Options(providers=[{"provider": "cuda", "device_id": 1}]).providers[0].device_id
+        1
+
+    A table is one value: a profile that sets it replaces it as a whole.
+
+    Raises:
+        TypeError: a subclass breaks a rule; the message names the class and the option.
+    """
+
+    is_option_table: ClassVar[bool] = True

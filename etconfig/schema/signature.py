@@ -54,9 +54,23 @@ def _type(wanted: OptionType) -> dict[str, Any]:
         "bounds": sorted(wanted.constraint_texts),
         "choices": sorted(wanted.choices, key=str),
         "items": _type(wanted.item) if wanted.item else None,
+        "discriminator": wanted.discriminator,
+        "tables": {name: _table(table) for name, table in sorted(wanted.tables_by_name.items())},
         "keys": {key: known.expected for key, known in sorted((wanted.known_keys or {}).items())},
     }
     return {name: value for name, value in fields.items() if value not in (None, [], {})}
+
+
+def _table(table: Any) -> dict[str, Any]:
+    """Return what counts of a table of options, by option."""
+    return {
+        name: {
+            **_type(info.type),
+            **({} if info.unit is None else {"unit": info.unit.value}),
+            **({} if info.default is MISSING else {"default": jsonable(info.default)}),
+        }
+        for name, info in sorted(table.option_infos().items())
+    }
 
 
 def _wire(wire: Wire) -> dict[str, Any] | str:

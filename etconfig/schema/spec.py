@@ -185,6 +185,8 @@ class BackendSpec:
 
         if not (isinstance(self.options, type) and issubclass(self.options, BackendOptions)):
             raise TypeError(f"backend {self.id}: options must be a subclass of BackendOptions")
+        if self.options.is_option_table:
+            raise TypeError(f"backend {self.id}: options must not be an OptionTable, which is for one option")
         for name in ("effective", "update"):
             if self.build is None and getattr(self, name) is not None:
                 raise ValueError(f"backend {self.id}: {name} takes what build returns; declare build, too")

@@ -20,7 +20,7 @@ def read_text(wanted: OptionType, text: str) -> object:
     Strings and choices need no quotes. Numbers and booleans are written as in TOML, arrays and tables as in
     JSON. Any other text is returned unchanged.
     """
-    if wanted.kind in (OptionKind.ARRAY, OptionKind.TABLE):
+    if wanted.kind in (OptionKind.ARRAY, OptionKind.TABLE, OptionKind.RECORD):
         return _read_json(text)
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1] if text[0] == "'" else _read_json(text)

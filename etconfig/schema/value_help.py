@@ -83,8 +83,7 @@ def help_with_value(mismatch: Mismatch, wanted: OptionType, raw: object) -> Valu
     """
     value: Any = raw
     for key in mismatch.path:
-        assert wanted.item is not None
-        wanted, value = wanted.item, value[key]
+        wanted, value = wanted.part(key, value), value[key]
     for guess in _guesses(wanted, value):
         if isinstance(coerce(wanted, guess.value), Mismatch):
             continue
@@ -235,6 +234,9 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
     """Return an instruction where no value can be guessed."""
     if wanted.kind is OptionKind.CHOICE and len(wanted.choices) <= _MAX_LISTED:
         return f"write one of {', '.join(map(toml_text, wanted.choices))}"
+    if wanted.kind is OptionKind.RECORD and not isinstance(raw, Mapping):
+        name = wanted.discriminator or next(iter(wanted.tables[0].option_infos()))
+        return f'write a table: {{ {name} = ... }} in a file, {{"{name}": ...}} in an override'
     if wanted.kind is OptionKind.TABLE and not isinstance(raw, Mapping):
         return 'write a table: { name = ... } in a file, {"name": ...} in an override'
     if wanted.kind is OptionKind.ARRAY and not isinstance(raw, (list, tuple)):

@@ -49,7 +49,7 @@ def wire_options(
         if value is None or name in handled:
             continue
         plain = sent_value(info, jsonable(value))
-        reason = "the runtime has no key for it" if info.wire.key is None else carrier.problem(plain)
+        reason = _no_key(info) if info.wire.key is None else carrier.problem(plain)
         if reason is None:
             assert info.wire.key is not None
             assert isinstance(plain, (bool, int, str))
@@ -60,6 +60,11 @@ def wire_options(
             )
             problems.append(cannot_carry(carrier, backend_id, name, reason, help_text))
     return wired, problems
+
+
+def _no_key(info: OptionInfo) -> str:
+    """Return why a runtime has no key for an option."""
+    return "it consists of tables" if info.type.has_tables else "the runtime has no key for it"
 
 
 def sent_value(info: OptionInfo, value: object) -> object:

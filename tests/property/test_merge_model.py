@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
+from engine_tables import Cpu, Gpu
 from resolving import make_facts
 
 from etconfig.facts import BUILTIN_FACTS
@@ -25,6 +26,7 @@ TOKENS = itertools.count()
 METHODS = {"forward": (None, "left"), "decode": (None, "right")}
 METHOD_PATTERNS = ("forward", "decode", "f*", "*", "*o*", "[df]*")
 Facts = Mapping[str, Any]
+CPU = {"engine": "cpu", "threads": None, "is_fast": False}
 
 
 class StackOptions(BackendOptions):
@@ -33,6 +35,9 @@ class StackOptions(BackendOptions):
     mode: str = option("plain", applies="load", doc="A text that is recommended.")
     order: tuple[int, ...] = option((0,), applies="load", doc="An array.")
     labels: dict[str, str] = option({"a": "default"}, applies="load", doc="A table that is recommended.")
+    engine: Cpu | Gpu = option(
+        {"engine": "cpu"}, applies="load", doc="A table of options, which is replaced."
+    )
 
 
 def recommend(facts: Facts) -> dict[str, Any]:
@@ -128,7 +133,7 @@ def expected(
     sources: list[Any], facts: Facts, method: str, instance: str | None, name: str, program_wins: bool
 ) -> Any:
     """The value of an option by the page's rule, on the facts in force."""
-    default = {"scale": 1.0, "mode": "plain", "order": [0], "labels": {"a": "default"}}.get(
+    default = {"scale": 1.0, "mode": "plain", "order": [0], "labels": {"a": "default"}, "engine": CPU}.get(
         name, facts.get("cpu.available_cores", 1)
     )
     advice = [FIXED[method], advised(facts)]
@@ -147,6 +152,19 @@ def expected(
 # --- random stacks, as what the model reads and as what the program reads -----------------------
 
 
+def random_engine(rng: random.Random) -> dict[str, Any]:
+    """A table with all fields: it replaces another one as a whole."""
+    if rng.random() < 0.5:
+        return {"engine": "cpu", "threads": rng.randint(1, 9), "is_fast": rng.random() < 0.5}
+    limits = {"memory": rng.randint(0, 9), "streams": [rng.randint(0, 9)]}
+    return {
+        "engine": "gpu",
+        "device": rng.randint(0, 9),
+        "mode": rng.choice(["low", "high"]),
+        "limits": limits,
+    }
+
+
 def random_options(rng: random.Random, *, in_text: bool = False) -> dict[str, Any]:
     choices: dict[str, Callable[[], Any]] = {
         "threads": lambda: rng.randint(1, 9),
@@ -155,6 +173,7 @@ def random_options(rng: random.Random, *, in_text: bool = False) -> dict[str, An
         "order": lambda: [rng.randint(0, 3) for _ in range(rng.randint(0, 3))],
         "labels": lambda: {key: f"label {next(TOKENS)}." for key in rng.sample("abcd", rng.randint(0, 2))},
     }
+    choices["engine"] = lambda: random_engine(rng)
     if in_text:
         return {name: choices[name]() for name in rng.sample(["threads", "mode"], rng.randint(0, 2))}
     options = {name: choices[name]() for name in rng.sample(list(choices), rng.randint(0, 3))}

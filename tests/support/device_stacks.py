@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Literal
 
+from engine_tables import Cpu, Gpu
 from random_expressions import REGISTRY, random_condition, random_facts, random_integer
 
 from etconfig.device.compilation import compile_bundle
@@ -62,6 +63,8 @@ class WideOptions(BackendOptions):
     )
     labels: dict[str, str] = option({"a": "default"}, applies="load", doc="A table.")
     limits: dict[str, int] | None = option(None, applies="load", doc="A table or nothing.")
+    engine: Cpu | Gpu | None = option({"engine": "cpu", "threads": 1}, applies="load", doc="A union.")
+    engines: tuple[Cpu | Gpu, ...] = option((), applies="load", doc="Tables.")
 
 
 class ProcessOptions(BackendOptions):
@@ -83,6 +86,8 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "order": "ints",
         "labels": "table",
         "limits": "numbers",
+        "engine": "tables",
+        "engines": "tables",
     },
     "ProcessBackend": {"log": "int", "core": "small", "share": "float"},
 }
@@ -102,6 +107,8 @@ _LITERALS: Mapping[str, Sequence[object]] = {
     "log": (0, 1),
     "core": (0, 3),
     "share": (0.25, 1.0),
+    "engine": ({"engine": "cpu"}, {"engine": "cpu", "threads": 3}, {"engine": "gpu", "device": 1}),
+    "engines": ([], [{"engine": "gpu", "device": 2, "limits": {"memory": "2 KiB"}}, {"engine": "cpu"}]),
 }
 
 
@@ -182,6 +189,8 @@ def _expression(rng: Random, kind: str) -> str | None:
 def _toml(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value)
 
 

@@ -203,7 +203,7 @@ class Walkthrough:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(fence.text, encoding="utf-8")
         if fence.language == "python":
-            compile(fence.text, str(path), "exec")
+            compile(fence.text, str(path), "exec", dont_inherit=True)
         elif path.name == "pyproject.toml" and "entry-points" in fence.text:
             self._install(path.parent, tomli.loads(fence.text)["project"])
 
@@ -230,7 +230,7 @@ class Walkthrough:
 
     def _python(self, fence: Fence, place: str) -> None:
         # blank lines in front, so that a traceback shows the line of the page
-        code = compile("\n" * fence.line + fence.text, str(self.page.path), "exec")
+        code = compile("\n" * fence.line + fence.text, str(self.page.path), "exec", dont_inherit=True)
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, self.names)
         if fence.output is not None:

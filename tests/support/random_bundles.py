@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Literal
 
+from engine_tables import Cpu, Gpu
 from random_expressions import (
     REGISTRY,
     random_condition,
@@ -81,6 +82,8 @@ class ManyOptions(BackendOptions):
     is_on: bool = option(False, applies="execute", doc="D.")
     log: int = option(0, applies="load", scope="process", doc="D.")
     maybe: int | None = option(None, applies="load", doc="D.")
+    engine: Cpu | Gpu | None = option({"engine": "cpu", "threads": 1}, applies="load", doc="D.")
+    engines: tuple[Cpu | Gpu, ...] = option((), applies="load", doc="D.")
 
 
 class FewOptions(BackendOptions):
@@ -286,6 +289,8 @@ _LITERALS: Mapping[str, tuple[object, ...]] = {
     "log": (0, 0, 1),
     "maybe": (1, 2),
     "core": (0, 2),
+    "engine": ({"engine": "cpu"}, {"engine": "cpu", "threads": 3}, {"engine": "gpu", "device": 1}),
+    "engines": ([], [{"engine": "gpu", "device": 2, "limits": {"memory": "2 KiB"}}, {"engine": "cpu"}]),
 }
 
 

@@ -56,6 +56,7 @@ _FACTS_BY_KIND: Mapping[OptionKind, frozenset[FactType]] = {
     OptionKind.STRING: frozenset((FactType.STRING,)),
     OptionKind.CHOICE: frozenset((FactType.STRING, FactType.INT)),
     OptionKind.TABLE: frozenset(),
+    OptionKind.RECORD: frozenset(),
 }
 
 

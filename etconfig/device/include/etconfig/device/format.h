@@ -49,7 +49,7 @@ constexpr uint8_t kOps = static_cast<uint8_t>(Op::Bucket) + 1;
 enum class Type : uint8_t { Bool, Int, Float, String, BoolList, IntList, FloatList, StringList, EmptyList };
 constexpr uint8_t kTypes = static_cast<uint8_t>(Type::EmptyList) + 1;
 
-enum class OptionKind : uint8_t { Boolean, Integer, Float, String, Choice, Array, Table };
+enum class OptionKind : uint8_t { Boolean, Integer, Float, String, Choice, Array, Table, Record };
 enum class Source : uint8_t { Literal, Expression, Unset };
 enum class Layer : uint8_t {
   Default,

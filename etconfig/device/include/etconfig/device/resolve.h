@@ -148,7 +148,8 @@ class Resolver {
     return results_[condition] == 2;
   }
 
-  // The strongest candidate that holds decides; `unset` forgets what is below it; tables merge key by key.
+  // The strongest candidate that holds decides; `unset` forgets what is below it; tables merge key by key, but
+  // not those of options of their own, which are replaced as a whole.
   Decision decide(const format::Backend& backend, uint32_t index, const format::OptionSettings* settings) {
     const format::Option option = t_.options[index];
     if (option.kind() == format::OptionKind::Table) return merged(index, settings);

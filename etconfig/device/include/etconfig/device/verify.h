@@ -558,7 +558,7 @@ class Verifier {
   }
   bool option(uint32_t index) {
     const Option option = t_.options[index];
-    if (option.u8(76) > 6 || option.u8(77) > 6) return false;
+    if (option.u8(76) > 7 || option.u8(77) > 7) return false;
     for (uint32_t flag = 78; flag < 83; ++flag) {
       if (option.u8(flag) > 1) return false;
     }
@@ -588,7 +588,8 @@ class Verifier {
       case OptionKind::String: return kind == ValueKind::Text;
       case OptionKind::Choice: return kind == ValueKind::Text || kind == ValueKind::Integer;
       case OptionKind::Array: return kind == ValueKind::Array;
-      case OptionKind::Table: return kind == ValueKind::Table;
+      case OptionKind::Table:
+      case OptionKind::Record: return kind == ValueKind::Table;
     }
     return false;
   }
