@@ -74,6 +74,12 @@ class Database:
             raise
         return found
 
+    @property
+    def memory_bytes(self) -> int:
+        """The memory that DuckDB may use."""
+        number, unit = str(self.rows("SELECT current_setting('memory_limit')")[0][0]).split()
+        return int(float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB").index(unit))
+
     def columns(self, relation: str) -> dict[str, str]:
         """Return the columns of a relation, with their types."""
         return {row[0]: row[1] for row in self.rows(f"DESCRIBE SELECT * FROM {relation}")}

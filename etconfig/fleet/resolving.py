@@ -25,6 +25,9 @@ from etconfig.fleet.plan import EVERY_FACT, FleetPlan
 from etconfig.fleet.whole_file import whole_file
 from etconfig.records import record
 
+GROUP_BYTES = 4096
+"""The memory that a group takes in Python, measured. All groups of a file are there together."""
+
 MAX_ADVISED_GROUPS = 100_000
 """The most groups into which the facts that a vendor's function reads may divide one file."""
 
@@ -70,6 +73,7 @@ def decide_part(database: Database, part: InventoryPart, plans: Sequence[FleetPl
 
     Raises:
         InternalError: SQL and Python disagree on a condition.
+        OSError: a computed value divides the devices into too many groups.
         PluginCallError: a vendor's function reads facts by which nearly every device is a group of its own.
     """
     part.source.attach(database)
@@ -80,10 +84,34 @@ def decide_part(database: Database, part: InventoryPart, plans: Sequence[FleetPl
         for plan in plans:
             _check_readers(database, part, plan)
         key = find_key(database, part, conditions, needed)
+        _check_count(database, part, key)
         groups, salt = find_groups(database, part, key)
         outcomes = [[decide(plan, part, key, group) for group in groups] for plan in plans]
         if all(plan.needed_facts(known) <= set(key.values) for plan in plans):
             return DecidedGroups(part=part, key=key, salt=salt, groups=groups, outcomes=outcomes)
+
+
+def _check_count(database: Database, part: InventoryPart, key: GroupKey) -> None:
+    """Refuse a file with so many groups that they would take more than the memory that was given.
+
+    Raises:
+        OSError: there are too many.
+    """
+    limit = database.memory_bytes // GROUP_BYTES
+    if part.rows <= limit:
+        return
+    groups = f"SELECT 1 FROM ({keyed_devices(part, key)}) GROUP BY {', '.join(key.columns)} LIMIT {limit + 1}"
+    ((count,),) = database.rows(f"SELECT count(*) FROM ({groups})")
+    if count > limit:
+        distinct = ", ".join(f"approx_count_distinct({part.facts[name].sql})" for name in key.values)
+        counts = dict(
+            zip(key.values, database.rows(f"SELECT {distinct} FROM {part.source.relation}")[0], strict=True)
+        )
+        worst = max(counts, key=lambda name: counts[name])
+        which = f"the {part.rows:,} devices of {part.source.label} are more than {limit:,} groups"
+        why = f"a value is computed from {worst}, which has about {counts[worst]:,} values"
+        help = f"compute it from conditions on {worst}, write several files, or give more --memory"
+        raise OSError(f"{which}, each to be resolved on its own: {why}; {help}")
 
 
 def _check_readers(database: Database, part: InventoryPart, plan: FleetPlan) -> None:

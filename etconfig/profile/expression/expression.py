@@ -72,11 +72,13 @@ class ClauseResult:
         text: The clause, as written.
         result: True, False, `Unknown` or `Fault`; the value if the expression is not a condition.
         facts: The facts that the clause reads, by name; None for unknown ones.
+        hidden: The names of facts whose values identify the device, and so are not explained.
     """
 
     text: str
     result: EvaluationResult
     facts: Mapping[str, object]
+    hidden: frozenset[str] = field(default=HIDDEN_FACTS, compare=False, repr=False)
 
     @property
     def explanation(self) -> str:
@@ -89,8 +91,11 @@ class ClauseResult:
             verdict = "holds" if self.result else "does not hold"
         else:
             verdict = f"is {_shown(self.result)}"
-        facts = " and ".join(f"{name} is {_shown_fact(name, value)}" for name, value in self.facts.items())
+        facts = " and ".join(f"{name} is {self._shown(name, value)}" for name, value in self.facts.items())
         return f"{self.text} {verdict}: {facts}" if facts else f"{self.text} {verdict}"
+
+    def _shown(self, name: str, value: object) -> str:
+        return HIDDEN_VALUE if name in self.hidden and value is not None else _shown(value)
 
 
 CheckedCondition: TypeAlias = "tuple[Checked, tuple[str, ...]]"
@@ -110,6 +115,7 @@ class Expression:
         type: The type of its value.
         tree: Its checked tree.
         clause_texts: The operands of the outermost `&&`, or the whole text if there is none.
+        hidden: The names of facts in it whose values identify the device, and so are not explained.
     """
 
     source: str
@@ -117,13 +123,14 @@ class Expression:
     type: ExpressionType = field(compare=False)
     tree: Checked = field(compare=False, repr=False)
     clause_texts: tuple[str, ...] = field(compare=False, repr=False)
+    hidden: frozenset[str] = field(default=HIDDEN_FACTS, compare=False, repr=False)
 
     def __str__(self) -> str:
         return self.source
 
     def __reduce__(self) -> tuple[object, ...]:
         # closures do not pickle; the tree does, and is compiled again on demand
-        return _restored, (self.source, self.span, self.type, self.tree, self.clause_texts)
+        return _restored, (self.source, self.span, self.type, self.tree, self.clause_texts, self.hidden)
 
     @cached_property
     def span(self) -> Span:
@@ -132,7 +139,7 @@ class Expression:
 
     def found_at(self, find_span: Callable[[], Span]) -> Expression:
         """Return the same expression at another place."""
-        return Expression(self.source, find_span, self.type, self.tree, self.clause_texts)
+        return Expression(self.source, find_span, self.type, self.tree, self.clause_texts, self.hidden)
 
     @cached_property
     def facts(self) -> frozenset[str]:
@@ -164,7 +171,10 @@ class Expression:
         )
         return tuple(
             ClauseResult(
-                text, _run(compile_tree(tree), facts), {name: facts.get(name) for name in fact_names(tree)}
+                text,
+                _run(compile_tree(tree), facts),
+                {name: facts.get(name) for name in fact_names(tree)},
+                self.hidden,
             )
             for text, tree in zip(self.clause_texts, trees, strict=True)
         )
@@ -244,7 +254,9 @@ def _parsed(source: ExpressionSource, registry: FactRegistry, expect: Expression
     clauses = node.operands if isinstance(node, Logical) and node.operator == "&&" else (node,)
     texts = tuple(source.text[clause.start : clause.end] for clause in clauses)
     span = source.span
-    return Expression(source.text, lambda: span, typed.type, typed.tree, texts)
+    named = ((name, registry.get(name)) for name in fact_names(typed.tree))
+    hidden = frozenset(name for name, info in named if info is not None and info.is_identifying)
+    return Expression(source.text, lambda: span, typed.type, typed.tree, texts, hidden)
 
 
 def _parse_quickly(text: str, registry: FactRegistry, expect: ExpressionType | None) -> Expression:
@@ -255,9 +267,14 @@ def _parse_quickly(text: str, registry: FactRegistry, expect: ExpressionType | N
 
 
 def _restored(
-    source: str, span: Span, type_: ExpressionType, tree: Checked, clause_texts: tuple[str, ...]
+    source: str,
+    span: Span,
+    type_: ExpressionType,
+    tree: Checked,
+    clause_texts: tuple[str, ...],
+    hidden: frozenset[str],
 ) -> Expression:
-    return Expression(source, lambda: span, type_, tree, clause_texts)
+    return Expression(source, lambda: span, type_, tree, clause_texts, hidden)
 
 
 class ExpressionParser:
@@ -341,10 +358,6 @@ def _run(evaluator: Evaluator, facts: Mapping[str, object]) -> EvaluationResult:
 def _not_known(result: Unknown) -> str:
     verb = "is" if len(result.missing) == 1 else "are"
     return f"{' and '.join(result.missing)} {verb} not known on this device"
-
-
-def _shown_fact(name: str, value: object) -> str:
-    return HIDDEN_VALUE if name in HIDDEN_FACTS and value is not None else _shown(value)
 
 
 def _shown(value: object) -> str:

@@ -187,6 +187,27 @@ class TestAdvice:
         monkeypatch.setattr(resolving, "MAX_ADVISED_GROUPS", 60)
         assert summarize_fleet(database, few, plan, no_progress).devices == 60
 
+    def test_a_computed_value_by_which_each_device_differs_is_refused(
+        self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(Database, "memory_bytes", 50 * resolving.GROUP_BYTES)
+        text = '[profile]\nname = "acme/all"\n[options.FleetBackend]\nname = { expr = "device.id" }\n'
+        (tmp_path / "acme").mkdir()
+        (tmp_path / "acme" / "all.toml").write_text(text)
+        installation = advised_installation(lambda facts: {})
+        plan = FleetPlan(None, installation, profile=str(tmp_path / "acme" / "all.toml"))
+        path = write_devices(duckdb.connect(), tmp_path / "a.parquet", random_devices(Random(1), 60))
+        with pytest.raises(
+            OSError, match=r"more than 50 groups, .* computed from device\.id, which has about"
+        ) as refused:
+            summarize_fleet(database, opened(database, path), plan, no_progress)
+        assert str(refused.value).endswith("write several files, or give more --memory")
+        monkeypatch.setattr(Database, "memory_bytes", 59 * resolving.GROUP_BYTES)
+        with pytest.raises(OSError, match="more than 59 groups"):
+            summarize_fleet(database, opened(database, path), plan, no_progress)
+        monkeypatch.setattr(Database, "memory_bytes", 60 * resolving.GROUP_BYTES)
+        assert summarize_fleet(database, opened(database, path), plan, no_progress).devices == 60
+
     def test_the_limit_counts_only_what_functions_read(
         self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -370,3 +391,9 @@ def test_a_staged_rollout_moves_the_devices_of_its_share(database: Database, tmp
     )
     assert found.changed == expected
     assert 60 < expected < 140
+
+
+@pytest.mark.parametrize(("text", "size"), [("256MiB", 256 << 20), ("1GiB", 1 << 30), ("2GiB", 2 << 30)])
+def test_the_memory_that_was_given_is_known(text: str, size: int) -> None:
+    with opened_database(text, 1) as database:
+        assert database.memory_bytes == size

@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
+from typing import ClassVar
 
 import pytest
-from profile_texts import expression, said
+from profile_texts import REGISTRY, expression, fact, said
 
-from etconfig.profile import ClauseResult, Fault, Unknown
+from etconfig.diagnostics import Span
+from etconfig.facts.registry import FactType
+from etconfig.profile import ClauseResult, ExpressionParser, Fault, Unknown, parse_expression
 
 FACTS = {"os.name": "linux", "cpu.cores": 8, "cpu.quota": 2.5, "net.is_up": True}
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
@@ -227,3 +231,29 @@ class TestExpression:
         assert copy.evaluate(FACTS) is True
         assert copy.span == condition.span
         assert copy.explain({}) == condition.explain({})
+
+
+class TestHiddenValues:
+    """The value of a fact that identifies the device is not explained, also if a plugin declares the fact."""
+
+    REGISTRY = REGISTRY.extended([replace(fact("acme.serial", FactType.STRING), is_identifying=True)])
+    FACTS: ClassVar[dict[str, object]] = {"acme.serial": "secret", "cpu.cores": 4}
+
+    def test_the_reason_names_the_fact_without_its_value(self) -> None:
+        condition = parse_expression('acme.serial == "x" && cpu.cores == 4', self.REGISTRY)
+        for each in (
+            condition,
+            pickle.loads(pickle.dumps(condition)),
+            condition.found_at(lambda: Span(file="a")),
+        ):
+            assert [clause.explanation for clause in each.explain(self.FACTS)] == [
+                'acme.serial == "x" does not hold: acme.serial is (set, not shown)',
+                "cpu.cores == 4 holds: cpu.cores is 4",
+            ]
+        unknown = condition.explain({"cpu.cores": 4})[0].explanation
+        assert unknown == 'acme.serial == "x" is unknown: acme.serial is not known on this device'
+
+    def test_a_parser_of_documents_knows_them_too(self) -> None:
+        parser = ExpressionParser(self.REGISTRY)
+        condition = parser.parse('has(acme.serial) && acme.serial != "x"', lambda: Span(file="a"), None)
+        assert "secret" not in " ".join(clause.explanation for clause in condition.explain(self.FACTS))
