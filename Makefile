@@ -82,10 +82,11 @@ docs: $(VENV)/.installed-docs
 test-peers: $(PEERS)/.native
 	$(PEERS)/bin/python -m pytest -m peers --timeout 600 tests/peers tests/conformance plugins $(ARGS)
 
-# DuckDB comes with the extra; conditions are compared with SQL on many more rows than in `make test`.
+# DuckDB, Dask and Ray come with the extras; conditions are compared with SQL on many more rows than in `make test`.
 test-fleet: $(FLEET)/.installed
 	ETCONFIG_FLEET_ROWS=100000 $(FLEET)/bin/python -m pytest tests/unit/fleet tests/property/test_fleet_conditions.py \
-		tests/integration/test_fleet_command.py tests/integration/test_fleet_dask.py tests/docs/test_fleet_page.py $(ARGS)
+		tests/integration/test_fleet_command.py tests/integration/test_fleet_clusters.py \
+		tests/integration/test_fleet_namespaces.py tests/docs/test_fleet_page.py $(ARGS)
 
 # Export the committed test programs again, with real ExecuTorch.
 models: $(PEERS)/.installed
@@ -143,7 +144,7 @@ $(FLEET)/bin/python:
 	$(PYTHON) -m venv $(FLEET)
 
 $(FLEET)/.installed: $(MANIFESTS) | $(FLEET)/bin/python
-	$(FLEET)/bin/python $(PIP) install -e '.[test,fleet-dask]' -e plugins/etconfig-reference
+	$(FLEET)/bin/python $(PIP) install -e '.[test,dask,ray]' -e plugins/etconfig-reference
 	@touch $@
 
 $(PEERS)/bin/python:

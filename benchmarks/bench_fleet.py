@@ -124,7 +124,9 @@ def compare_with_workers(
         pass
 
     program = etconfig.load_program(PROGRAM, installation=plan.installation)
-    recipe = PlanRecipe.of(plan, [program], profile="auto", require_match=False, fact_texts=(), overrides=())
+    recipe = PlanRecipe.of(
+        plan, [program], profile="auto", require_match=False, fact_overrides=(), overrides=()
+    )
     job, sources = job_text([recipe], InventoryReading()), find_sources([str(path) for path in paths])
     directory, devices = paths[0].parent, sum(part.rows for part in parts)
     start = time.perf_counter()

@@ -47,6 +47,7 @@ The branch says who must act:
     │   ├── RuntimeFailedError     the runtime behind another executor failed
     │   └── UnsafeProgramError     that runtime would not survive the method
     ├── ScaffoldError            the package of a new backend cannot be written as requested
+    ├── WorkersError             the workers of a fleet are lost, or cannot do their part
     └── InternalError            a bug in etconfig: please report it
 
 Attributes carry the facts, the message is derived from them, and every exception pickles. The classes stay in
@@ -714,6 +715,19 @@ class ScaffoldError(EtconfigError):
 
     Attributes:
         problem: The problem with a name or with the directory.
+    """
+
+    problem: str
+
+    template = "{problem}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class WorkersError(EtconfigError):
+    """The workers of a fleet cannot be reached, are lost, or cannot do their part.
+
+    Attributes:
+        problem: The problem, with the worker or the file.
     """
 
     problem: str

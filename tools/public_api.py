@@ -74,6 +74,7 @@ PUBLIC_MODULES = (
         "Find the C++ headers for programs on a device; read what bundles have for known ones.",
         ("PackedBackend", "PackedConfiguration", "PackedMethod", "PackedOption", "device_include_dir"),
     ),
+    PublicModule("etconfig.fleet", "Resolve the devices of a fleet, here or on a cluster."),
     PublicModule("etconfig.plugin.v1", "The plugin API, version 1."),
     PublicModule(
         "etconfig.plugin.v1_c", "The plugin API for backends in C and C++, version 1; imports numpy."

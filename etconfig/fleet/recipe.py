@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import AUTO
@@ -22,12 +22,16 @@ from etconfig.profile import Provider
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver import layer_from_overrides
+from etconfig.resolver.matching import CALL_SOURCE
 from etconfig.schema import BackendSpec, check_value, find_option
 
 _LOCATIONS = ("ETCONFIG_PROFILE_PATH", "ETCONFIG_PROJECT")
 """The variables that name files, which travel as contents."""
 
 _PREFIX = "ETCONFIG_"
+
+HandSet: TypeAlias = "Sequence[str] | Mapping[str, object]"
+"""Facts or options that are set by hand: texts `NAME=VALUE` of the command line, or plain values by name."""
 
 
 def make_plan(
@@ -36,22 +40,36 @@ def make_plan(
     *,
     profile: str | None,
     require_match: bool,
-    fact_texts: Sequence[str],
-    overrides: Sequence[str],
+    fact_overrides: HandSet,
+    overrides: HandSet,
 ) -> FleetPlan:
-    """Compile what decides on every device, from settings as the command line has them.
+    """Compile what decides on every device.
+
+    Args:
+        installation: The plugins, profiles and project file.
+        programs: The programs, or none.
+        profile: `auto`, a name, a path, or None for the choice of the project file.
+        require_match: Refuse the fallback of `auto`.
+        fact_overrides: Facts that are set by hand on every device.
+        overrides: Options that are set by hand on every device.
 
     Raises:
         ConfigError: a profile or another setting is wrong.
     """
     known_options = partial(options_by_backend, installation)
+    registry = installation.fact_registry
+    if not isinstance(fact_overrides, Mapping):
+        fact_overrides = parse_fact_assignments(fact_overrides, registry)
+    source = CALL_SOURCE if isinstance(overrides, Mapping) else "--set"
     return FleetPlan(
         SeveralPrograms.of(programs),
         installation,
         profile=profile,
         require_match=require_match,
-        fact_overrides=parse_fact_assignments(fact_texts, installation.fact_registry),
-        overrides=layer_from_overrides(overrides, "--set", known_options=known_options),
+        fact_overrides=fact_overrides,
+        overrides=layer_from_overrides(
+            overrides, source, backends=installation.backend_ids, known_options=known_options
+        ),
     )
 
 
@@ -68,8 +86,8 @@ class PlanRecipe:
         programs: Of each program, the backends of its methods, and the values that it fixes.
         profile: `auto`, a name, a path, or None.
         require_match: Refuse the fallback of `auto`.
-        fact_texts: Facts by hand, as `name=value`.
-        overrides: Options by hand, as `path=value`.
+        fact_overrides: Facts by hand.
+        overrides: Options by hand.
         surroundings: The fingerprints of what must be the same where the plan is made.
     """
 
@@ -81,8 +99,8 @@ class PlanRecipe:
     programs: Sequence[Mapping[str, Any]]
     profile: str | None
     require_match: bool
-    fact_texts: Sequence[str]
-    overrides: Sequence[str]
+    fact_overrides: HandSet
+    overrides: HandSet
     surroundings: Mapping[str, str]
 
     @classmethod
@@ -93,8 +111,8 @@ class PlanRecipe:
         *,
         profile: str | None,
         require_match: bool,
-        fact_texts: Sequence[str],
-        overrides: Sequence[str],
+        fact_overrides: HandSet,
+        overrides: HandSet,
     ) -> PlanRecipe:
         """Return the recipe of a plan that `make_plan` made of the same settings.
 
@@ -127,8 +145,8 @@ class PlanRecipe:
             programs=[_described(program) for program in programs],
             profile=profile,
             require_match=require_match,
-            fact_texts=list(fact_texts),
-            overrides=list(overrides),
+            fact_overrides=fact_overrides,
+            overrides=overrides,
             surroundings=surroundings_of(installation),
         )
 
@@ -168,7 +186,7 @@ class PlanRecipe:
             [DescribedProgram(installation, each) for each in self.programs],
             profile=profile,
             require_match=self.require_match,
-            fact_texts=self.fact_texts,
+            fact_overrides=self.fact_overrides,
             overrides=self.overrides,
         )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from etconfig.errors import WorkersError
 from etconfig.fleet.database import Database, is_installed, opened_database
 from etconfig.fleet.difference import compare_groups
 from etconfig.fleet.inventory import InventoryOpener, InventoryPart, InventorySource
@@ -25,10 +27,6 @@ _MAX_JOBS = 4
 _known = threading.local()
 
 
-class WorkersError(Exception):
-    """Workers cannot be reached, or cannot do their part."""
-
-
 class WorkerJob:
     """A job as a worker remembers it: plans, and the directory of their profiles.
 
@@ -41,11 +39,13 @@ class WorkerJob:
     def __init__(self, data: Mapping[str, Any]) -> None:
         if data["version"] != __version__:
             raise WorkersError(
-                f"etconfig is {__version__} on worker {_name()}, and {data['version']} here; install one "
-                "version everywhere"
+                problem=f"etconfig is {__version__} on worker {_name()}, and {data['version']} here",
+                help="install one version everywhere",
             )
         if not is_installed():
-            raise WorkersError(f"DuckDB is missing on worker {_name()}; install etconfig[fleet-dask] there")
+            raise WorkersError(
+                problem=f"DuckDB is missing on worker {_name()}", help="install etconfig[fleet] there"
+            )
         self.reading: Mapping[str, Any] = data["reading"]
         self._scratch = TemporaryDirectory(prefix="etconfig-worker-", ignore_cleanup_errors=True)
         self.plans: list[FleetPlan] = []
@@ -57,8 +57,8 @@ class WorkerJob:
             wrong = list(different_surroundings(recipe.surroundings, found))
             if wrong:
                 raise WorkersError(
-                    f"worker {_name()} would resolve otherwise: {'; '.join(wrong)}; "
-                    "install the same everywhere"
+                    problem=f"worker {_name()} would resolve otherwise: {'; '.join(wrong)}",
+                    help="install the same everywhere",
                 )
             self.plans.append(recipe.plan(directory))
             self.shown_paths += recipe.shown_paths(directory)
@@ -89,12 +89,28 @@ def _job(text: str) -> WorkerJob:
     return jobs[key]
 
 
+@contextmanager
+def _database(job: WorkerJob, task: Mapping[str, Any]) -> Iterator[Database]:
+    """Open the database for a file.
+
+    Raises:
+        WorkersError: a file cannot be read or written here, or the memory does not suffice.
+    """
+    try:
+        with opened_database(job.reading["memory"], job.reading["threads"]) as database, database.reading():
+            yield database
+    except OSError as error:
+        place = "" if error.filename is None else f"{error.filename}: "
+        reason = f"{place}{error.strerror or error}"
+        raise WorkersError(problem=f"worker {_name()} failed on {task['label']}: {reason}") from error
+
+
 def _opened(database: Database, job: WorkerJob, task: Mapping[str, Any]) -> InventoryPart:
     path = Path(task["path"])
     if not path.exists():
         raise WorkersError(
-            f"there is no file {task['label']} on worker {_name()}, looked for as {path}; put inventories on"
-            " a file system that all workers share"
+            problem=f"there is no file {task['label']} on worker {_name()}, looked for as {path}",
+            help="put inventories on a file system that all workers share",
         )
     reading = job.reading
     source = InventorySource(path=path, label=task["label"], table=task["table"])
@@ -118,11 +134,12 @@ def count_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
             or None.
 
     Raises:
-        WorkersError: the file is missing here, or etconfig or its plugins are not the same here.
+        WorkersError: the file is missing here or cannot be read, results cannot be written, or etconfig or
+            its plugins are not the same here.
         FactError: the columns of the file are wrong.
     """
     job = _job(text)
-    with opened_database(job.reading["memory"], job.reading["threads"]) as database:
+    with _database(job, task) as database:
         decided = decide_part(database, _opened(database, job, task), job.plans[:1])
         if task["target"] is not None:
             write_assignments(database, decided, Path(task["target"]))
@@ -137,7 +154,7 @@ def compare_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
         WorkersError, FactError: as for `count_devices`.
     """
     job = _job(text)
-    with opened_database(job.reading["memory"], job.reading["threads"]) as database:
+    with _database(job, task) as database:
         decided = decide_part(database, _opened(database, job, task), job.plans)
         found: dict[str, Any] = job.as_shown(compare_groups(decided).to_jsonable(with_ids=True))
         return found

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from etconfig.errors import WorkersError
 from etconfig.fleet.database import Database
 from etconfig.fleet.difference import FleetDifference, merged_differences
 from etconfig.fleet.fleet_run import PARTS, only_run, write_summary
@@ -17,7 +18,7 @@ from etconfig.fleet.inventory import InventorySource
 from etconfig.fleet.part_result import PartResult, merged_results
 from etconfig.fleet.recipe import PlanRecipe, recipe_hash
 from etconfig.fleet.resolving import join_assignments, write_result_tables
-from etconfig.fleet.worker import WorkersError, compare_devices, count_devices
+from etconfig.fleet.worker import compare_devices, count_devices
 from etconfig.records import record
 from etconfig.version import __version__
 
@@ -145,8 +146,9 @@ def _resolve_into(
         place = missing[number]
         if not tables[place].exists():
             raise WorkersError(
-                f"a worker wrote the devices of {sources[place].label} to {finished}, and they are not "
-                "there; give --output a directory that all workers share"
+                problem=f"a worker wrote the devices of {sources[place].label} to {finished}, and they are "
+                "not there",
+                help="give --output a directory that all workers share",
             )
         results[place] = PartResult.from_jsonable(answer)
         write_summary(tables[place].with_suffix(".json"), results[place])

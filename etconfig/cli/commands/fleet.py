@@ -26,7 +26,6 @@ from etconfig.cli.shared.fleet_options import (
     inventories_argument,
     inventory_options,
     plan_options,
-    workers_at,
     workers_option,
 )
 from etconfig.cli.shared.format import format_count
@@ -164,6 +163,7 @@ def resolve_inventory(
       etconfig fleet resolve devices.parquet --program model.pte -o results
       etconfig fleet resolve 'inventory/*.parquet' --profile generic/any -o results
     """
+    from etconfig.fleet.clusters import connected
     from etconfig.fleet.fleet_run import resolve_fleet
     from etconfig.fleet.reports import coverage_data, coverage_tables, problem_table
     from etconfig.fleet.workers import resolve_on
@@ -179,7 +179,7 @@ def resolve_inventory(
             result = resolve_fleet(database, parts, plan, output, settings, show_part)
         else:
             sources, job = inventory.sources(), inventory.job(request.recipe(plan))
-            with workers_at(place) as workers:
+            with connected(place) as workers:
                 result = resolve_on(workers, database, sources, job, output, show_file)
     data = coverage_data(result, plan)
     tables = coverage_tables(data, [problem_table(result, with_ids=show_ids)])[:2]
@@ -256,10 +256,11 @@ def _summarized(
     installation = make_installation(request.profile_paths)
     plan = request.plan(installation)
     if place is not None:
+        from etconfig.fleet.clusters import connected
         from etconfig.fleet.workers import summarize_on
 
         sources, job = inventory.sources(), inventory.job(request.recipe(plan))
-        with workers_at(place) as workers:
+        with connected(place) as workers:
             return summarize_on(workers, sources, job, show_file), plan
     with inventory.database() as database:
         parts = inventory.parts(database, installation.fact_registry)
@@ -367,6 +368,7 @@ def show_difference(
     """
     from contextlib import ExitStack
 
+    from etconfig.fleet.clusters import connected
     from etconfig.fleet.difference import compare_fleet
     from etconfig.fleet.html import FleetTable
     from etconfig.fleet.reports import share_text
@@ -393,7 +395,7 @@ def show_difference(
             found = compare_fleet(database, parts, plans[0], plans[1], show_part)
         else:
             sources, job = inventory.sources(), inventory.job(*map(request.recipe, plans))
-            workers = stack.enter_context(workers_at(place))
+            workers = stack.enter_context(connected(place))
             found = compare_on(workers, sources, job, show_file)
     headers = ("OPTION", "OLD", "NEW", "DEVICES", "SHARE", *(("FIRST DEVICE",) if show_ids else ()))
     rows = [

@@ -23,7 +23,6 @@ from etconfig.records import record
 if TYPE_CHECKING:
     from etconfig.app.targets import Delegating
     from etconfig.facts import FactRegistry
-    from etconfig.fleet.dask_workers import DaskWorkers
     from etconfig.fleet.database import Database
     from etconfig.fleet.inventory import InventoryPart, InventorySource
     from etconfig.fleet.plan import FleetPlan
@@ -237,8 +236,12 @@ class PlanRequest:
         return found
 
     def _settings(self) -> dict[str, Any]:
-        names = ("profile", "require_match", "fact_texts", "overrides")
-        return {name: getattr(self, name) for name in names}
+        return {
+            "profile": self.profile,
+            "require_match": self.require_match,
+            "fact_overrides": list(self.fact_texts),
+            "overrides": list(self.overrides),
+        }
 
     def settings(self, installation: Installation) -> str:
         """Return a text that changes with all that results depend on, but the inventories."""
@@ -310,40 +313,22 @@ def workers_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "place",
         metavar="ADDRESS",
         callback=_check_workers,
-        help="Resolve on the workers of Dask, such as dask://host:8786; needs etconfig[fleet-dask].",
+        help="Resolve on a cluster: dask://host:8786 (etconfig[dask]) or ray://host:10001 (etconfig[ray]).",
     )(function)
 
 
 def _check_workers(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     if text is None:
         return None
-    from etconfig.fleet.dask_workers import is_dask_installed, scheduler_address
+    from etconfig.fleet.cluster_address import parse_cluster_address
 
     try:
-        scheduler_address(text)
+        address = parse_cluster_address(text)
     except ValueError as error:
         raise click.BadParameter(str(error), context, parameter) from error
-    if not is_dask_installed():
-        install = how_to_install("'etconfig[fleet-dask]'")
-        raise click.ClickException(f"--on needs Dask distributed, which is not installed: {install}")
+    if address.missing is not None:
+        raise click.ClickException(address.missing)
     return text
-
-
-@contextmanager
-def workers_at(place: str) -> Iterator[DaskWorkers]:
-    """Connect to workers.
-
-    Raises:
-        click.ClickException: they cannot be reached, are lost, or cannot do their part.
-    """
-    from etconfig.fleet.dask_workers import connected
-    from etconfig.fleet.worker import WorkersError
-
-    try:
-        with connected(place) as workers:
-            yield workers
-    except WorkersError as error:
-        raise click.ClickException(str(error)) from error
 
 
 html_option = click.option(

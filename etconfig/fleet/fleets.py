@@ -1,0 +1,262 @@
+"""`Fleet`: the devices of inventories, for Python; `open_fleet` opens them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from etconfig.app.installation import Installation
+from etconfig.app.targets import Delegating, find_installation
+from etconfig.fleet.clusters import AnyWorkers, connected
+from etconfig.fleet.database import DEFAULT_MEMORY, Database, is_installed, opened_database
+from etconfig.fleet.difference import FleetDifference, compare_fleet
+from etconfig.fleet.fleet_run import resolve_fleet, summarize_fleet
+from etconfig.fleet.inventory import InventoryOpener, InventoryPart, find_sources
+from etconfig.fleet.part_result import PartResult
+from etconfig.fleet.plan import FleetPlan
+from etconfig.fleet.recipe import PlanRecipe, make_plan, recipe_hash
+from etconfig.fleet.reports import coverage_data, option_histogram
+from etconfig.fleet.workers import InventoryReading, compare_on, job_text, resolve_on, summarize_on
+from etconfig.option_path import parse_option_path
+from etconfig.packages import how_to_install
+from etconfig.parameters import AnyPath, as_path, check_type, plain_value
+
+
+def open_fleet(
+    inventories: AnyPath | Iterable[AnyPath],
+    *,
+    workers: AnyWorkers | None = None,
+    id_column: str | None = None,
+    table: str | None = None,
+    ignored: Iterable[str] = (),
+    cache: AnyPath | None = None,
+    memory: str = DEFAULT_MEMORY,
+    threads: int | None = None,
+) -> Fleet:
+    """Open inventories: Parquet or JSONL files, DuckDB tables, directories of sheets, or patterns.
+
+    Args:
+        inventories: The inventories, as `etconfig fleet` takes them.
+        workers: A client of Dask, the address of a cluster, such as `dask://host:8786` or
+            `ray://host:10001`, or `RayWorkers()`; None for this process.
+        id_column: The column that names devices; by default `device_id`.
+        table: The table of a DuckDB database; by default its only one.
+        ignored: Columns to leave out.
+        cache: Where to keep converted JSON; by default `.etconfig-fleet` beside each inventory.
+        memory: Memory for DuckDB, on a cluster that of each file; beyond it, it writes to the disk.
+        threads: Threads; by default one for each core, and on a cluster one for each file.
+
+    Raises:
+        FactError: some inventories name no file, or a file of another kind.
+        ImportError: DuckDB is not installed.
+        TypeError: an argument is of a wrong type.
+    """
+    if not is_installed():
+        install = how_to_install("'etconfig[fleet]'")
+        raise ImportError(f"a fleet needs DuckDB, which is not installed: {install}")
+    given = (inventories,) if isinstance(inventories, (str, os.PathLike)) else inventories
+    check_type("inventories", given, Iterable, "paths or patterns")
+    reading = InventoryReading(
+        id_column=id_column,
+        ignored=tuple(ignored),
+        cache=None if cache is None else as_path("cache", cache),
+        memory=memory,
+        threads=threads,
+    )
+    return Fleet([str(as_path("inventories", each)) for each in given], table, reading, workers)
+
+
+class FleetResult:
+    """The options that the devices of a fleet get, counted; from `Fleet.resolve`."""
+
+    def __init__(self, counted: PartResult, plan: FleetPlan) -> None:
+        self._counted = counted
+        self._plan = plan
+
+    @property
+    def devices(self) -> int:
+        """The number of devices."""
+        return self._counted.devices
+
+    @property
+    def resolved(self) -> int:
+        """The number of devices that get options."""
+        return self._counted.resolved
+
+    @property
+    def profiles(self) -> Mapping[str, int]:
+        """The number of devices that get each profile, by its name."""
+        return dict(self._counted.profiles)
+
+    def histogram(self, option: str) -> Mapping[str, Mapping[str, int]]:
+        """Return how many devices get each value of an option, as JSON text, by the whole path.
+
+        Args:
+            option: `[METHOD[@INSTANCE]:]BACKEND.OPTION`.
+
+        Raises:
+            ValueError: it is not the path of an option.
+        """
+        found = option_histogram(self._counted, parse_option_path(option))
+        return {path: dict(values) for path, values in found.items()}
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the coverage, as `etconfig fleet coverage --json` prints it."""
+        return coverage_data(self._counted, self._plan)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.resolved:,} of {self.devices:,} devices get options>"
+
+
+class Fleet:
+    """The devices of inventories; from `open_fleet`."""
+
+    def __init__(
+        self, inventories: list[str], table: str | None, reading: InventoryReading, workers: AnyWorkers | None
+    ) -> None:
+        self._sources = find_sources(inventories, table)
+        self._reading = reading
+        self._workers = workers
+
+    def resolve(
+        self,
+        programs: Delegating | Iterable[Delegating] = (),
+        *,
+        output: AnyPath | None = None,
+        profile: AnyPath | None = None,
+        require_match: bool = False,
+        fact_overrides: Mapping[str, object] | None = None,
+        overrides: Mapping[str, object] | None = None,
+        installation: Installation | None = None,
+    ) -> FleetResult:
+        """Resolve for every device, and count what they get.
+
+        Args:
+            programs: The program or programs that the options are for; without one, what the configuration
+                mentions is resolved.
+            output: A directory for the tables of assignments, resolutions and problems; a run that was
+                interrupted continues there. None to count only.
+            profile: One profile for all devices; by default that of the project file, else `auto`.
+            require_match: Refuse `generic/any` if `auto` finds no other profile for a device.
+            fact_overrides: Facts set by hand on every device, as plain values.
+            overrides: Options that win over all others, as plain values by path.
+            installation: Plugins, profiles and project file; by default the program's, else those found from
+                the current directory.
+
+        Raises:
+            ConfigError: a profile, a setting or a column is wrong.
+            WorkersError: the workers cannot be reached, are lost, or cannot do their part.
+            OSError: a file cannot be read or written, or the memory does not suffice.
+            TypeError: an argument is of a wrong type.
+        """
+        given = _programs(programs)
+        settings = _settings(profile, require_match, fact_overrides, overrides)
+        plan = make_plan(find_installation(installation, *given[:1]), given, **settings)
+        job = job_text([PlanRecipe.of(plan, given, **settings)], self._reading)
+        directory = None if output is None else as_path("output", output)
+        if self._workers is None:
+            return FleetResult(self._resolved_here(plan, directory, recipe_hash(job)), plan)
+        with connected(self._workers) as workers:
+            if directory is None:
+                return FleetResult(summarize_on(workers, self._sources, job, _no_progress), plan)
+            with self._database() as database, database.reading():
+                found = resolve_on(workers, database, self._sources, job, directory, _no_progress)
+            return FleetResult(found, plan)
+
+    def compare(
+        self,
+        old: Installation,
+        new: Installation,
+        programs: Delegating | Iterable[Delegating] = (),
+        *,
+        profile: AnyPath | None = None,
+        require_match: bool = False,
+        fact_overrides: Mapping[str, object] | None = None,
+        overrides: Mapping[str, object] | None = None,
+    ) -> FleetDifference:
+        """Resolve for every device with two installations, such as two trees of profiles; count what differs.
+
+        Args:
+            old: The plugins, profiles and project file before a change.
+            new: Those after it.
+            programs: As for `resolve`.
+            profile: As for `resolve`.
+            require_match: As for `resolve`.
+            fact_overrides: As for `resolve`.
+            overrides: As for `resolve`.
+
+        Raises:
+            ConfigError, WorkersError, OSError, TypeError: as for `resolve`.
+        """
+        given = _programs(programs)
+        settings = _settings(profile, require_match, fact_overrides, overrides)
+        before, after = (make_plan(find_installation(side), given, **settings) for side in (old, new))
+        if self._workers is None:
+            with self._database() as database, database.reading():
+                return compare_fleet(database, self._parts(database, before), before, after, _no_progress)
+        job = job_text([PlanRecipe.of(plan, given, **settings) for plan in (before, after)], self._reading)
+        with connected(self._workers) as workers:
+            return compare_on(workers, self._sources, job, _no_progress)
+
+    def _resolved_here(self, plan: FleetPlan, directory: Path | None, settings: str) -> PartResult:
+        with self._database() as database, database.reading():
+            parts = self._parts(database, plan)
+            if directory is None:
+                return summarize_fleet(database, parts, plan, _no_progress)
+            return resolve_fleet(database, parts, plan, directory, settings, _no_progress)
+
+    def _database(self) -> Any:
+        return opened_database(self._reading.memory, self._reading.threads)
+
+    def _parts(self, database: Database, plan: FleetPlan) -> list[InventoryPart]:
+        reading = self._reading
+        opener = InventoryOpener(
+            database,
+            plan.installation.fact_registry,
+            id_column=reading.id_column,
+            ignored=reading.ignored,
+            cache=reading.cache,
+        )
+        return list(opener.open_all(self._sources))
+
+
+def _no_progress(file: object, number: int, count: int) -> None:
+    pass
+
+
+def _programs(programs: Delegating | Iterable[Delegating]) -> tuple[Delegating, ...]:
+    if isinstance(programs, Delegating):
+        return (programs,)
+    check_type("programs", programs, Iterable, "what etconfig.load_program returns, or several of that")
+    return tuple(programs)
+
+
+def _settings(
+    profile: AnyPath | None,
+    require_match: bool,
+    fact_overrides: Mapping[str, object] | None,
+    overrides: Mapping[str, object] | None,
+) -> dict[str, Any]:
+    check_type("require_match", require_match, bool, "True or False")
+    return {
+        "profile": None if profile is None else str(as_path("profile", profile)),
+        "require_match": require_match,
+        "fact_overrides": _plain("fact_overrides", fact_overrides),
+        "overrides": _plain("overrides", overrides),
+    }
+
+
+def _plain(argument: str, values: Mapping[str, object] | None) -> Mapping[str, object]:
+    """Return values that are set by hand as plain data, which can travel.
+
+    Raises:
+        TypeError: they are not plain values by name.
+    """
+    check_type(argument, values or {}, Mapping, "plain values by name")
+    try:
+        return dict(json.loads(json.dumps(dict(values or {}), default=plain_value, allow_nan=False)))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{argument}: expected plain values by name: {error}") from error

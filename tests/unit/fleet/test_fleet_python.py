@@ -1,0 +1,142 @@
+"""`open_fleet`: fleets from Python, in this process or by any object with `map`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+duckdb = pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
+
+from command_line import DIGITS  # noqa: E402
+from fleet_runs import rows_of, write_fleet  # noqa: E402
+
+import etconfig  # noqa: E402
+import etconfig.fleet  # noqa: E402
+from etconfig.errors import FactError, WorkersError  # noqa: E402
+from etconfig.fleet import Fleet, FleetResult, open_fleet  # noqa: E402
+from etconfig.fleet.cluster_address import parse_cluster_address  # noqa: E402
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, with 400 devices in four files, profiles and a project file."""
+    monkeypatch.chdir(tmp_path)
+    return write_fleet(tmp_path)
+
+
+@pytest.fixture
+def program() -> etconfig.LoadedProgram:
+    return etconfig.load_program(DIGITS / "digits.pte")
+
+
+class OneByOne:
+    """Workers that are this process, from the last file to the first."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+
+    def map(self, function: Any, files: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+        for place in reversed(range(len(files))):
+            self.files.append(files[place]["label"])
+            yield place, function(files[place])
+
+
+class TestResolve:
+    """`open_fleet` resolves as the commands do."""
+
+    def test_counts(self, place: Path) -> None:
+        program = etconfig.load_program(DIGITS / "digits.pte", installation=etconfig.Installation(place))
+        result = open_fleet("fleet/*.parquet").resolve(program)
+        assert (result.devices, result.to_jsonable()["devices"]) == (400, 400)
+        assert 0 < result.resolved < 400
+        assert sum(result.profiles.values()) == result.resolved
+        (values,) = result.histogram("forward:ReferenceCpuBackend.num_threads").values()
+        assert sum(values.values()) == result.resolved
+        assert repr(result) == f"<FleetResult: {result.resolved} of 400 devices get options>"
+
+    def test_by_hand(self, place: Path, program: etconfig.LoadedProgram) -> None:
+        settings: dict[str, Any] = {"overrides": {"ReferenceCpuBackend": {"num_threads": 7}}}
+        result = open_fleet(place / "fleet").resolve(program, profile="generic/any", **settings)
+        assert result.histogram("forward:ReferenceCpuBackend.num_threads") == {
+            "forward:ReferenceCpuBackend.num_threads": {"7": 400}
+        }
+        by_fact = open_fleet(["fleet/0.parquet", place / "fleet" / "1.parquet"]).resolve(
+            program, fact_overrides={"os.name": "linux"}, installation=etconfig.Installation(place)
+        )
+        assert by_fact.devices == 200
+        assert "acme/phone" not in by_fact.profiles
+
+    def test_tables(self, place: Path, program: etconfig.LoadedProgram) -> None:
+        workers = OneByOne()
+        open_fleet("fleet/*.parquet").resolve(program, output="here")
+        open_fleet("fleet/*.parquet", workers=workers).resolve(program, output=place / "there")
+        assert rows_of(place / "there") == rows_of(place / "here")
+        assert workers.files == [f"fleet/{number}.parquet" for number in (3, 2, 1, 0)]
+
+    def test_comparing(self, place: Path, program: etconfig.LoadedProgram) -> None:
+        sides = etconfig.Installation(), etconfig.Installation(place)
+        found = open_fleet("fleet/*.parquet").compare(*sides, program)
+        assert found.changed > 0
+        assert open_fleet("fleet/*.parquet", workers=OneByOne()).compare(*sides, program) == found
+
+
+class TestRefusals:
+    """Arguments of a wrong type, and addresses, are refused with what is expected."""
+
+    def test_files_that_are_not_there(self) -> None:
+        with pytest.raises(FactError, match="there is no such file"):
+            open_fleet("nothing/*.parquet")
+
+    @pytest.mark.parametrize(
+        "text", ["host:8786", "dask://host", "spark://host:1", "ray://host:99999", "dask://"]
+    )
+    def test_what_is_not_an_address(self, place: Path, text: str) -> None:
+        with pytest.raises(
+            ValueError, match="is not an address of workers, such as dask://host:8786 or ray:"
+        ):
+            open_fleet("fleet", workers=text).resolve()
+
+    def test_an_address(self) -> None:
+        found = parse_cluster_address("dask://[::1]:8786")
+        assert (found.kind, found.place) == ("dask", "[::1]:8786")
+
+    def test_a_package_that_is_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("etconfig.fleet.cluster_address.find_spec", lambda name: None)
+        assert "ray:// needs Ray, which is not installed" in str(parse_cluster_address("ray://h:1").missing)
+        assert "'etconfig[ray]'" in str(parse_cluster_address("ray://h:1").missing)
+
+    def test_workers_of_another_type(self, place: Path) -> None:
+        workers: Any = 4
+        with pytest.raises(TypeError, match="workers: expected an address such as 'dask://host:8786'"):
+            open_fleet("fleet", workers=workers).resolve()
+
+    @pytest.mark.parametrize(
+        "given",
+        [{"overrides": ["ReferenceCpuBackend.num_threads=1"]}, {"fact_overrides": {"os.name": {1, 2}}}],
+    )
+    def test_values_that_cannot_travel(self, place: Path, given: dict[str, Any]) -> None:
+        with pytest.raises(TypeError, match=r"overrides: expected plain values by name"):
+            open_fleet("fleet").resolve(**given)
+
+    def test_duckdb_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("etconfig.fleet.fleets.is_installed", lambda: False)
+        with pytest.raises(
+            ImportError, match=r"a fleet needs DuckDB, which is not installed: .*etconfig\[fleet\]"
+        ):
+            open_fleet("fleet")
+
+    def test_a_table_that_did_not_arrive(self, place: Path, program: etconfig.LoadedProgram) -> None:
+        class Elsewhere(OneByOne):
+            def map(self, function: Any, files: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+                return super().map(function, [{**file, "target": None} for file in files])
+
+        with pytest.raises(WorkersError, match="and they are not there") as refused:
+            open_fleet("fleet", workers=Elsewhere()).resolve(program, output="out")
+        assert refused.value.help == "give --output a directory that all workers share"
+
+
+def test_classes_are_public() -> None:
+    assert {Fleet.__name__, FleetResult.__name__} <= set(etconfig.fleet.__all__)
