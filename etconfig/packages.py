@@ -14,6 +14,7 @@ OWN_PACKAGES = frozenset(
         "etconfig-executorch",
         "etconfig-onnxruntime",
         "etconfig-reference",
+        "etconfig-torch",
         "etconfig-upstream",
         "etconfig-webgpu",
     }

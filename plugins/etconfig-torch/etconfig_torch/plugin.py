@@ -1,0 +1,87 @@
+"""The spec of `TorchBackend`, which etconfig loads. PyTorch itself is imported later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from etconfig.plugin.v1 import Advice, ApiRange, Backend, BackendRequest, BackendSpec, Capabilities, hookimpl
+from etconfig_torch.errors import BACKEND_ID
+from etconfig_torch.options import TorchOptions
+
+
+def make_backend() -> Backend[Any, Any]:
+    """Return a `TorchBackend`."""
+    from etconfig_torch.backend import TorchBackend
+
+    return TorchBackend()
+
+
+def build(options: TorchOptions, model: Any) -> Any:
+    """Return a module of PyTorch; see `build_module`."""
+    from etconfig_torch.build import build_module
+
+    return build_module(options, model)
+
+
+def effective(module: Any) -> Mapping[str, Any]:
+    """Return what is in force in a module; see `effective_module`."""
+    from etconfig_torch.build import effective_module
+
+    return effective_module(module)
+
+
+def update(module: Any, options: TorchOptions, previous: TorchOptions, changed: frozenset[str]) -> None:
+    """Bring changed options into force; see `update_module`."""
+    from etconfig_torch.build import update_module
+
+    update_module(module, options, previous, changed)
+
+
+ADVICE = (
+    Advice(
+        "num_threads",
+        expr="max(1, min(cpu.available_cores, cpu.performance_cores, 4096))",
+        reason="By itself PyTorch counts the cores of the machine, not those that its container may use, and "
+        "slow cores hold the others up.",
+    ),
+    Advice(
+        "num_threads",
+        expr="max(1, min(cpu.available_cores, 4096))",
+        reason="By itself PyTorch counts the cores of the machine, not those that its container may use.",
+    ),
+)
+"""The recommendations."""
+
+SPEC = BackendSpec(
+    id=BACKEND_ID,
+    doc="PyTorch: exported programs, on the CPU, on accelerators, and on devices that other packages add.",
+    options=TorchOptions,
+    api=ApiRange(min=1, built=1),
+    factory=make_backend,
+    capabilities=Capabilities(
+        dtypes=frozenset(
+            {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "int32", "int64", "bool"}
+        ),
+        dim_orders=frozenset({"contiguous", "channels_last"}),
+        supports_dynamic_shapes=True,
+        supports_zero_size=True,
+        supports_scalars=True,
+        frees_processed=True,
+    ),
+    advice=ADVICE,
+    build=build,
+    effective=effective,
+    update=update,
+    environment={
+        "OMP_NUM_THREADS": "The threads of operators, unless `num_threads` is set.",
+        "TORCH_DEVICE_BACKEND_AUTOLOAD": "With `0`, PyTorch does not import the packages that add devices by "
+        "itself; name one with `device_module` then.",
+    },
+)
+
+
+@hookimpl
+def etconfig_backend(request: BackendRequest) -> BackendSpec:
+    """Return the spec."""
+    return SPEC
