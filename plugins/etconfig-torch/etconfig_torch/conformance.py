@@ -25,7 +25,7 @@ EVIDENCE: Mapping[str, Observed | Unobservable] = {
     **dict.fromkeys(TorchOptions.option_infos(), _SETTING),
     "autocast": Observed("output", values=("none", "bfloat16")),
 }
-"""What changes with each option."""
+"""The observable that changes with each option."""
 
 
 def _lower(case: LoweringRequest) -> bytes:
