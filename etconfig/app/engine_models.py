@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from etconfig.app.model_catalog import catalog_of_file
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import find_installation
 from etconfig.diagnostics import Diagnostic, Span
@@ -76,6 +75,8 @@ class Models(Displayed):
             ModelError: no model of the file has `backends`.
             TypeError: an argument is of a wrong type.
         """
+        from etconfig.app.model_catalog import catalog_of_file  # most models are given in code
+
         path, installation = as_path("models", path), find_installation(installation)
         found = cls.of_catalog(catalog_of_file(path, installation.fact_registry), installation)
         if found is None:

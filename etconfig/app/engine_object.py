@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etconfig.errors import EngineError, OptionError
 from etconfig.option_path import parse_option_path
 from etconfig.resolver.arguments import instance_label
-from etconfig.schema import Applies, BackendOptions, BackendSpec, build_options
+from etconfig.schema import Applies
+
+if TYPE_CHECKING:
+    from etconfig.schema import BackendOptions, BackendSpec
 
 
 class EngineObject:
@@ -59,6 +62,8 @@ class EngineObject:
             OptionError: the backend's checks refuse the new values beside the others.
             EngineError: the engine failed to apply them; the old options are in force.
         """
+        from etconfig.schema import build_options  # imports pydantic
+
         update, built = self.spec.update, self.built
         if not changes or built is None or update is None:
             return

@@ -171,3 +171,31 @@ def test_a_broken_project_file_completes_to_nothing(complete: Complete, place: P
 
 def test_a_shell_that_is_not_supported_is_an_error(shell: Callable[..., Outcome]) -> None:
     assert shell("etconfig", _ETCONFIG_COMPLETE="ksh_source").status != 0
+
+
+class TestModels:
+    """The models of `--models` are completed as the methods of a program are."""
+
+    @pytest.fixture
+    def models(self, place: Path) -> None:
+        (place / "models.toml").write_text('[model.detector]\nbackends = ["ReferenceNpuBackend"]\n')
+
+    @pytest.mark.usefixtures("models")
+    def test_their_names_and_backends(self, complete: Complete) -> None:
+        named = ("resolve", "--models", "models.toml", "--set")
+        assert complete(*named, "det") == plain("detector:")
+        assert complete(*named, "detector:") == plain("detector:ReferenceNpuBackend.")
+        assert complete(*named, "detector:ReferenceNpuBackend.co") == plain(
+            "detector:ReferenceNpuBackend.core="
+        )
+
+    @pytest.mark.usefixtures("models")
+    def test_paths_to_explain(self, complete: Complete) -> None:
+        assert complete("explain", "--models", "models.toml", "det") == plain("detector:")
+
+    def test_a_file_that_is_wrong_offers_nothing(self, complete: Complete, place: Path) -> None:
+        (place / "models.toml").write_text("[model")
+        assert complete("resolve", "--models", "models.toml", "--set", "det") == []
+
+    def test_the_file_is_completed_as_a_file(self, complete: Complete) -> None:
+        assert complete("resolve", "--models", "mo") == ["file,mo"]

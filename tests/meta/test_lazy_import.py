@@ -122,3 +122,8 @@ def test_every_public_name_is_there_and_lives_where_it_says() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'etconfig' has no attribute 'no_such'"):
         etconfig.no_such  # noqa: B018
+
+
+def test_models_without_a_program_need_neither_pydantic_nor_the_reader_of_their_files() -> None:
+    loaded = modules_after("import etconfig\netconfig.Models({'a': 'X'})\netconfig.LiveArguments")
+    assert not loaded & {"pydantic", "numpy", "etconfig.models.reading"}
