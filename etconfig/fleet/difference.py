@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from etconfig.fleet.database import Database
+from etconfig.fleet.grouping import group_number, keyed_devices
 from etconfig.fleet.inventory import InventoryPart
+from etconfig.fleet.names import quoted_text
 from etconfig.fleet.outcome import DeviceOutcome
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.resolving import DecidedGroups, decide_part
+from etconfig.fleet.whole_file import whole_file
 from etconfig.records import record
 
 NOTHING = "(nothing)"
@@ -93,15 +98,60 @@ def compare_fleet(
     old: FleetPlan,
     new: FleetPlan,
     on_part: Callable[[InventoryPart, int, int], None],
+    moved: Path | None = None,
 ) -> FleetDifference:
-    """Decide about every device by two plans, and count what differs."""
+    """Decide about every device by two plans, and count what differs.
+
+    Args:
+        database: The database.
+        parts: The files.
+        old: Decides before the change.
+        new: Decides after it.
+        on_part: Called before each file.
+        moved: A Parquet file to write, with a row for each change of each device; None for none.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
 
     def differences() -> Iterator[FleetDifference]:
         for number, part in enumerate(parts, 1):
             on_part(part, number, len(parts))
-            yield compare_groups(decide_part(database, part, [old, new]))
+            decided = decide_part(database, part, [old, new])
+            if moved is not None:
+                _add_moved(database, decided)
+            yield compare_groups(decided)
 
-    return merged_differences(differences())
+    if moved is None:
+        return merged_differences(differences())
+    database.rows(
+        "CREATE OR REPLACE TEMP TABLE moved (device_id VARCHAR, option VARCHAR, old VARCHAR, new VARCHAR)"
+    )
+    found = merged_differences(differences())
+    with whole_file(moved) as beside:
+        target = quoted_text(os.fspath(beside))
+        database.rows(
+            f"COPY (SELECT * FROM moved ORDER BY ALL) TO {target} (FORMAT parquet, COMPRESSION zstd)"
+        )
+    return found
+
+
+def _add_moved(database: Database, decided: DecidedGroups) -> None:
+    """Add the changes of the devices of one file to the table `moved`."""
+    rows = [
+        (group.number, change.path, change.old, change.new)
+        for group, before, after in zip(decided.groups, *decided.outcomes, strict=True)
+        for change in _changes(before, after)
+    ]
+    columns = [[row[place] for row in rows] for place in range(4)]
+    number, devices = group_number(decided.key, decided.salt), keyed_devices(decided.part, decided.key)
+    database.rows(
+        "INSERT INTO moved SELECT device, option, old, new FROM "
+        f"(SELECT device, {number} AS number FROM ({devices})) JOIN (SELECT unnest(?::UBIGINT[]) AS number, "
+        "unnest(?::VARCHAR[]) AS option, unnest(?::VARCHAR[]) AS old, unnest(?::VARCHAR[]) AS new) "
+        "USING (number)",
+        columns,
+    )
 
 
 def compare_groups(decided: DecidedGroups) -> FleetDifference:

@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 from command_line import Outcome, error
 
+from etconfig.facts import BUILTIN_FACTS
 from etconfig.packages import how_to_install
+from etconfig.profile import parse_expression
 
 Cli = Callable[..., Outcome]
 
@@ -358,3 +360,42 @@ class TestLines:
         assert re.search(r'gpu.count +expected an int of at most 64 bits +1 +a.json +"1"', done.stdout)
         (finding,) = cli("fleet", "validate", "fleet", "--json").json["findings"]
         assert (finding["sheets"], finding["values"]) == (["a.json"], ['"1"'])
+
+
+@needs_duckdb
+class TestMovedDevices:
+    """`fleet diff --devices` lists who is in a rollout."""
+
+    def test_the_file_lists_each_change_of_each_device(self, cli: Cli, fleet: Path) -> None:
+        for name, threads in (("before", 1), ("after", 2)):
+            (fleet / name / "acme").mkdir(parents=True)
+            (fleet / name / "acme" / "all.toml").write_text(
+                '[profile]\nname = "acme/all"\nmatch = "true"\n'
+                "[options.ReferenceCpuBackend]\nnum_threads = 1\n"
+                "[[when]]\nif = 'bucket(device.id, \"wave\") < 0.25'\n"
+                f"[when.options.ReferenceCpuBackend]\nnum_threads = {threads}\n"
+            )
+        words = ("fleet", "diff", "fleet", "before", "after", "--profile", "acme/all")
+        done = cli(*words, "--devices", "moved.parquet", "--json")
+        assert done.status == 0, done.stderr
+        rows = rows_of(fleet / "moved.parquet")
+        names = sorted(f"device-{n}" for n in range(200))
+        condition = parse_expression('bucket(device.id, "wave") < 0.25', BUILTIN_FACTS)
+        inside = [name for name in names if condition.evaluate({"device.id": name}) is True]
+        assert 0 < len(inside) < 200
+        option = "*:ReferenceCpuBackend.num_threads"
+        assert rows == [(name, option, "1", "2") for name in inside]
+        assert done.json["changed"] == len(inside)
+        assert cli(*words[:3], "before", "before", *words[5:], "--devices", "moved.parquet").status == 0
+        assert rows_of(fleet / "moved.parquet") == []
+
+    def test_it_replaces_no_inventory(self, cli: Cli, fleet: Path) -> None:
+        words = ("fleet", "diff", "fleet/a.parquet", "profiles", "profiles")
+        done = cli(*words, "--devices", "fleet/a.parquet")
+        assert (done.status, len(rows_of(fleet / "fleet" / "a.parquet"))) == (2, 120)
+
+    @pytest.mark.skipif(find_spec("distributed") is None, reason="needs the extra etconfig[dask]")
+    def test_it_is_not_for_workers(self, cli: Cli, fleet: Path) -> None:
+        words = ("fleet", "diff", "fleet/a.parquet", "profiles", "profiles", "--on", "dask://127.0.0.1:1")
+        done = cli(*words, "--devices", "x.parquet")
+        assert (done.status, "leave out --on" in done.stderr) == (2, True)

@@ -32,7 +32,7 @@ from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import print_json, show, show_document, show_findings
 from etconfig.cli.shared.usage import SuggestingGroup
-from etconfig.cli.shared.writing import write_file
+from etconfig.cli.shared.writing import check_can_write, check_is_not_read, write_file
 
 if TYPE_CHECKING:
     from etconfig.fleet.database import Database
@@ -343,6 +343,13 @@ def _most_first(item: tuple[str, int]) -> tuple[object, ...]:
     metavar="SHARE",
     help="Exit with 1 if more devices change, such as 1%.",
 )
+@click.option(
+    "--devices",
+    "moved",
+    metavar="FILE.parquet",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the devices that change: device_id, option, old, new.",
+)
 @ids_option
 @html_option
 @json_option
@@ -351,6 +358,7 @@ def show_difference(
     request: PlanRequest,
     place: str | None,
     max_changed: float | None,
+    moved: Path | None,
     show_ids: bool,
     page: Path | None,
     as_json: bool,
@@ -365,6 +373,7 @@ def show_difference(
     Examples:
       etconfig fleet diff devices.parquet main . --max-changed 1%
       etconfig fleet diff devices.parquet profiles-old profiles-new --program model.pte
+      etconfig fleet diff devices.parquet main . --devices moved.parquet
     """
     from contextlib import ExitStack
 
@@ -377,6 +386,11 @@ def show_difference(
 
     if len(inventory.inventories) < 3:
         raise click.UsageError("give at least one inventory, then OLD and NEW")
+    if moved is not None:
+        if place is not None:
+            raise click.UsageError("--devices is written by this process: leave out --on")
+        check_is_not_read(moved, [Path(each) for each in inventory.inventories])
+        check_can_write(moved)
     *inventories, old, new = inventory.inventories
     installation = make_installation(request.profile_paths)
     with ExitStack() as stack:
@@ -392,7 +406,7 @@ def show_difference(
         if place is None:
             database = stack.enter_context(inventory.database())
             parts = inventory.parts(database, installation.fact_registry)
-            found = compare_fleet(database, parts, plans[0], plans[1], show_part)
+            found = compare_fleet(database, parts, plans[0], plans[1], show_part, moved)
         else:
             sources, job = inventory.sources(), inventory.job(*map(request.recipe, plans))
             workers = stack.enter_context(connected(place))
