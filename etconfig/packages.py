@@ -15,6 +15,7 @@ OWN_PACKAGES = frozenset(
         "etconfig-onnxruntime",
         "etconfig-reference",
         "etconfig-torch",
+        "etconfig-tvm",
         "etconfig-upstream",
         "etconfig-webgpu",
     }

@@ -1,0 +1,47 @@
+"""Arrays that compiled code may read: their memory begins at a multiple of 64 bytes.
+
+TVM checks sizes and types of the arrays that it is given, but not where they begin. Its vector instructions
+end the process for others, and numpy aligns arrays to 16 bytes only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+ALIGNMENT_BYTES = 64
+
+
+def is_aligned(array: NDArray[Any]) -> bool:
+    """Return True if compiled code may read an array where it is: aligned, contiguous and writable.
+
+    Writable, because DLPack passes no others.
+    """
+    flags = array.flags
+    return bool(flags.c_contiguous and flags.writeable) and array.ctypes.data % ALIGNMENT_BYTES == 0
+
+
+def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return a new aligned array; its contents are arbitrary."""
+    size_bytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    memory = np.empty(size_bytes + ALIGNMENT_BYTES, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT_BYTES
+    return memory[start : start + size_bytes].view(dtype).reshape(shape)
+
+
+def aligned(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array that compiled code may read: the same one if it may, otherwise a copy.
+
+    Pass the result to `session["main"]`; an array that is not aligned may end the process.
+
+    Args:
+        array: Any array of numpy.
+    """
+    array = np.asarray(array)
+    if is_aligned(array):
+        return array
+    copy = empty_aligned(array.shape, array.dtype)
+    np.copyto(copy, array)
+    return copy

@@ -1,0 +1,96 @@
+"""The declaration of `TvmBackend` and its facts, which etconfig loads. Nothing of TVM is imported here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from etconfig.plugin.v1 import (
+    ApiRange,
+    Backend,
+    BackendRequest,
+    BackendSpec,
+    Capabilities,
+    EffectiveOption,
+    FactsContribution,
+    FactsRequest,
+    hookimpl,
+)
+from etconfig_tvm.options import TvmOptions
+from etconfig_tvm.payload import BACKEND_ID, COMPILE_SPECS
+
+_API = ApiRange(min=1, built=1)
+
+
+def build(options: TvmOptions, path: str | os.PathLike[str]) -> object:
+    """Return a virtual machine for a compiled library; see `etconfig_tvm.engine.build`."""
+    from etconfig_tvm import engine
+
+    return engine.build(options, path)
+
+
+def effective(session: object) -> Mapping[str, EffectiveOption]:
+    """Return what can be known about a session; see `etconfig_tvm.engine.effective`."""
+    from etconfig_tvm import engine
+
+    return engine.effective(session)
+
+
+def update(session: object, options: TvmOptions, previous: TvmOptions, changed: frozenset[str]) -> None:
+    """Change the threads of the calling thread; see `etconfig_tvm.engine.update`."""
+    from etconfig_tvm import engine
+
+    engine.update(session, options, previous, changed)
+
+
+ENVIRONMENT = {
+    "TVM_NUM_THREADS": "The most threads of a pool that TVM makes before etconfig does; read when the "
+    "pool is made. `num_threads` needs it only for threads that ran TVM before.",
+    "OMP_NUM_THREADS": "The same, where TVM_NUM_THREADS is not set.",
+    "TVM_BIND_THREADS": "`0` lets the system place the threads of pools that etconfig did not set up.",
+    "TVM_THREAD_POOL_SPIN_COUNT": "How often an idle worker looks for work before it sleeps; 0 saves power.",
+    "TMPDIR": "Where the library of a delegate is written, for the moment in which it is loaded.",
+}
+"""The environment variables that TVM reads."""
+
+CAPABILITIES = Capabilities(
+    dtypes=frozenset({"float32"}), frees_processed=True, is_deterministic=True, is_bound_to_host=True
+)
+"""The abilities of delegates."""
+
+
+def make_backend() -> Backend[Any, Any]:
+    """Return a `TvmBackend`."""
+    from etconfig_tvm.backend import TvmBackend
+
+    return TvmBackend()
+
+
+SPEC = BackendSpec(
+    id=BACKEND_ID,
+    doc="Runs models that Apache TVM compiled ahead of time to machine code.",
+    options=TvmOptions,
+    api=_API,
+    factory=make_backend,
+    capabilities=CAPABILITIES,
+    compile_specs=COMPILE_SPECS,
+    environment=ENVIRONMENT,
+    build=build,
+    effective=effective,
+    update=update,
+)
+
+
+@hookimpl
+def etconfig_backend(request: BackendRequest) -> BackendSpec:
+    """Return the declaration."""
+    return SPEC
+
+
+@hookimpl
+def etconfig_facts(request: FactsRequest) -> FactsContribution:
+    """Return the facts about the installed TVM."""
+    from etconfig_tvm.facts import DETECTOR, FACTS
+
+    return FactsContribution(api=_API, facts=FACTS, detectors=(DETECTOR,))

@@ -1,0 +1,129 @@
+"""`Runtime`: tvm_ffi and libtvm_runtime, loaded without the compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from etconfig.plugin.v1 import LibraryError
+from etconfig_tvm.errors import DeviceError
+from etconfig_tvm.installed import check_ffi, find_runtime_library
+from etconfig_tvm.options import Device, Memory
+
+_DEVICE_TYPES = {
+    Device.CPU: 1,
+    Device.CUDA: 2,
+    Device.OPENCL: 4,
+    Device.VULKAN: 7,
+    Device.METAL: 8,
+    Device.ROCM: 10,
+}
+"""The numbers of DLPack."""
+
+_ALLOCATORS = {Memory.NAIVE: 1, Memory.POOLED: 2}
+"""The numbers of `tvm.relax.VirtualMachine`."""
+
+_EXISTS = 0
+"""The attribute of a device that says whether it is there."""
+
+
+class Runtime:
+    """The functions of TVM's runtime that running a model takes.
+
+    Args:
+        ffi: The module tvm_ffi, with libtvm_runtime loaded into the process.
+    """
+
+    def __init__(self, ffi: Any) -> None:
+        self._ffi = ffi
+        self._configure_threads = ffi.get_global_func("runtime.config_threadpool")
+        self.count_threads = ffi.get_global_func("runtime.NumThreads")
+        self._device_attribute = ffi.get_global_func("runtime.GetDeviceAttr")
+
+    def configure_threads(self, mode: int, count: int, cores: Sequence[int]) -> None:
+        """Set the pool of the calling thread; see `etconfig_tvm.threads` for the modes."""
+        self._configure_threads(mode, count, [str(core) for core in cores])
+
+    def has_device(self, device: Device, index: int) -> bool:
+        """Return True if a device is there, and TVM's library for its kind."""
+        try:
+            return bool(self._device_attribute(_DEVICE_TYPES[device], index, _EXISTS))
+        except RuntimeError:
+            return False
+
+    def load_library(self, path: Path) -> Any:
+        """Load a compiled library into the process, which runs its code, and return its module.
+
+        Raises:
+            LibraryError: it cannot be loaded, or was not exported from TVM's virtual machine.
+        """
+        try:
+            module = self._ffi.load_module(str(path))
+        except (RuntimeError, ValueError) as error:
+            raise LibraryError(
+                library=str(path), reason=_first_line(error), help="compile and export the model again"
+            ) from error
+        if not module.implements_function("vm_load_executable"):
+            raise LibraryError(
+                library=str(path),
+                reason="it has no executable of TVM's virtual machine",
+                help="export what `tvm.compile` returns, with `export_library`",
+            )
+        return module
+
+    def start_machine(self, module: Any, device: Device, index: int, memory: Memory) -> Any:
+        """Return a virtual machine of its own for a loaded library; its functions are its items.
+
+        Raises:
+            DeviceError: there is no such device.
+        """
+        self.check_device(device, index)
+        machine = module["vm_load_executable"]()
+        allocator = _ALLOCATORS[memory]
+        host = (_DEVICE_TYPES[Device.CPU], 0, allocator)
+        devices = host if device is Device.CPU else (_DEVICE_TYPES[device], index, allocator, *host)
+        machine["vm_initialization"](*devices)
+        return machine
+
+    def check_device(self, device: Device, index: int) -> None:
+        """Raise DeviceError if there is no such device."""
+        if not self.has_device(device, index):
+            raise DeviceError(
+                problem=f"TVM finds no device {device.value}:{index} here",
+                help="set device and device_index to one that is there, or install a TVM with its library",
+            )
+
+    def tensor(self, array: Any) -> Any:
+        """Return a tensor that shares the memory of a writable, contiguous numpy array."""
+        return self._ffi.from_dlpack(array)
+
+
+@functools.cache
+def load_runtime(runtime_library: str = "") -> Runtime:
+    """Load tvm_ffi and libtvm_runtime into this process, once, and return their functions.
+
+    Args:
+        runtime_library: The option of this name.
+
+    Raises:
+        BackendUnavailableError: one of them is missing.
+        LibraryError: the library cannot be loaded.
+    """
+    check_ffi()
+    path = find_runtime_library(runtime_library)
+    import tvm_ffi
+
+    try:
+        ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise LibraryError(
+            library=str(path), reason=_first_line(error), help="use the library of a TVM of the same version"
+        ) from error
+    return Runtime(tvm_ffi)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
