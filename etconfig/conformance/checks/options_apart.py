@@ -68,7 +68,7 @@ def execute_update(subject: Subject) -> None:
             except OptionError:
                 continue  # refused with these other options
             seen = True
-            if effective_values(subject, target)[info.name] == before[info.name]:
+            if effective_values(subject, target).get(info.name) == before[info.name]:
                 raise CheckFailedError(
                     f"{options_place(spec, info.name)}: effective_options still reports "
                     f"{before[info.name]!r} after an update to {value!r}; apply the change in update"

@@ -6,6 +6,7 @@ end the process for others, and numpy aligns arrays to 16 bytes only.
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,15 @@ def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     memory = np.empty(size_bytes + ALIGNMENT_BYTES, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT_BYTES
     return memory[start : start + size_bytes].view(dtype).reshape(shape)
+
+
+def same_memory(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array at the same address that does not keep the first one alive.
+
+    The caller makes sure that the memory stays: an executor promises it for stable arrays.
+    """
+    memory = (ctypes.c_uint8 * array.nbytes).from_address(array.ctypes.data)
+    return np.frombuffer(memory, array.dtype).reshape(array.shape)
 
 
 def aligned(array: NDArray[Any]) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from etconfig.aot import decode_compile_specs
 from etconfig.plugin.v1 import (
     Availability,
     Backend,
@@ -19,11 +20,11 @@ from etconfig.plugin.v1 import (
     UpdateContext,
     Value,
 )
-from etconfig_tvm.arrays import empty_aligned, is_aligned
+from etconfig_tvm.arrays import empty_aligned, is_aligned, same_memory
 from etconfig_tvm.errors import DeviceError
 from etconfig_tvm.installed import COMPILER, availability, version_of
 from etconfig_tvm.options import Device, TvmOptions
-from etconfig_tvm.payload import open_payload
+from etconfig_tvm.payload import COMPILE_SPECS, open_payload
 from etconfig_tvm.private_file import private_file
 from etconfig_tvm.runtime import Runtime, load_runtime
 from etconfig_tvm.threads import use_threads
@@ -71,6 +72,7 @@ class TvmBackend(Backend[TvmOptions, Handle]):
         Raises:
             DelegateInvalidCompatibilityError: the payload is for another device or TVM.
             DeviceError: `device` is not the processor.
+            ValueError: a compile spec is unknown.
             BackendUnavailableError, LibraryError, ThreadPoolError: see `etconfig_tvm.engine.build`.
         """
         options = context.options
@@ -79,6 +81,7 @@ class TvmBackend(Backend[TvmOptions, Handle]):
                 problem=f"delegates run on the cpu, and device is {options.device.value!r}",
                 help='set device to "cpu"',
             )
+        decode_compile_specs(COMPILE_SPECS, compile_specs)
         library = open_payload(processed.data, version_of(COMPILER))
         runtime = load_runtime(options.runtime_library)
         use_threads(runtime, options)
@@ -109,16 +112,18 @@ class TvmBackend(Backend[TvmOptions, Handle]):
             np.copyto(output, np.from_dlpack(result))  # type: ignore[arg-type]
 
     def update(self, context: UpdateContext[TvmOptions], handle: Handle, changed: frozenset[str]) -> None:
-        """Use the new threads from the next execute on. Raises ThreadPoolError if they cannot be had."""
-        use_threads(handle.runtime, context.options)
+        """Use the new threads from the next execute on, which raises ThreadPoolError if it cannot have them.
+
+        The pool belongs to the thread that executes, so nothing can be set up here.
+        """
         handle.options = context.options
 
     def effective_options(self, handle: Handle) -> Mapping[str, object]:
-        """Return the threads of the calling thread's pool as TVM reports them, and what was passed on."""
+        """Return the threads as TVM reports them for the calling thread, and what was passed on."""
         options = handle.options
         passed_on = "passed to TVM's virtual machine, which does not report it"
         return {
-            "num_threads": handle.runtime.count_threads(),
+            "num_threads": _threads_in_force(handle),
             "cores": EffectiveOption.assumed(options.cores, "passed to TVM, which does not report it"),
             "pin_threads": EffectiveOption.assumed(
                 options.pin_threads, "passed to TVM, which does not report it"
@@ -139,12 +144,20 @@ class TvmBackend(Backend[TvmOptions, Handle]):
         handle.run = handle.machine = None
 
 
+def _threads_in_force(handle: Handle) -> EffectiveOption:
+    """Return the threads of the calling thread's pool, unless the next execute will change them."""
+    wanted = handle.options.num_threads
+    if handle.runtime.count_threads() == wanted:
+        return EffectiveOption.read_back(wanted, "NumThreads of the calling thread's pool")
+    return EffectiveOption.assumed(wanted, "set by the next execute, for the thread that calls it")
+
+
 def _bind(handle: Handle, inputs: Sequence[Any]) -> None:
     """Make a tensor of each input: of its own memory if that stays and is aligned, otherwise of a copy."""
     arrays = []
     for index, array in enumerate(inputs):
         if handle.has_stable_arrays and is_aligned(array):
-            arrays.append(array)
+            arrays.append(same_memory(array))
         else:
             handle.copies[index] = empty_aligned(array.shape, array.dtype)
             arrays.append(handle.copies[index])

@@ -57,11 +57,13 @@ class Runtime:
     def load_library(self, path: Path) -> Any:
         """Load a compiled library into the process, which runs its code, and return its module.
 
+        The library is unloaded with the last reference to the module or to its functions.
+
         Raises:
             LibraryError: it cannot be loaded, or was not exported from TVM's virtual machine.
         """
         try:
-            module = self._ffi.load_module(str(path))
+            module = self._ffi.load_module(str(path), keep_module_alive=False)
         except (RuntimeError, ValueError) as error:
             raise LibraryError(
                 library=str(path), reason=_first_line(error), help="compile and export the model again"

@@ -49,7 +49,8 @@ def use_threads(runtime: Runtime, options: TvmOptions) -> None:
     """Give the calling thread's pool the threads and cores of `options`. Takes 1 us if it has them.
 
     Raises:
-        ThreadPoolError: the pool cannot have as many threads, or a core is not there.
+        ThreadPoolError: the pool cannot have as many threads, or a core is not there. What was set before by
+            this function stays in force.
     """
     wanted = (options.num_threads, options.cores, options.pin_threads)
     if _latest.wanted != wanted:
@@ -62,15 +63,20 @@ def _configure(runtime: Runtime, count: int, cores: tuple[int, ...] | None, pin:
     _check_cores(count, cores, usable)
     if _latest.wanted is None:
         runtime.configure_threads(_SHARE_CORES, len(usable), usable)
-    runtime.configure_threads(_ONE_CORE_EACH if pin else _SHARE_CORES, count, cores or usable)
+    _apply(runtime, count, cores, pin)
     reached = runtime.count_threads()
     if reached != count:
-        _latest.wanted = None
+        if _latest.wanted is not None:
+            _apply(runtime, *_latest.wanted)
         raise ThreadPoolError(
             problem=f"num_threads is {count}, but TVM made the pool of this thread with {reached} before",
             help="set the environment variable TVM_NUM_THREADS before the process starts, or build the model "
             f"in a thread that has not run TVM yet, or set num_threads to {reached}",
         )
+
+
+def _apply(runtime: Runtime, count: int, cores: tuple[int, ...] | None, pin: bool) -> None:
+    runtime.configure_threads(_ONE_CORE_EACH if pin else _SHARE_CORES, count, cores or usable_cores())
 
 
 def _check_cores(count: int, cores: tuple[int, ...] | None, usable: tuple[int, ...]) -> None:
