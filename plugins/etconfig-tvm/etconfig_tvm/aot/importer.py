@@ -25,6 +25,8 @@ def import_program(program: Any) -> Any:
     """
     from tvm.relax.frontend.torch import from_exported_program
 
+    if not _is_edge(program):
+        program = program.run_decompositions()  # only then, changes of buffers are in the signature
     changed = sorted(program.graph_signature.buffers_to_mutate.values())
     if changed:
         raise CompileError(
@@ -34,9 +36,7 @@ def import_program(program: Any) -> Any:
     _describe_inputs(program)
     names = {node.target.__name__ for node in program.graph.nodes if node.op == "call_function"}
     try:
-        return from_exported_program(
-            program, custom_convert_map=_copies(names), run_ep_decomposition=not _is_edge(program)
-        )
+        return from_exported_program(program, custom_convert_map=_copies(names), run_ep_decomposition=False)
     except (AssertionError, NotImplementedError, KeyError) as error:
         raise CompileError(
             problem=f"TVM cannot import the model: {str(error).strip() or type(error).__name__}",

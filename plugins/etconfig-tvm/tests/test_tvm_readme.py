@@ -1,0 +1,38 @@
+"""The examples of the README, run as a reader would."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PAIRS = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLES = _PAIRS.findall(README.read_text())
+
+
+def test_there_is_an_example_of_each_use() -> None:
+    assert len(EXAMPLES) == 2
+    assert len(EXAMPLES[0][0].strip().splitlines()) <= 15
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("index", range(len(EXAMPLES)))
+def test_an_example_prints_what_the_readme_says(index: int, tmp_path: Path) -> None:
+    code, expected = EXAMPLES[index]
+    (profile,) = (text for kind, text in _FENCE.findall(README.read_text()) if kind == "toml")
+    (tmp_path / "board.toml").write_text(profile)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert done.stdout == expected, done.stderr
