@@ -38,7 +38,7 @@ def same_memory(array: NDArray[Any]) -> NDArray[Any]:
     The caller makes sure that the memory stays: an executor promises it for stable arrays.
     """
     memory = (ctypes.c_uint8 * array.nbytes).from_address(array.ctypes.data)
-    return np.frombuffer(memory, array.dtype).reshape(array.shape)
+    return np.frombuffer(memoryview(memory), array.dtype).reshape(array.shape)
 
 
 def aligned(array: NDArray[Any]) -> NDArray[Any]:
