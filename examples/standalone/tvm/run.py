@@ -46,10 +46,8 @@ def serve(config: etconfig.Resolution, path: Path, camera: str) -> None:
     took_ms = 1000 * (time.perf_counter() - begin) / ROUNDS
     own, every = time.thread_time() - own, time.process_time() - every
     threads = config.effective("detector", session)["num_threads"].effective
-    share = 100 * (1 - own / every)
-    print(
-        f"{camera}: {threads.value} threads ({threads.source.value}), {took_ms:.1f} ms, {share:.0f} % by workers"
-    )
+    share = f"{100 * (1 - own / every):.0f} % of the work by other threads"
+    print(f"{camera}: {threads.value} threads ({threads.source.value}), {took_ms:.1f} ms, {share}")
 
 
 def main(directory: Path) -> None:

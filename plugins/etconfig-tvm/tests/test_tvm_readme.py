@@ -36,3 +36,18 @@ def test_an_example_prints_what_the_readme_says(index: int, tmp_path: Path) -> N
         env=environment,
     )
     assert done.stdout == expected, done.stderr
+
+
+@pytest.mark.engines
+def test_the_example_runs_two_sessions_with_different_threads(tmp_path: Path) -> None:
+    script = README.parents[2] / "examples" / "standalone" / "tvm" / "run.py"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", script, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    left, right = done.stdout.splitlines()
+    assert left.startswith("left: 1 threads (read back), "), done.stderr
+    assert right.startswith("right: ")
