@@ -1,4 +1,4 @@
-"""What is installed of TVM, found without importing any of it."""
+"""The installed parts of TVM, found without importing any of them."""
 
 from __future__ import annotations
 

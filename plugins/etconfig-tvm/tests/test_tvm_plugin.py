@@ -50,7 +50,7 @@ class TestOptions:
 
 
 class TestInstalled:
-    """What is missing is found without importing TVM, and named with the fix."""
+    """A missing part is found without importing TVM, and named with the fix."""
 
     @pytest.fixture
     def nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +224,7 @@ def _four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_four_cores")
 class TestThreads:
-    """The pool is made as large as possible first, then told what to use; what TVM reports is compared."""
+    """The pool is made as large as possible first, then set to what was asked; the number that TVM reports is compared."""
 
     def test_a_pool_can_grow_again(self) -> None:
         pool = _Pool()

@@ -20,7 +20,7 @@ _CHANNELS_LAST = {"relax.nn.conv2d": ["NHWC", "HWIO"]}
 
 @dataclass(frozen=True, kw_only=True)
 class CompileSettings:
-    """How a model is compiled.
+    """The settings of a compilation.
 
     Attributes:
         layout: `channels_last` moves the channels of images last, so that vectors run along them;
