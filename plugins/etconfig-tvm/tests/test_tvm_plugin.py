@@ -224,7 +224,7 @@ def _four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_four_cores")
 class TestThreads:
-    """The pool is made as large as possible first, then set to what was asked; the number that TVM reports is compared."""
+    """The pool is made as large as possible first; the number that TVM reports is compared."""
 
     def test_a_pool_can_grow_again(self) -> None:
         pool = _Pool()
