@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,14 @@ def test_a_mistake_in_its_profile(page: Path, right: str, wrong: str, fix: str) 
     installation = etconfig.Installation().with_backends({SPEC.id: SPEC})
     (problem,) = etconfig.validate_file(path, installation=installation)
     assert problem.help == fix
+
+
+def test_two_cameras_compute_in_their_own_types(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = Path(__file__).parents[3] / "examples" / "standalone" / "torch" / "run.py"
+    monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path)])
+    runpy.run_path(str(script), run_name="__main__")
+    left, right = capsys.readouterr().out.splitlines()[-2:]
+    assert left.startswith("left: error 0.0e+00")
+    assert right.endswith("e-03, bfloat16")
