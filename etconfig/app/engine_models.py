@@ -77,7 +77,7 @@ class Models(Displayed):
         """
         from etconfig.app.model_catalog import catalog_of_file  # most models are given in code
 
-        path, installation = as_path("models", path), find_installation(installation)
+        path, installation = as_path("path", path), find_installation(installation)
         found = cls.of_catalog(catalog_of_file(path, installation.fact_registry), installation)
         if found is None:
             raise ModelError(diagnostics=(_no_models(path),))

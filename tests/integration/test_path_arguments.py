@@ -78,6 +78,7 @@ def files(place: Path, cli: Callable[..., Any]) -> Path:
     )
     (place / "named.toml").write_text("profile = 'generic/any'\n")
     (place / "models.toml").write_text("[[model.m.variants]]\nfile = 'model.pte'\n")
+    (place / "engines.toml").write_text("[model.m]\nbackends = ['ReferenceCpuBackend']\n")
     (place / "folder").mkdir()
     report = etconfig.benchmark("model.pte", runs=1, warmup=0)
     (place / "bench.json").write_text(json.dumps(report.to_jsonable()))
@@ -91,6 +92,10 @@ def _facts(sheet: etconfig.FactSheet) -> object:
 
 def _resolved(profile: Any) -> object:
     return etconfig.resolve(profile=profile, facts=etconfig.FactSheet.empty()).fingerprint()
+
+
+def _with_models(models: Any) -> etconfig.Configuration:
+    return etconfig.configure(models=models, facts=etconfig.FactSheet.empty(), profile="generic/any")
 
 
 def _selected(models: Any) -> object:
@@ -135,6 +140,16 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
         lambda p: etconfig.configure(profile=p, facts=etconfig.FactSheet.empty()).chain[-1].name,
     ),
     "etconfig.resolve profile": ("camera.toml", _resolved),
+    "etconfig.configure models": ("engines.toml", lambda p: [*_with_models(p).resolver.instances]),
+    "etconfig.resolve models": (
+        "engines.toml",
+        lambda p: etconfig.resolve(models=p, facts=etconfig.FactSheet.empty(), profile="generic/any"),
+    ),
+    "etconfig.LiveArguments models": (
+        "engines.toml",
+        lambda p: etconfig.LiveArguments(models=p, facts=etconfig.FactSheet.empty(), profile="generic/any"),
+    ),
+    "etconfig.Models.read path": ("engines.toml", etconfig.Models.read),
     "etconfig.resolve_devices profile": (
         "camera.toml",
         lambda p: (
