@@ -13,7 +13,7 @@ import argparse
 import resource
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import etconfig
@@ -23,7 +23,13 @@ from etconfig.fleet.dask_workers import DaskWorkers
 from etconfig.fleet.database import Database, opened_database
 from etconfig.fleet.fleet_run import resolve_fleet, summarize_fleet
 from etconfig.fleet.folding import folded
-from etconfig.fleet.inventory import InventoryOpener, InventoryPart, file_identity, find_sources
+from etconfig.fleet.inventory import (
+    InventoryOpener,
+    InventoryPart,
+    InventorySource,
+    file_identity,
+    find_sources,
+)
 from etconfig.fleet.names import quoted_name
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.recipe import PlanRecipe
@@ -117,31 +123,47 @@ def pure_python(database: Database, part: InventoryPart, plan: FleetPlan) -> Non
 def compare_with_workers(
     database: Database, paths: list[Path], parts: list[InventoryPart], plan: FleetPlan, count: int
 ) -> None:
-    """Measure this process, and workers with one thread each, by the clock."""
-    from distributed import Client, LocalCluster
-
-    def ignore(*_: object) -> None:
-        pass
-
+    """Measure one worker and several, with one thread each: by the clock, and by the time of processors."""
     program = etconfig.load_program(PROGRAM, installation=plan.installation)
     recipe = PlanRecipe.of(
         plan, [program], profile="auto", require_match=False, fact_overrides=(), overrides=()
     )
     job, sources = job_text([recipe], InventoryReading()), find_sources([str(path) for path in paths])
-    directory, devices = paths[0].parent, sum(part.rows for part in parts)
-    start = time.perf_counter()
-    resolve_fleet(database, parts, plan, directory / "here", "", ignore)
-    here = time.perf_counter() - start
+    times = [run_on_workers(database, sources, job, paths[0].parent, each) for each in (1, count)]
+    for workers, (clock, longest, own) in zip((1, count), times, strict=True):
+        print(
+            f"with a row for each, workers of Dask: {workers}; seconds of the clock {clock:.2f}, of "
+            f"the worker that works longest {longest:.2f}, of this process {own:.2f}"
+        )
+    clock_gain, worker_gain, _ = (one / several for one, several in zip(*times, strict=True))
+    print(f"{count} workers: {clock_gain:.2f} times one by the clock, {worker_gain:.2f} by the work of each")
+
+
+def run_on_workers(
+    database: Database, sources: Sequence[InventorySource], job: str, directory: Path, count: int
+) -> tuple[float, float, float]:
+    """Resolve on workers, and measure seconds.
+
+    Returns:
+        The seconds of the clock, and of processors: of the worker that works longest, and of this process,
+        which joins the tables at the end.
+    """
+    from distributed import Client, LocalCluster
+
+    def ignore(*_: object) -> None:
+        pass
+
     cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
     with cluster, Client(cluster) as client:
         workers = DaskWorkers(client)
         for _ in range(2):  # the first answers of each worker take its imports
             summarize_on(workers, sources, job, ignore)
-        start = time.perf_counter()
-        resolve_on(workers, database, sources, job, directory / "there", ignore)
-        there = time.perf_counter() - start
-    print(f"{f'the same with {count} workers':<44} {devices / there / 1e6:29.3f} M/s of the clock")
-    print(f"{count} workers take {there:.2f} s, this process {here:.2f} s: {here / there:.2f} times as fast")
+        before = client.run(time.process_time)
+        clock, own = time.perf_counter(), time.process_time()
+        resolve_on(workers, database, sources, job, directory / f"workers-{count}", ignore)
+        clock, own = time.perf_counter() - clock, time.process_time() - own
+        after = client.run(time.process_time)
+    return clock, max(after[each] - before[each] for each in after), own
 
 
 def main() -> None:
