@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from etconfig.backend import (
@@ -39,8 +40,11 @@ class Interposer(Backend[Any, Any]):
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> Any:
-        """Forward the call; the handle is the vendor's."""
-        return self.inner.init(context, processed, compile_specs)
+        """Forward the call; the handle is the vendor's.
+
+        Subclasses may pass other arrays than the executor's to `execute`, so nothing is promised about them.
+        """
+        return self.inner.init(replace(context, has_stable_arrays=False), processed, compile_specs)
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         """Forward the call."""

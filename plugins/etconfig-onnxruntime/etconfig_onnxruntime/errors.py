@@ -31,3 +31,7 @@ class ModelRefusedError(EtconfigError):
 def unavailable(reason: str, help: str) -> BackendUnavailableError:
     """Return the error that ONNX Runtime, or a part of it, is not here."""
     return BackendUnavailableError(backend=BACKEND_ID, reason=reason, help=help)
+
+
+class DelegateArgumentError(ValueError):
+    """The arguments of a delegate call do not fit its model."""

@@ -8,8 +8,10 @@ from typing import Any
 from etconfig.plugin.v1 import (
     Advice,
     ApiRange,
+    Backend,
     BackendRequest,
     BackendSpec,
+    Capabilities,
     FactsContribution,
     FactsRequest,
     hookimpl,
@@ -18,6 +20,20 @@ from etconfig_onnxruntime.errors import BACKEND_ID
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
 
 _API = ApiRange(min=1, built=1)
+
+
+CAPABILITIES = Capabilities(
+    dtypes=frozenset({"float32", "float64", "float16", "int8", "uint8", "int32", "int64"}),
+    frees_processed=True,
+)
+"""What its delegates support."""
+
+
+def make_backend() -> Backend[Any, Any]:
+    """Return an `OnnxRuntimeBackend`."""
+    from etconfig_onnxruntime.backend import OnnxRuntimeBackend
+
+    return OnnxRuntimeBackend()
 
 
 def build(options: OnnxRuntimeOptions, *arguments: Any) -> Any:
@@ -46,13 +62,13 @@ def update(
 ADVICE = (
     Advice(
         "intra_op_num_threads",
-        expr="max(1, min(cpu.available_cores, cpu.performance_cores))",
+        expr="max(1, min(cpu.available_cores, cpu.performance_cores, 1024))",
         reason="By itself ONNX Runtime counts the cores of the machine, not those that its container may "
         "use, and slow cores hold the others up.",
     ),
     Advice(
         "intra_op_num_threads",
-        expr="max(1, cpu.available_cores)",
+        expr="max(1, min(cpu.available_cores, 1024))",
         reason="By itself ONNX Runtime counts the cores of the machine, not those that its container may "
         "use.",
     ),
@@ -72,6 +88,8 @@ SPEC = BackendSpec(
     options=OnnxRuntimeOptions,
     api=_API,
     advice=ADVICE,
+    factory=make_backend,
+    capabilities=CAPABILITIES,
     build=build,
     effective=effective,
     update=update,
