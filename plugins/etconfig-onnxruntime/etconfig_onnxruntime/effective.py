@@ -8,7 +8,8 @@ from typing import Any
 from etconfig.plugin.v1 import EffectiveOption
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.pools import created_pools
-from etconfig_onnxruntime.providers import short_name
+from etconfig_onnxruntime.provider_tables import Provider, reported_provider
+from etconfig_onnxruntime.providers import PROVIDERS, short_name
 from etconfig_onnxruntime.run_options import RUN_OPTIONS
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 from etconfig_onnxruntime.settings import ATTRIBUTES, attribute_value
@@ -74,8 +75,12 @@ def _value(kind: str, text: str) -> object:
     return int(text) if text.lstrip("-").isdecimal() else text
 
 
-def _providers(session: Any, settings: Any) -> tuple[str, ...]:
+def _providers(session: Any, settings: Any) -> tuple[Provider | str, ...]:
     """Return the providers in force; the CPU, which every session has, only if it may run nodes."""
-    names = tuple(short_name(name) for name in session.get_providers())
+    options = session.get_provider_options()
     is_strict = _entry(settings, "disable_cpu_ep_fallback", SESSION_ENTRIES["disable_cpu_ep_fallback"]).value
-    return tuple(name for name in names if name != "cpu") if is_strict else names
+    return tuple(
+        reported_provider(short_name(name), options.get(name, {}))
+        for name in session.get_providers()
+        if not (is_strict and name == PROVIDERS["cpu"])
+    )

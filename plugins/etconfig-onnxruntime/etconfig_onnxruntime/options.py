@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from etconfig.plugin.v1 import BackendOptions, Ge, Le, model_validator, option
 from etconfig_onnxruntime.known_entries import KNOWN_RUN_ENTRIES, KNOWN_SESSION_ENTRIES
+from etconfig_onnxruntime.provider_tables import provider_names
 from etconfig_onnxruntime.session_attributes import LogLevel, SessionAttributes
 from etconfig_onnxruntime.session_entries import INT32_MAX, SessionEntries
 
@@ -49,7 +50,7 @@ class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
     workload_type: Literal["Default", "Efficient"] = option(
         "Default",
         applies="execute",
-        doc="Tell the providers to save power (`Efficient`). The CPU provider ignores it.",
+        doc="Have the providers save power (`Efficient`). The CPU provider ignores it.",
     )
     qnn_htp_session_mode: HtpMode = option(
         "default",
@@ -128,14 +129,15 @@ class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
 
     @model_validator(mode="after")
     def _check_providers(self) -> "OnnxRuntimeOptions":
-        repeated = {name for name in self.providers if self.providers.count(name) > 1}
+        names = provider_names(self.providers)
+        repeated = {name for name in names if names.count(name) > 1}
         if repeated:
             raise ValueError(f"providers names {min(repeated)!r} twice")
         if self.provider_selection_policy is None and not self.providers:
             raise ValueError("providers is empty; name one, or set provider_selection_policy")
         if self.provider_selection_policy is not None and self.providers:
             raise ValueError("providers must be [] when provider_selection_policy is set")
-        if self.disable_cpu_ep_fallback and "cpu" in self.providers:
+        if self.disable_cpu_ep_fallback and "cpu" in names:
             raise ValueError("disable_cpu_ep_fallback contradicts the provider 'cpu'; leave one of them out")
         return self
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from etconfig_onnxruntime.errors import ProviderFallbackWarning, unavailable
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
+from etconfig_onnxruntime.provider_tables import Provider, provider_names
 
 PROVIDERS: Mapping[str, str] = {
     "cpu": "CPUExecutionProvider",
@@ -46,16 +47,17 @@ def available_providers(ort: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(short_name(name) for name in (*built_in, *registered)))
 
 
-def present_providers(ort: Any, options: OnnxRuntimeOptions) -> tuple[str, ...]:
+def present_providers(ort: Any, options: OnnxRuntimeOptions) -> tuple[Provider, ...]:
     """Return the providers of the options that are there, in their order; warn of those left out.
 
     Raises:
         BackendUnavailableError: one is absent and the options do not allow that, or none is left.
     """
     available = available_providers(ort)
-    absent = [name for name in options.providers if name not in available]
+    names = provider_names(options.providers)
+    absent = [name for name in names if name not in available]
     report_absent(options, absent, f"this build of ONNX Runtime {ort.__version__} has {_listed(available)}")
-    return tuple(name for name in options.providers if name in available)
+    return tuple(table for table in options.providers if table.provider in available)
 
 
 def report_absent(options: OnnxRuntimeOptions, absent: Sequence[str], reason: str) -> None:

@@ -12,6 +12,7 @@ from etconfig_onnxruntime.errors import ModelRefusedError, unavailable
 from etconfig_onnxruntime.model_inputs import open_dimensions
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.pools import ensure_pools
+from etconfig_onnxruntime.provider_tables import provider_names
 from etconfig_onnxruntime.providers import PROVIDERS, report_absent
 from etconfig_onnxruntime.settings import session_settings
 
@@ -54,7 +55,7 @@ def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | b
         enable_fallback=0,
     )
     used = session.get_providers()
-    missing = [each for each in options.providers if PROVIDERS[each] not in used]
+    missing = [each for each in provider_names(options.providers) if PROVIDERS[each] not in used]
     expected = [name for name, _ in settings.providers or ()]
     report_absent(
         options,

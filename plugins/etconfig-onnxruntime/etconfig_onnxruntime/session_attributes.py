@@ -3,15 +3,13 @@
 from typing import Annotated, Literal
 
 from etconfig.plugin.v1 import Ge, Le, option
+from etconfig_onnxruntime.provider_tables import Provider
 
 MAX_THREADS = 1024
 """More threads than any pool is useful with; ONNX Runtime itself checks neither this nor the sign."""
 
 LogLevel = Literal["default", "verbose", "info", "warning", "error", "fatal"]
 """The severities of ONNX Runtime's log, -1 to 4; `default` is that of the process."""
-
-ProviderName = Literal["cpu", "cuda", "tensorrt", "openvino", "qnn", "coreml", "directml", "webgpu"]
-"""The execution providers, by short names; `etconfig_onnxruntime.providers` has those of ONNX Runtime."""
 
 
 class SessionAttributes:
@@ -20,8 +18,8 @@ class SessionAttributes:
     A mixin, not a `BackendOptions`: each class of those reads all of its fields again, which takes time.
     """
 
-    providers: tuple[ProviderName, ...] = option(
-        ("cpu",),
+    providers: tuple[Provider, ...] = option(
+        ({"provider": "cpu"},),
         applies="load",
         doc="The execution providers, the preferred one first. All of them must be there. Nodes run on the "
         "CPU only if `cpu` is in the list.",

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from etconfig_onnxruntime.errors import unavailable
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
+from etconfig_onnxruntime.provider_tables import Provider, provider_names, provider_options
 from etconfig_onnxruntime.providers import PROVIDERS, present_providers
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 
@@ -116,7 +117,8 @@ def session_entries(options: OnnxRuntimeOptions) -> dict[str, str]:
         for name, key in SESSION_ENTRIES.items()
         if getattr(options, name) != infos[name].default
     }
-    if options.disable_cpu_ep_fallback is None and options.providers and "cpu" not in options.providers:
+    names = provider_names(options.providers)
+    if options.disable_cpu_ep_fallback is None and names and "cpu" not in names:
         entries[SESSION_ENTRIES["disable_cpu_ep_fallback"]] = "1"
     return {**entries, **options.config_entries}
 
@@ -143,16 +145,18 @@ def _set_attribute(ort: Any, settings: Any, name: str, value: object) -> None:
         ) from error
 
 
-def _providers(ort: Any, settings: Any, names: tuple[str, ...]) -> list[tuple[str, dict[str, str]]] | None:
+def _providers(
+    ort: Any, settings: Any, tables: tuple[Provider, ...]
+) -> list[tuple[str, dict[str, str]]] | None:
     """Return the providers for a session; None if some are of registered libraries and `settings` has all."""
     built_in = ort.get_available_providers()
-    full = [PROVIDERS[name] for name in names]
-    if all(name in built_in for name in full):
-        return [(name, {}) for name in full]
-    for name in full:
+    chosen = [(PROVIDERS[table.provider], provider_options(table)) for table in tables]
+    if all(name in built_in for name, _ in chosen):
+        return chosen
+    for name, texts in chosen:
         devices = [device for device in ort.get_ep_devices() if device.ep_name == name]
         if name in built_in:
-            settings.add_provider(name, {})
+            settings.add_provider(name, texts)
         else:
-            settings.add_provider_for_devices(devices[:1], {})
+            settings.add_provider_for_devices(devices[:1], texts)
     return None

@@ -105,7 +105,9 @@ class TestRunning:
     def test_an_absent_provider_is_refused(self) -> None:
         loaded = program()
         with pytest.raises(DelegateError, match="there is no provider 'cuda'"):
-            loaded.load_method("forward", arguments(loaded, providers=["cuda", "cpu"]))
+            loaded.load_method(
+                "forward", arguments(loaded, providers=[{"provider": "cuda"}, {"provider": "cpu"}])
+            )
 
 
 def payload() -> bytes:

@@ -8,6 +8,7 @@ import sys
 import pytest
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, RUN_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.plugin import SPEC
+from etconfig_onnxruntime.provider_tables import provider_options, reported_provider
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 from etconfig_onnxruntime.settings import ATTRIBUTES
 
@@ -34,12 +35,12 @@ class TestMistakes:
             ({"intra_op_num_threads": True}, "expected an integer"),
             ({"intra_op_num_threads": 100_000}, "<= 1024"),
             ({"intra_op_allow_spinning": "no"}, "expected true or false, given 'no' (a string); write false"),
-            ({"providers": ["cdua"]}, "did you mean 'cuda'?"),
-            ({"providers": ["CUDAExecutionProvider"]}, "expected one of 'cpu', 'cuda'"),
+            ({"providers": [{"provider": "cdua"}]}, "did you mean 'cuda'?"),
+            ({"providers": ["cuda"]}, "expected a table with provider = 'cpu' or 'cuda'"),
             ({"providers": []}, "providers is empty; name one, or set provider_selection_policy"),
-            ({"providers": ["cpu", "cpu"]}, "providers names 'cpu' twice"),
+            ({"providers": [{"provider": "cpu"}, {"provider": "cpu"}]}, "providers names 'cpu' twice"),
             (
-                {"providers": ["cpu"], "disable_cpu_ep_fallback": True},
+                {"providers": [{"provider": "cpu"}], "disable_cpu_ep_fallback": True},
                 "disable_cpu_ep_fallback contradicts the provider 'cpu'",
             ),
             ({"provider_selection_policy": "prefer_npu"}, "providers must be []"),
@@ -66,7 +67,7 @@ class TestMistakes:
             {},
             {"intra_op_thread_affinities": "1,2;3-4", "intra_op_num_threads": 3},
             {"providers": [], "provider_selection_policy": "prefer_npu"},
-            {"providers": ["cuda", "cpu"], "absent_providers": "skip"},
+            {"providers": [{"provider": "cuda"}, {"provider": "cpu"}], "absent_providers": "skip"},
             {"execution_mode": "parallel", "inter_op_num_threads": 2},
             {"qdq_matmulnbits_block_size": -1},
             {"arena_shrinkage": "cpu:0;gpu:1"},
@@ -82,6 +83,57 @@ class TestMistakes:
             change_options(SPEC, OnnxRuntimeOptions(), {"intra_op_num_threads": 2})
         changed = change_options(SPEC, OnnxRuntimeOptions(), {"workload_type": "Efficient"})
         assert changed.workload_type == "Efficient"
+
+
+class TestProviders:
+    """Each provider has a table of its own options, which ONNX Runtime takes as texts."""
+
+    @pytest.mark.parametrize(
+        ("table", "texts"),
+        [
+            ({"provider": "cpu"}, {}),
+            (
+                {"provider": "cuda", "device_id": 1, "gpu_mem_limit": "2 GiB", "use_tf32": False},
+                {"device_id": "1", "gpu_mem_limit": "2147483648", "use_tf32": "0"},
+            ),
+            ({"provider": "tensorrt", "trt_fp16_enable": True}, {"trt_fp16_enable": "1"}),
+            (
+                {"provider": "openvino", "device_type": "NPU", "disable_dynamic_shapes": True},
+                {"device_type": "NPU", "disable_dynamic_shapes": "True"},
+            ),
+            (
+                {"provider": "qnn", "backend_type": "htp", "vtcm_mb": 8},
+                {"backend_type": "htp", "vtcm_mb": "8"},
+            ),
+            ({"provider": "coreml", "compute_units": "CPUOnly"}, {"MLComputeUnits": "CPUOnly"}),
+            ({"provider": "directml", "disable_metacommands": True}, {"disable_metacommands": "true"}),
+            ({"provider": "webgpu", "preferred_layout": "NCHW"}, {"preferredLayout": "NCHW"}),
+        ],
+    )
+    def test_set_options_are_passed_under_their_keys_and_read_back(
+        self, table: dict[str, object], texts: dict[str, str]
+    ) -> None:
+        (made,) = OnnxRuntimeOptions(providers=[table]).providers  # type: ignore[arg-type]  # as in a profile
+        assert provider_options(made) == texts
+        assert reported_provider(made.provider, texts) == made
+
+    def test_what_cannot_be_read_back_is_left_out(self) -> None:
+        texts = {"device_id": "x", "use_tf32": "?", "arena_extend_strategy": "k", "further": "1"}
+        assert provider_options(reported_provider("cuda", texts)) == {}  # type: ignore[arg-type]
+        assert reported_provider("AzureExecutionProvider", {}) == "AzureExecutionProvider"
+
+    @pytest.mark.parametrize(
+        ("table", "message"),
+        [
+            ({"provider": "cuda", "device_idd": 1}, "did you mean 'device_id'?"),
+            ({"provider": "cuda", "device_id": -1}, "expected an integer >= 0"),
+            ({"provider": "cpu", "device_id": 0}, "providers[0].device_id"),
+            ({"device_id": 0}, "provider"),
+        ],
+    )
+    def test_a_mistake_is_found_at_its_place(self, table: dict[str, object], message: str) -> None:
+        (found,) = problems(providers=[table])
+        assert message in found
 
 
 class TestTables:

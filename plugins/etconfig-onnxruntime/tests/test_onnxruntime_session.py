@@ -26,6 +26,7 @@ from etconfig_onnxruntime.effective import effective_options
 from etconfig_onnxruntime.known_entries import KNOWN_RUN_ENTRIES, KNOWN_SESSION_ENTRIES
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, RUN_ENTRIES
 from etconfig_onnxruntime.plugin import SPEC
+from etconfig_onnxruntime.provider_tables import CpuProvider
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 from etconfig_onnxruntime.settings import ATTRIBUTES, attribute_value
 from onnx import TensorProto, helper
@@ -77,6 +78,11 @@ def model(dimension: object = "n", metadata: dict[str, str] | None = None, scale
         made.metadata_props.add(key=key, value=value)
     data: bytes = made.SerializeToString()
     return data
+
+
+def providers(*names: str) -> Any:
+    """The tables of these providers, without options."""
+    return tuple({"provider": name} for name in names)
 
 
 def library_bytes() -> bytes:
@@ -203,20 +209,20 @@ class TestProviders:
 
     def test_an_absent_provider_is_refused(self) -> None:
         with pytest.raises(BackendUnavailableError) as caught:
-            build_session(OnnxRuntimeOptions(providers=("cuda", "cpu")), model())
+            build_session(OnnxRuntimeOptions(providers=providers("cuda", "cpu")), model())
         assert "there is no provider 'cuda': this build of ONNX Runtime" in str(caught.value)
         fix = 'install onnxruntime-gpu, choose another provider, or set absent_providers = "skip"'
         assert fix in str(caught.value)
 
     def test_with_a_declared_fallback_it_is_reported(self) -> None:
-        options = OnnxRuntimeOptions(providers=("cuda", "cpu"), absent_providers="skip")
+        options = OnnxRuntimeOptions(providers=providers("cuda", "cpu"), absent_providers="skip")
         with pytest.warns(ProviderFallbackWarning, match="left out the provider 'cuda'"):
             session = build_session(options, model())
         assert session.get_providers() == ["CPUExecutionProvider"]
-        assert effective_options(session)["providers"].value == ("cpu",)
+        assert effective_options(session)["providers"].value == (CpuProvider(),)
 
     def test_skipping_all_is_refused(self) -> None:
-        options = OnnxRuntimeOptions(providers=("cuda",), absent_providers="skip")
+        options = OnnxRuntimeOptions(providers=providers("cuda"), absent_providers="skip")
         with pytest.raises(BackendUnavailableError, match="there is none of the providers 'cuda'"):
             build_session(options, model())
 
@@ -224,9 +230,9 @@ class TestProviders:
         from etconfig_onnxruntime.settings import session_entries
 
         key = "session.disable_cpu_ep_fallback"
-        assert session_entries(OnnxRuntimeOptions(providers=("cuda",)))[key] == "1"
-        assert key not in session_entries(OnnxRuntimeOptions(providers=("cuda", "cpu")))
-        allowed = OnnxRuntimeOptions(providers=("cuda",), disable_cpu_ep_fallback=False)
+        assert session_entries(OnnxRuntimeOptions(providers=providers("cuda")))[key] == "1"
+        assert key not in session_entries(OnnxRuntimeOptions(providers=providers("cuda", "cpu")))
+        allowed = OnnxRuntimeOptions(providers=providers("cuda"), disable_cpu_ep_fallback=False)
         assert session_entries(allowed)[key] == "0"
 
     def test_runs_do_not_fall_back_either(self) -> None:
