@@ -17,6 +17,7 @@ import etconfig
 from etconfig.analysis import load_benchmark
 from etconfig.conformance import Settings
 from etconfig.errors import EtconfigError
+from etconfig.fleet import Fleet, open_fleet
 from etconfig.plugin.v1 import ApiRange, ConformanceContribution, System
 from etconfig.profile import ProfileLibrary, ProfileSource
 
@@ -79,6 +80,7 @@ def files(place: Path, cli: Callable[..., Any]) -> Path:
     (place / "named.toml").write_text("profile = 'generic/any'\n")
     (place / "models.toml").write_text("[[model.m.variants]]\nfile = 'model.pte'\n")
     (place / "engines.toml").write_text("[model.m]\nbackends = ['ReferenceCpuBackend']\n")
+    (place / "devices.jsonl").write_text('{"device_id": "d1", "os.name": "linux"}\n')
     (place / "folder").mkdir()
     report = etconfig.benchmark("model.pte", runs=1, warmup=0)
     (place / "bench.json").write_text(json.dumps(report.to_jsonable()))
@@ -105,6 +107,11 @@ def _selected(models: Any) -> object:
 def _loaded(**arguments: Any) -> object:
     with etconfig.load_model("m", **{"models": "models.toml", "methods": ["forward"], **arguments}) as model:
         return model.resolution.fingerprint()
+
+
+def _fleet(inventories: Any = "devices.jsonl", **arguments: Any) -> Fleet:
+    pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
+    return open_fleet(inventories, **arguments)
 
 
 CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
@@ -168,6 +175,14 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "etconfig.pack_bundle profiles": (
         "camera.toml",
         lambda p: etconfig.pack_bundle(profiles=[p]).profile_names,
+    ),
+    "etconfig.fleet.open_fleet inventories": ("devices.jsonl", lambda p: _fleet([p]).resolve().devices),
+    "etconfig.fleet.open_fleet cache": ("folder", lambda p: _fleet(cache=p).resolve().devices),
+    "etconfig.fleet.Fleet.resolve output": ("folder", lambda p: _fleet().resolve(output=p).devices),
+    "etconfig.fleet.Fleet.resolve profile": ("camera.toml", lambda p: _fleet().resolve(profile=p).devices),
+    "etconfig.fleet.Fleet.compare profile": (
+        "camera.toml",
+        lambda p: _fleet().compare(etconfig.Installation(), etconfig.Installation(), profile=p).devices,
     ),
     "etconfig.load_fact_sheet path": (str(SHEET), lambda p: _facts(etconfig.load_fact_sheet(p))),
     "etconfig.load_model models": ("models.toml", lambda p: _loaded(models=p)),
