@@ -13,6 +13,7 @@ OWN_PACKAGES = frozenset(
         "etconfig",
         "etconfig-executorch",
         "etconfig-onnxruntime",
+        "etconfig-openvino",
         "etconfig-reference",
         "etconfig-torch",
         "etconfig-tvm",

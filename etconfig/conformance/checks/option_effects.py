@@ -15,6 +15,7 @@ from etconfig.conformance.subject.option_values import (
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, OptionError
 from etconfig.method.method import Method
+from etconfig.plain_data import jsonable
 from etconfig.schema import Applies
 
 VALUES_TRIED = 2
@@ -42,22 +43,27 @@ def effect_visible(subject: Subject) -> None:
             continue
         seen = [effective[name]]
         tried = other_values(spec, info, usual[name])[:VALUES_TRIED]
+        refused, as_given = False, True
         for value in tried:
             try:
                 with subject.load(case, options={name: value}) as method:
                     values = effective_values(subject, method)
                     lost = unreported(subject, method, [name])
             except (OptionError, DelegateError):
+                refused = True
                 continue  # refused with these other options or on this device, so not ignored
             if name in values:
                 seen.append(values[name])
+                as_given = as_given and jsonable(values[name]) == jsonable(value)
             elif lost and not subject.is_native:  # other runtimes may omit values that they were given
                 raise CheckFailedError(
                     f"{options_place(spec, name)} is not reported by effective_options for {value!r}; "
                     "report the value in force"
                 )
         is_compared = is_compared or len(seen) > 1
-        if len(seen) > 1 and all(each == seen[0] for each in seen):
+        # a device with one possible value takes that one, and refuses the others
+        has_one_value = refused and as_given
+        if len(seen) > 1 and all(each == seen[0] for each in seen) and not has_one_value:
             given = ", ".join(map(repr, (usual[name], *tried)))
             raise CheckFailedError(
                 f"{options_place(spec, name)}: effective_options reports {seen[0]!r} for each of the values "

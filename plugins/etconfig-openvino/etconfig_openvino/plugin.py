@@ -1,0 +1,89 @@
+"""The spec of `OpenvinoBackend` and its facts, which etconfig loads. Nothing here imports OpenVINO."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from etconfig.plugin.v1 import (
+    ApiRange,
+    Backend,
+    BackendRequest,
+    BackendSpec,
+    CompileSpecs,
+    EffectiveOption,
+    FactsContribution,
+    FactsRequest,
+    hookimpl,
+)
+from etconfig_openvino.advice import ADVICE
+from etconfig_openvino.declared import CAPABILITIES, COMPILE_SPECS
+from etconfig_openvino.facts import DETECTOR, FACTS
+from etconfig_openvino.installed import BACKEND_ID
+from etconfig_openvino.options import OpenvinoOptions
+
+_API = ApiRange(min=1, built=1)
+
+
+def build(options: OpenvinoOptions, *arguments: object, **named: Any) -> Any:
+    """Return a compiled model, or `Settings` without a model; see `etconfig_openvino.engine.build`."""
+    from etconfig_openvino import engine
+
+    return engine.build(options, *arguments, **named)
+
+
+def effective(compiled: object) -> Mapping[str, EffectiveOption]:
+    """Return what is in force in a compiled model, read back from OpenVINO."""
+    from etconfig_openvino import readback
+
+    return readback.effective(compiled)
+
+
+def update(
+    compiled: object, options: OpenvinoOptions, previous: OpenvinoOptions, changed: frozenset[str]
+) -> None:
+    """Give changed options to a compiled model; see `etconfig_openvino.engine.update`."""
+    from etconfig_openvino import engine
+
+    engine.update(compiled, options, previous, changed)
+
+
+def make_backend() -> Backend[Any, Any]:
+    """Return an `OpenvinoBackend`."""
+    from etconfig_openvino.backend import OpenvinoBackend
+
+    return OpenvinoBackend()
+
+
+def options_of_program(specs: CompileSpecs) -> Mapping[str, object]:
+    """Return the device that ExecuTorch's partitioner was given, as the option `device`."""
+    device = specs.get("device")
+    return {} if device is None else {"device": bytes(device).decode()}
+
+
+SPEC = BackendSpec(
+    id=BACKEND_ID,
+    doc="OpenVINO: Intel's CPUs, GPUs and NPUs, and other CPUs.",
+    options=OpenvinoOptions,
+    api=_API,
+    compile_specs=COMPILE_SPECS,
+    factory=make_backend,
+    capabilities=CAPABILITIES,
+    advice=ADVICE,
+    from_program=options_of_program,
+    build=build,
+    effective=effective,
+    update=update,
+)
+
+
+@hookimpl
+def etconfig_backend(request: BackendRequest) -> BackendSpec:
+    """Return the spec of `OpenvinoBackend`."""
+    return SPEC
+
+
+@hookimpl
+def etconfig_facts(request: FactsRequest) -> FactsContribution:
+    """Return the facts of OpenVINO's devices."""
+    return FactsContribution(api=_API, facts=FACTS, detectors=(DETECTOR,))

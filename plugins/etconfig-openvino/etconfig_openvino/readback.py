@@ -1,0 +1,165 @@
+"""The options in force of a compiled model, read back from OpenVINO."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from etconfig.plugin.v1 import EffectiveOption
+from etconfig_openvino.devices import VIRTUAL, kind_of, parse_device
+from etconfig_openvino.options import OpenvinoOptions
+from etconfig_openvino.properties import CORE, PROPERTIES, Property
+
+_TYPE_NAMES = {
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "uint8_t": "u8",
+    "uint4_t": "u4",
+    "uint3_t": "u3",
+    "int8_t": "i8",
+}
+_NO_TRACE = "it decides how a model is loaded, and leaves no trace in the model"
+_UNLIMITED = 2**63
+"""OpenVINO reports no limit as a number that no option has."""
+
+
+class Readings:
+    """The properties of a compiled model, of the virtual device and of the devices behind it.
+
+    Args:
+        compiled: An `openvino.CompiledModel`.
+        keys: The properties to read; by default all. Each reading costs bytes that OpenVINO never frees.
+    """
+
+    def __init__(self, compiled: Any, keys: Iterable[str] | None = None) -> None:
+        self._own = _properties_of(compiled, keys)
+        nested = self._own.pop("DEVICE_PROPERTIES", {})
+        self._nested: Mapping[str, Mapping[str, object]] = nested if isinstance(nested, dict) else {}
+        devices = self._own.get("EXECUTION_DEVICES", ())
+        self.devices = (devices,) if isinstance(devices, str) else tuple(devices)
+        """The devices that compute, such as `CPU`."""
+        self.kinds = self._virtual_kinds() or tuple(map(kind_of, self.devices))
+        """The kinds of device that the model was compiled for: virtual ones, or those that compute."""
+
+    def _virtual_kinds(self) -> tuple[str, ...]:
+        """Return the virtual device, as its own properties show it; OpenVINO does not name it."""
+        if "MULTI_DEVICE_PRIORITIES" in self._own:
+            return ("AUTO", "MULTI")
+        if "HETERO_NUMBER_OF_SUBMODELS" in self._own:
+            return ("HETERO",)
+        return ("BATCH",) if "AUTO_BATCH_TIMEOUT" in self._own else ()
+
+    def values(self, prop: Property) -> Mapping[str, object]:
+        """Return the values of a property by device, where OpenVINO reports one."""
+        found: dict[str, object] = {}
+        owners = [kind for kind in self.kinds if kind in prop.devices]
+        if prop.key in self._own and owners:
+            found[owners[0]] = self._own[prop.key]
+        for device, values in self._nested.items():
+            if prop.key in values and kind_of(device) in prop.devices:
+                found.setdefault(device, values[prop.key])
+        return found
+
+
+def effective(compiled: Any) -> dict[str, EffectiveOption]:
+    """Return what is in force, for each option.
+
+    Args:
+        compiled: An `openvino.CompiledModel`, whoever compiled it.
+    """
+    readings = Readings(compiled)
+    found = {"device": _device(readings), "adjusted_values": EffectiveOption.unknown(_NO_TRACE)}
+    for name, prop in PROPERTIES.items():
+        found[name] = _option(name, prop, readings)
+    return found
+
+
+def adjustments(compiled: Any, options: OpenvinoOptions) -> Iterator[str]:
+    """Yield a text for each value that OpenVINO replaced by another one."""
+    wanted = {
+        name: value
+        for name, prop in PROPERTIES.items()
+        if (value := getattr(options, name)) is not None and value not in prop.adjustable
+    }
+    if not wanted:
+        return
+    is_virtual = parse_device(options.device).is_virtual
+    readings = Readings(compiled, None if is_virtual else [PROPERTIES[name].key for name in wanted])
+    for name, value in wanted.items():
+        for device, raw in readings.values(PROPERTIES[name]).items():
+            used = spelled(name, raw)
+            if used != value:
+                yield f"{name} is {_text(value)}, but OpenVINO uses {_text(used)} on {device}"
+
+
+def spelled(name: str, raw: object) -> object:
+    """Return a value that OpenVINO reports as the option spells it."""
+    default = next((each for each in PROPERTIES[name].defaults.values() if each is not None), None)
+    if isinstance(raw, enum.Enum) or type(raw).__module__.startswith("openvino"):
+        return _word(name, raw)
+    if isinstance(raw, (set, frozenset, list, tuple)):
+        return tuple(sorted(str(_word(name, each)) for each in raw))
+    if isinstance(raw, str):
+        if isinstance(default, bool):
+            return raw in ("YES", "True", "true")
+        if isinstance(default, int) and raw.lstrip("-").isdigit():
+            return int(raw)
+        return raw.lower() if PROPERTIES[name].words else raw
+    return raw
+
+
+def _word(name: str, raw: object) -> str:
+    # members of OpenVINO's enums have a name; its types print as <Type: 'float32'>
+    member = getattr(raw, "name", None)
+    if isinstance(member, str):
+        return {"err": "error"}.get(member.lower(), member.lower())
+    text = str(raw).rpartition("'")[0].rpartition("'")[2]
+    return _TYPE_NAMES.get(text, text)
+
+
+def _option(name: str, prop: Property, readings: Readings) -> EffectiveOption:
+    values = {device: spelled(name, raw) for device, raw in readings.values(prop).items()}
+    if not values:
+        return EffectiveOption.unknown(_why_unknown(prop, readings))
+    first = next(iter(values.values()))
+    if isinstance(first, int) and first >= _UNLIMITED:
+        return EffectiveOption.unknown("OpenVINO reports no limit")
+    if all(value == first for value in values.values()):
+        return EffectiveOption.read_back(first, "OpenVINO reports it")
+    listed = ", ".join(f"{_text(value)} on {device}" for device, value in values.items())
+    return EffectiveOption.unknown(f"the devices differ: {listed}")
+
+
+def _why_unknown(prop: Property, readings: Readings) -> str:
+    if CORE in prop.devices:
+        return "OpenVINO reports it for no compiled model"
+    if {*readings.kinds, *map(kind_of, readings.devices)}.isdisjoint(prop.devices):
+        return f"it is an option of {' and '.join(prop.devices)}, which this model does not use"
+    behind = " behind a virtual device" if set(readings.kinds) & set(VIRTUAL) else ""
+    return f"OpenVINO does not report it for a model on {', '.join(readings.devices)}{behind}"
+
+
+def _device(readings: Readings) -> EffectiveOption:
+    if not readings.devices:
+        return EffectiveOption.unknown("OpenVINO does not report the devices of this model")
+    return EffectiveOption.read_back(",".join(readings.devices), "the devices that run the model")
+
+
+def _properties_of(compiled: Any, keys: Iterable[str] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    wanted = compiled.get_property("SUPPORTED_PROPERTIES") if keys is None else ("EXECUTION_DEVICES", *keys)
+    for key in wanted:
+        if key != "SUPPORTED_PROPERTIES":
+            try:
+                found[key] = compiled.get_property(key)
+            except (RuntimeError, TypeError):
+                continue  # not reported for compiled models, or Python has no type for it
+    return found
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) or "empty" if isinstance(value, tuple) else str(value)

@@ -1,0 +1,267 @@
+"""Options, devices and settings, none of which needs OpenVINO."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from etconfig_openvino import facts
+from etconfig_openvino.devices import DeviceChoice, parse_device
+from etconfig_openvino.messages import help_for, reason_of
+from etconfig_openvino.options import RECOMMENDED, OpenvinoOptions
+from etconfig_openvino.plugin import SPEC, options_of_program
+from etconfig_openvino.properties import PROPERTIES
+from etconfig_openvino.settings import Settings, settings_of
+
+import etconfig
+from etconfig.errors import OptionError
+from etconfig.plugin.v1 import CompileSpecs
+
+PLUGIN = Path(__file__).parents[1]
+INSTALLATION = etconfig.Installation(search_path=()).with_backends({"OpenvinoBackend": SPEC})
+
+
+def sheet(**values: Any) -> etconfig.FactSheet:
+    """The facts of a device."""
+    return etconfig.FactSheet.from_values(values)
+
+
+def resolved(**values: object) -> object:
+    """The options of a model, with values that a profile would set."""
+    arguments = {f"OpenvinoBackend.{name}": value for name, value in values.items()}
+    resolution = etconfig.resolve(
+        models={"net": "OpenvinoBackend"}, overrides=arguments, installation=INSTALLATION, facts=sheet()
+    )
+    return resolution.options_for("net")
+
+
+class TestDevices:
+    """The option `device` has OpenVINO's own grammar, and nothing else."""
+
+    @pytest.mark.parametrize(
+        ("text", "kind", "targets", "kinds"),
+        [
+            ("CPU", "CPU", ("CPU",), ("CPU",)),
+            ("GPU.1", "GPU", ("GPU.1",), ("GPU",)),
+            ("AUTO", "AUTO", (), ("CPU", "GPU", "NPU")),
+            ("AUTO:GPU,CPU", "AUTO", ("GPU", "CPU"), ("GPU", "CPU")),
+            ("AUTO:-NPU", "AUTO", (), ("CPU", "GPU", "NPU")),
+            ("HETERO:GPU.0,GPU.1,CPU", "HETERO", ("GPU.0", "GPU.1", "CPU"), ("GPU", "CPU")),
+            ("MULTI:CPU(4),GPU(8)", "MULTI", ("CPU", "GPU"), ("CPU", "GPU")),
+            ("BATCH:GPU(16)", "BATCH", ("GPU",), ("GPU",)),
+        ],
+    )
+    def test_texts(self, text: str, kind: str, targets: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+        choice = parse_device(text)
+        assert choice == DeviceChoice(text, kind, targets)
+        assert choice.kinds == kinds
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "cpu", "GPX", "CPU ", "CPU:GPU", "GPU.", "CPU(4)", "-CPU", "AUTO:", "AUTO:GPX", "AUTO:CPU,"],
+    )
+    def test_other_texts_are_refused(self, text: str) -> None:
+        with pytest.raises(ValueError, match=re.escape(f"device is {text!r}")):
+            parse_device(text)
+
+    @pytest.mark.parametrize("kind", ["HETERO", "MULTI", "BATCH"])
+    def test_a_list_is_needed(self, kind: str) -> None:
+        with pytest.raises(ValueError, match=f"name the devices behind it, such as {kind}:CPU"):
+            parse_device(kind)
+
+
+class TestStrictness:
+    """Values that OpenVINO changes in silence are refused before it sees them."""
+
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            ({"inference_num_threads": 1.5}, "expected an integer"),
+            ({"inference_num_threads": True}, "expected an integer"),
+            ({"inference_num_threads": "1"}, "expected an integer"),
+            ({"inference_num_threads": -1}, ">= 0"),
+            ({"num_streams": -3}, ">= -2"),
+            ({"perf_count": 1}, "true or false"),
+            ({"cpu_sparse_weights_decompression_rate": 2.0}, "<= 1"),
+            ({"key_cache_group_size": -1}, ">= 0"),
+            ({"performance_hint": "LATENCY"}, "'latency'"),
+            ({"cpu_inference_precision": "i8"}, "'f32'"),
+            ({"device": "GPX"}, "device is 'GPX'"),
+            ({"device": "AUTO", "batch_timeout_ms": 5}, "batch_timeout_ms is an option of BATCH"),
+            ({"gpu_queue_priority": "low"}, "gpu_queue_priority is an option of GPU, but device is 'CPU'"),
+            ({"device": "BATCH:CPU(4)", "batch_timeout_ms": -5}, ">= 0"),
+            ({"device": "AUTO", "auto_low_power_device": "XYZ"}, "'CPU'"),
+            ({"device": "AUTO", "auto_devices_utilization_threshold": {"CPU": 80.5}}, "an integer"),
+            ({"inference_num_thread": 1}, "inference_num_threads"),
+        ],
+    )
+    def test_refused(self, values: dict[str, object], message: str) -> None:
+        with pytest.raises(OptionError, match=re.escape(message)):
+            resolved(**values)
+
+    def test_a_recommended_option_is_allowed_for_every_device(self) -> None:
+        """The recommendation does not know the device that a profile chooses."""
+        assert resolved(**{"device": "GPU", RECOMMENDED: "f32"}) is not None
+        assert {entry.option for entry in SPEC.advice} == {RECOMMENDED}
+
+    @pytest.mark.parametrize(
+        ("features", "precision"),
+        [(["avx2"], None), (["avx512_bf16"], "f32"), (["amx_bf16", "avx512_bf16"], "f32")],
+    )
+    def test_float32_is_recommended_where_openvino_takes_bfloat16(
+        self, features: list[str], precision: str | None
+    ) -> None:
+        resolution = etconfig.resolve(
+            models={"net": "OpenvinoBackend"},
+            facts=sheet(**{"cpu.features": features}),
+            installation=INSTALLATION,
+        )
+        options = resolution.options_for("net")
+        assert isinstance(options, OpenvinoOptions)
+        assert options.cpu_inference_precision == precision
+
+
+class TestSettings:
+    """The arguments of `compile_model` for options."""
+
+    def test_options_without_a_value_are_left_out(self) -> None:
+        assert settings_of(OpenvinoOptions()) == Settings("CPU", {})
+        assert SPEC.build is not None
+        assert SPEC.build(OpenvinoOptions()) == Settings("CPU", {})
+
+    def test_words_are_those_of_openvino(self) -> None:
+        options = OpenvinoOptions(
+            performance_hint="throughput",
+            log_level="error",
+            model_distribution_policy=("tensor_parallel",),
+            inference_num_threads=2,
+            perf_count=False,
+        )
+        assert settings_of(options).properties == {
+            "PERFORMANCE_HINT": "THROUGHPUT",
+            "LOG_LEVEL": "LOG_ERROR",
+            "MODEL_DISTRIBUTION_POLICY": "TENSOR_PARALLEL",
+            "INFERENCE_NUM_THREADS": 2,
+            "PERF_COUNT": False,
+        }
+
+    def test_devices_behind_a_virtual_one_get_their_own(self) -> None:
+        """AUTO and HETERO take every key in silence, so only devices that have a property get it."""
+        options = OpenvinoOptions(
+            device="AUTO:GPU.1,CPU",
+            performance_hint="latency",
+            num_streams=2,
+            cpu_inference_precision="f32",
+            gpu_inference_precision="f16",
+        )
+        nested = {
+            "GPU.1": {"NUM_STREAMS": 2, "INFERENCE_PRECISION_HINT": "f16"},
+            "CPU": {"NUM_STREAMS": 2, "INFERENCE_PRECISION_HINT": "f32"},
+        }
+        assert settings_of(options) == Settings(
+            "AUTO:GPU.1,CPU", {"PERFORMANCE_HINT": "LATENCY", "DEVICE_PROPERTIES": nested}
+        )
+
+    def test_auto_without_a_list_means_the_devices_that_are_here(self) -> None:
+        options = OpenvinoOptions(device="AUTO", inference_num_threads=1)
+        nested = {"DEVICE_PROPERTIES": {"CPU": {"INFERENCE_NUM_THREADS": 1}}}
+        assert settings_of(options, ["CPU", "GPU"]).properties == nested
+
+    def test_batch_passes_on_what_it_gets(self) -> None:
+        options = OpenvinoOptions(device="BATCH:CPU(4)", batch_timeout_ms=5, inference_num_threads=1)
+        assert settings_of(options).properties == {"AUTO_BATCH_TIMEOUT": 5, "INFERENCE_NUM_THREADS": 1}
+
+
+class TestSpec:
+    """The declaration of the backend."""
+
+    def test_every_property_has_an_option_with_its_default_in_words(self) -> None:
+        infos = OpenvinoOptions.option_infos()
+        assert set(infos) - set(PROPERTIES) == {"device", "adjusted_values"}
+        assert set(PROPERTIES) <= set(infos)
+        assert all("OpenVINO's own: " in infos[name].doc for name in PROPERTIES)
+
+    def test_what_compiles_anew_is_marked(self) -> None:
+        unmarked = {n for n, info in OpenvinoOptions.option_infos().items() if not info.invalidates_cache}
+        assert unmarked == {"adjusted_values", "cache_dir", "enable_mmap", "log_level", "npu_workload_type"}
+
+    def test_only_the_workload_type_can_change_while_a_model_is_loaded(self) -> None:
+        infos = OpenvinoOptions.option_infos().values()
+        assert [info.name for info in infos if info.applies.value == "execute"] == ["npu_workload_type"]
+
+    def test_the_device_of_the_program_is_the_default(self) -> None:
+        assert options_of_program(CompileSpecs([("device", b"GPU")])) == {"device": "GPU"}
+        assert options_of_program(CompileSpecs()) == {}
+
+    def test_importing_the_plugin_imports_no_engine(self) -> None:
+        code = (
+            "import sys, etconfig_openvino.plugin; "
+            "print(sorted({'openvino', 'numpy', 'torch', 'executorch', 'onnx'} & set(sys.modules)))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=PLUGIN
+        )
+        assert done.stdout == "[]\n"
+
+
+class TestMessages:
+    """OpenVINO's errors without the places in its source."""
+
+    TEXT = (
+        "Exception from src/inference/src/cpp/core.cpp:217:\n"
+        "Exception from src/inference/src/dev/plugin.cpp:74:\n"
+        "Check 'is_valid_model' failed at src/plugins/intel_cpu/src/x.cpp:222:\n"
+        "[CPU] Could not deserialize by device xml header.\n\n\n"
+    )
+
+    def test_the_reason_is_one_line(self) -> None:
+        assert reason_of(self.TEXT) == "[CPU] Could not deserialize by device xml header."
+        assert reason_of(" \n") == "OpenVINO gives no reason"
+
+    def test_help_where_the_sign_is_known(self) -> None:
+        assert help_for("x: proc_type_table is empty. No CPU").startswith("; another model of this process")
+        assert help_for("something else") == ""
+
+
+class Answering:
+    """A system whose process answers with a text."""
+
+    def __init__(self, output: str | None) -> None:
+        self.output = output
+
+    def run(self, *command: str) -> str | None:
+        assert command[1] == str(facts.PROBE)
+        return self.output
+
+
+class TestFacts:
+    """Devices as the process that starts OpenVINO reports them."""
+
+    @pytest.mark.parametrize(
+        ("output", "reason"),
+        [
+            (None, "gave no answer within a second"),
+            ("", "OpenVINO ended the process that started it"),
+            ("Segmentation fault\n", "OpenVINO ended the process that started it"),
+            ('{"problem": "OpenVINO is not installed"}\n', 'not installed; pip install "openvino>=2025"'),
+        ],
+    )
+    def test_unknown(self, output: str | None, reason: str) -> None:
+        readings = list(facts.detect(Answering(output)))  # type: ignore[arg-type]
+        assert [reading.name for reading in readings] == ["openvino.version", "openvino.devices"]
+        assert all(reading.value is None and reason in str(reading.reason) for reading in readings)
+
+    def test_devices(self) -> None:
+        output = (
+            '{"version": "2026.4.1", "devices": [{"id": "CPU", "name": "Xeon", "capabilities": "BF16 FP32", '
+            '"precision": "bf16", "streams": "1 8"}, {"id": "GPU.0", "name": "Arc", "gpu_driver": "25.1"}]}\n'
+        )
+        found = {reading.name: reading.value for reading in facts.detect(Answering(output))}  # type: ignore[arg-type]
+        assert found["openvino.devices"] == ("CPU", "GPU.0")
+        assert found["openvino.0.capabilities"] == ("BF16", "FP32")
+        assert (found["openvino.0.default_precision"], found["openvino.0.max_streams"]) == ("bf16", 8)
+        assert (found["openvino.1.driver_version"], found["openvino.1.max_streams"]) == ("25.1", None)
