@@ -8,6 +8,7 @@
 #   make test-peers   install torch and executorch, and test against them
 #   make test-device  test the C++ headers with clang, and for arm64 and arm32 under emulators; Java and Kotlin on the JVM
 #   make test-fleet   install DuckDB, and test fleets of devices with it
+#   make test-engines install ONNX Runtime, OpenVINO, TVM and torch, and test the plugins for them
 #   make demo-device  build a C++ program with ExecuTorch's own runtime that chooses model and options where it runs
 #   make device       build etdevice, which evaluates device bundles, as build/etdevice; for other devices as
 #                     build/etdevice-TARGET with TARGET=arm64, arm32, android-arm64 or android-arm32
@@ -15,6 +16,7 @@ PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .venv-peers
 FLEET ?= .venv-fleet
+ENGINES ?= .venv-engines
 BIN := $(VENV)/bin
 PIP := -m pip --disable-pip-version-check --quiet
 DIST ?= dist
@@ -22,11 +24,13 @@ DIST ?= dist
 PURE := . $(filter-out plugins/etconfig-executorch,$(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml)))
 EXECUTORCH_PLUGIN := $(wildcard $(addprefix plugins/etconfig-executorch/,*.* native/* etconfig_executorch/*.py* \
 	etconfig_executorch/golden/*/*))
+ENGINE_PLUGINS := $(wildcard $(addprefix plugins/etconfig-,onnxruntime openvino tvm torch))
 MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-device test lint types check dist workflows docs test-peers test-fleet models device test-device clean
+.PHONY: demo demo-device test lint types check dist workflows docs test-peers test-fleet test-engines models device \
+	test-device clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -88,6 +92,10 @@ test-fleet: $(FLEET)/.installed
 		tests/integration/test_fleet_command.py tests/integration/test_fleet_clusters.py \
 		tests/integration/test_fleet_namespaces.py tests/docs/test_fleet_page.py $(ARGS)
 
+# All engines in one environment, so that programs can delegate to several of them.
+test-engines: $(ENGINES)/.installed
+	$(ENGINES)/bin/python -m pytest -m engines --timeout 600 $(ENGINE_PLUGINS) $(wildcard tests/engines) $(ARGS)
+
 # Export the committed test programs again, with real ExecuTorch.
 models: $(PEERS)/.installed
 	$(PEERS)/bin/python tools/build_models.py
@@ -116,7 +124,7 @@ test-device: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest tests/device/test_device_java.py tests/device/test_device_swift.py $(ARGS)
 
 clean:
-	rm -rf build $(VENV) $(PEERS) $(FLEET) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build $(VENV) $(PEERS) $(FLEET) $(ENGINES) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -160,4 +168,14 @@ $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
 # The extension is built against the executorch that is installed; the plugin is installed again when it changes.
 $(PEERS)/.native: $(EXECUTORCH_PLUGIN) $(PEERS)/.installed
 	$(PEERS)/bin/python $(PIP) install --no-build-isolation --no-deps plugins/etconfig-executorch
+	@touch $@
+
+$(ENGINES)/bin/python:
+	$(PYTHON) -m venv $(ENGINES)
+
+$(ENGINES)/.installed: $(MANIFESTS) | $(ENGINES)/bin/python
+	$(ENGINES)/bin/python $(PIP) install torch==2.13.0
+	$(ENGINES)/bin/python $(PIP) install executorch==1.5.1
+	$(ENGINES)/bin/python $(PIP) install onnxruntime==1.32.0 onnx==1.23.2 onnxscript==0.7.2 openvino==2026.4.1 apache-tvm==0.27.0.post1
+	$(ENGINES)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference $(addprefix -e ,$(ENGINE_PLUGINS))
 	@touch $@
