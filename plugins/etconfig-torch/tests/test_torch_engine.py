@@ -31,12 +31,25 @@ pytestmark = [
 HERE = Path(__file__).parent
 
 
+PYTORCH_DEFAULTS = {
+    "float32_matmul_precision": "highest",
+    "onednn": True,
+    "cudnn": True,
+    "cudnn_benchmark": False,
+    "cudnn_deterministic": False,
+    "cudnn_allow_tf32": True,
+    "deterministic_algorithms": False,
+}
+
+
 @pytest.fixture(autouse=True)
 def _same_settings() -> Iterator[None]:
-    """Restore the settings of the process."""
+    """Begin with PyTorch's defaults, whatever ran before in this process, and restore the settings."""
     from etconfig_torch.process_settings import SETTINGS
 
     before = {name: setting.read() for name, setting in SETTINGS.items() if name != "num_interop_threads"}
+    for name, value in PYTORCH_DEFAULTS.items():
+        SETTINGS[name].bring_into_force(name, value)
     yield
     gc.collect()
     for name, value in before.items():
