@@ -8,14 +8,14 @@ from etconfig.plugin.v1 import Capabilities, CompileSpecEncoding, CompileSpecInf
 from etconfig_openvino.errors import PayloadError
 
 CAPABILITIES = Capabilities(
-    dtypes=frozenset({"float32", "float16", "int32", "int64"}),
+    dtypes=frozenset({"float32", "float16", "int32"}),
     supports_dynamic_shapes=True,
     frees_processed=True,
 )
 """The types that OpenVINO computes with as eager does, on all devices.
 
-On the CPU, OpenVINO computes float64 in float32, and sums of int8 and uint8 stop at the largest number
-instead of wrapping around.
+On the CPU, OpenVINO computes float64 in float32 and int64 in 32 bits, and sums of int8 and uint8 stop at the
+largest number instead of wrapping around.
 """
 
 COMPILE_SPECS: Mapping[str, CompileSpecInfo] = {
