@@ -41,7 +41,7 @@ def parameters_with_paths() -> set[str]:
         if " field" in line[: line.find(":")] and re.search(r": (AnyPath|Path)\b", line):
             owner, _, field = name.rpartition(".")
             found.add(f"{owner} {field}")
-        elif rest.startswith("def "):
+        elif rest.startswith(("def ", "classmethod def ", "staticmethod def ")):
             function = _SAME_NAME.get(name, name).removesuffix(".__init__")
             found |= {
                 f"{function} {parameter}" for parameter in _TAKES_PATHS.findall(rest.partition(" ->")[0])
