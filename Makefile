@@ -89,8 +89,8 @@ test-peers: $(PEERS)/.native
 # DuckDB, Dask and Ray come with the extras; conditions are compared with SQL on many more rows than in `make test`.
 test-fleet: $(FLEET)/.installed
 	ETCONFIG_FLEET_ROWS=100000 $(FLEET)/bin/python -m pytest tests/unit/fleet tests/property/test_fleet_conditions.py \
-		tests/integration/test_fleet_command.py tests/integration/test_fleet_clusters.py \
-		tests/integration/test_fleet_namespaces.py tests/docs/test_fleet_page.py $(ARGS)
+		tests/integration/test_fleet_command.py tests/integration/test_fleet_clusters.py tests/integration/test_fleet_namespaces.py \
+		tests/integration/test_path_arguments.py tests/docs/test_fleet_page.py $(ARGS)
 
 # All engines in one environment, so that programs can delegate to several of them.
 test-engines: $(ENGINES)/.installed
