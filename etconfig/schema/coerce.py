@@ -271,7 +271,7 @@ def _key_problem(wanted: OptionType, key: object, raw: object) -> Mismatch | Non
         path=(key,),
         help=f"did you mean {guess!r}?"
         if guess
-        else "remove it, or look its name up: the engine would ignore it",
+        else "look its name up among the known keys and the options: the engine would ignore it here",
         respelling=Respelling(key, guess) if guess else None,
         is_key=True,
         is_explained=True,

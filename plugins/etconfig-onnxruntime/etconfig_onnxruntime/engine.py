@@ -10,7 +10,7 @@ from typing import Any
 from etconfig.plugin.v1 import Availability
 from etconfig_onnxruntime.errors import unavailable
 
-MINIMUM_VERSION = (1, 22)
+MINIMUM_VERSION = (1, 23)
 """The first version that lists devices (`get_ep_devices`)."""
 
 _DISTRIBUTIONS = (

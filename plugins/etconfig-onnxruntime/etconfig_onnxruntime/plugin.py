@@ -37,7 +37,13 @@ def make_backend() -> Backend[Any, Any]:
 
 
 def build(options: OnnxRuntimeOptions, *arguments: Any) -> Any:
-    """Return a session, or its settings; see `build_session`."""
+    """Return a session, or its settings without a model; see `build_session`.
+
+    Raises:
+        TypeError: the model is None.
+    """
+    if arguments[:1] == (None,):
+        raise TypeError("the model is None; expected a path or bytes, or no argument for settings")
     from etconfig_onnxruntime.session import build_session
 
     return build_session(options, *arguments)

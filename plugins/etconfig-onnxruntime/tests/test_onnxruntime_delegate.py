@@ -40,6 +40,11 @@ class TestConformance(BackendConformance):
 
     backend = SPEC.id
 
+    @pytest.fixture(autouse=True)
+    def _elsewhere(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """ONNX Runtime writes profiles into the current directory."""
+        monkeypatch.chdir(tmp_path)
+
 
 def test_the_readme_states_the_level() -> None:
     assert (TestConformance.level, TestConformance.kit, TestConformance.xfails) == (3, KIT, None)

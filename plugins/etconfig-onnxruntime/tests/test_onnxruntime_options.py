@@ -204,6 +204,10 @@ class TestWithoutTheEngine:
         environment = {"PYTHONPATH": ":".join(sys.path)}
         subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
+    def test_a_model_that_is_none_is_refused(self) -> None:
+        with pytest.raises(TypeError, match="the model is None; expected a path or bytes"):
+            SPEC.build(OnnxRuntimeOptions(), None)
+
     def test_build_says_how_to_install_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("etconfig_onnxruntime.engine.find_spec", lambda name: None)
         config = etconfig.resolve(models={"detector": SPEC.id}, installation=INSTALLATION)
@@ -215,7 +219,7 @@ class TestWithoutTheEngine:
         )
 
     @pytest.mark.parametrize(
-        ("version", "is_available"), [("1.21.4", False), ("1.22.0", True), ("dev", True)]
+        ("version", "is_available"), [("1.22.1", False), ("1.23.0", True), ("dev", True)]
     )
     def test_an_old_version_is_refused(
         self, monkeypatch: pytest.MonkeyPatch, version: str, is_available: bool
@@ -227,7 +231,7 @@ class TestWithoutTheEngine:
         found = engine.engine_availability()
         assert found.is_available is is_available
         if not is_available:
-            assert found.reason == "ONNX Runtime 1.21.4 is installed, and 1.22 or newer is needed"
+            assert found.reason == "ONNX Runtime 1.22.1 is installed, and 1.23 or newer is needed"
 
 
 class TestDimensions:

@@ -25,7 +25,7 @@ _KNOWN_KEYS: dict[str, frozenset[str]] = {}
 _LOG = logging.getLogger("etconfig_openvino")
 
 
-def build(options: OpenvinoOptions, model: object = None, weights: object = None, *, core: Any = None) -> Any:
+def build(options: OpenvinoOptions, model: object = None, *, weights: object = None, core: Any = None) -> Any:
     """Return a model compiled with these options, an `openvino.CompiledModel`.
 
     Args:

@@ -71,7 +71,7 @@ def _of_envelope(options: OpenvinoOptions, data: memoryview, core: Any) -> Any:
     envelope.check(backend_id=BACKEND_ID, versions=(VERSION,), engine_version=installed_version())
     if envelope.kind == IR:
         xml, weights = split_ir(payload)
-        return _explained(lambda: engine.build(options, xml, weights, core=core))
+        return _explained(lambda: engine.build(options, xml, weights=weights, core=core))
     if envelope.kind == ONNX:
         return _explained(lambda: engine.build(options, payload, core=core))
     raise DelegateInvalidCompatibilityError(

@@ -26,7 +26,15 @@ _API = ApiRange(min=1, built=1)
 
 
 def build(options: OpenvinoOptions, *arguments: object, **named: Any) -> Any:
-    """Return a compiled model, or `Settings` without a model; see `etconfig_openvino.engine.build`."""
+    """Return a compiled model, or `Settings` without a model; see `etconfig_openvino.engine.build`.
+
+    Raises:
+        TypeError: the model is None.
+    """
+    if arguments[:1] == (None,):
+        raise TypeError(
+            "the model is None; expected a path, bytes or openvino.Model, or no argument for settings"
+        )
     from etconfig_openvino import engine
 
     return engine.build(options, *arguments, **named)

@@ -119,7 +119,7 @@ class TestBuild:
 
     def test_bytes_with_weights(self, path: Path, exact: Any) -> None:
         options = OpenvinoOptions(cpu_inference_precision="f32")
-        compiled = engine.build(options, path.read_bytes(), path.with_suffix(".bin").read_bytes())
+        compiled = engine.build(options, path.read_bytes(), weights=path.with_suffix(".bin").read_bytes())
         np.testing.assert_array_equal(compiled(X)[0], exact)
 
     def test_a_model_in_memory(self, model: Any, exact: Any) -> None:

@@ -197,6 +197,12 @@ class TestSpec:
         assert options_of_program(CompileSpecs([("device", b"GPU")])) == {"device": "GPU"}
         assert options_of_program(CompileSpecs()) == {}
 
+    def test_build_takes_one_model(self) -> None:
+        with pytest.raises(TypeError, match="the model is None; expected a path, bytes or"):
+            SPEC.build(OpenvinoOptions(), None)
+        with pytest.raises(TypeError, match="positional arguments"):
+            SPEC.build(OpenvinoOptions(), "model.xml", "GPU")
+
     def test_importing_the_plugin_imports_no_engine(self) -> None:
         code = (
             "import sys, etconfig_openvino.plugin; "

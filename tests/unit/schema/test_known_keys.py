@@ -59,7 +59,9 @@ class TestKeys:
         assert found.is_key
 
     def test_an_unknown_key_like_no_other(self):
-        assert problem({"zzz": "0"}).help == "remove it, or look its name up: the engine would ignore it"
+        assert problem({"zzz": "0"}).help == (
+            "look its name up among the known keys and the options: the engine would ignore it here"
+        )
 
     def test_keys_are_texts(self):
         with pytest.raises(OptionError, match="expected keys that are strings, given 1"):
