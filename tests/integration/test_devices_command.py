@@ -128,4 +128,4 @@ class TestOption:
         sheets = ["--device", "pi-5", "--facts", "device.json", "--device", "pixel-8"]
         done = cli("models", "check", "--models", "models.toml", *sheets, "--json")
         devices = [each["device"] for each in json.loads(done.stdout)[0]["devices"]]
-        assert devices == ["raspberry-pi/pi-5", "device.json", "google/pixel-8"]
+        assert devices == ["raspberry-pi/pi-5", "device", "google/pixel-8"]
