@@ -53,6 +53,7 @@ def job_of_coverage() -> tuple[str, tuple[InventorySource, ...]]:
     """The job of `etconfig fleet coverage` for that fleet, and its files."""
     request = PlanRequest(
         programs=[Path("model.pte")],
+        models=None,
         profile=None,
         require_match=False,
         fact_texts=(),
