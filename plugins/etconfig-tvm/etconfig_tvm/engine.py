@@ -12,10 +12,11 @@ from etconfig_tvm.installed import INSTALL
 from etconfig_tvm.library_file import check_library
 from etconfig_tvm.options import Runtime as RuntimeChoice
 from etconfig_tvm.options import TvmOptions
-from etconfig_tvm.runtime import load_runtime
+from etconfig_tvm.runtime import load_runtime, loaded_runtime
 from etconfig_tvm.threads import use_threads
 
-_NOT_REPORTED = EffectiveOption.unknown("TVM does not report it")
+_SESSIONS = {"Module": RuntimeChoice.MINIMAL, "VirtualMachine": RuntimeChoice.FULL}
+"""The runtime by the name of a session's type: where `tvm` is imported, it has a `Module` of its own."""
 
 
 def build(options: TvmOptions, path: str | os.PathLike[str]) -> object:
@@ -59,10 +60,15 @@ def apply_threads(options: TvmOptions) -> None:
 
 
 def effective(session: object) -> Mapping[str, EffectiveOption]:
-    """Return what can be known about a session: the threads of the calling thread's pool, and the runtime."""
-    runtime = load_runtime()
-    is_minimal = type(session).__module__.partition(".")[0] == "tvm_ffi"
-    choice = RuntimeChoice.MINIMAL if is_minimal else RuntimeChoice.FULL
+    """Return what can be known about a session: the threads of the calling thread's pool, and the runtime.
+
+    Raises:
+        TypeError: it is not a session that `build` returns.
+    """
+    choice = _SESSIONS.get(type(session).__name__)
+    if choice is None:
+        raise TypeError(f"expected a session that build returned, given {type(session).__name__}")
+    runtime = loaded_runtime()
     found = {
         "num_threads": EffectiveOption.read_back(
             runtime.count_threads(), "NumThreads of the calling thread's pool"

@@ -103,6 +103,10 @@ class Runtime:
         return self._ffi.from_dlpack(array)
 
 
+_LOADED: list[Runtime] = []
+"""What was loaded into this process; libraries are never unloaded."""
+
+
 @functools.cache
 def load_runtime(runtime_library: str = "") -> Runtime:
     """Load tvm_ffi and libtvm_runtime into this process, once, and return their functions.
@@ -124,7 +128,18 @@ def load_runtime(runtime_library: str = "") -> Runtime:
         raise LibraryError(
             library=str(path), reason=_first_line(error), help="use the library of a TVM of the same version"
         ) from error
-    return Runtime(tvm_ffi)
+    runtime = Runtime(tvm_ffi)
+    _LOADED.append(runtime)
+    return runtime
+
+
+def loaded_runtime() -> Runtime:
+    """Return the functions of the libtvm_runtime that this process has loaded, or load it.
+
+    Raises:
+        BackendUnavailableError, LibraryError: as `load_runtime`.
+    """
+    return _LOADED[-1] if _LOADED else load_runtime()
 
 
 def _first_line(error: BaseException) -> str:

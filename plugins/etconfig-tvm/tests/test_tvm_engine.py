@@ -146,6 +146,8 @@ class TestBuild:
         small = build(TvmOptions(memory=memory), library)
         assert np.array_equal(_run(session, compiled[1]), _run(small, compiled[1]))
         assert effective(session)["runtime"].value is Runtime.FULL
+        with pytest.raises(TypeError, match="expected a session that build returned, given int"):
+            effective(3)
 
     def test_an_absent_device_is_an_error(self, library: Path) -> None:
         with pytest.raises(DeviceError, match="TVM finds no device vulkan:0 here"):
@@ -163,7 +165,7 @@ class TestBuild:
         copy.write_bytes(find_runtime_library().read_bytes())
         code = (
             "import sys; sys.modules['tvm'] = None\n"
-            "from etconfig_tvm.engine import build; from etconfig_tvm.options import TvmOptions\n"
+            "from etconfig_tvm.engine import build, effective; from etconfig_tvm.options import TvmOptions\n"
             "from etconfig_tvm.arrays import aligned; import numpy as np\n"
             "import importlib.util as util; find = util.find_spec\n"
             "util.find_spec = lambda name, *more: None if name == 'tvm' else find(name, *more)\n"
@@ -171,10 +173,11 @@ class TestBuild:
             "except Exception as error: print(type(error).__name__)\n"
             f"session = build(TvmOptions(runtime_library={str(copy)!r}), {str(library)!r})\n"
             "print(session['main'](aligned(np.zeros((1, 3, 32, 32), np.float32)))[0].shape)\n"
+            "print(effective(session)['runtime'].value.value)\n"
         )
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-        assert done.stdout == "BackendUnavailableError\n(1, 10)\n", done.stderr
+        assert done.stdout == "BackendUnavailableError\n(1, 10)\nminimal\n", done.stderr
 
 
 def _worker_seconds(run: Any, rounds: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import struct
 import subprocess
 import sys
@@ -142,6 +143,20 @@ class TestLibraryFile:
         with pytest.raises(LibraryError, match=message):
             check_library(path)
 
+    @pytest.mark.skipif(platform.system() != "Linux", reason="reads a library of Linux")
+    def test_a_library_that_is_cut_off_is_refused(self, tmp_path: Path) -> None:
+        """The system would end the process that uses its missing parts."""
+        import _ctypes
+
+        path = tmp_path / "model.so"
+        whole = Path(_ctypes.__file__).read_bytes()
+        path.write_bytes(whole)
+        check_library(path)
+        for size_bytes in (20, 63, 64, 100, len(whole) // 2, len(whole) - 1):
+            path.write_bytes(whole[:size_bytes])
+            with pytest.raises(LibraryError, match=f"it is cut off: .*{size_bytes} "):
+                check_library(path)
+
     def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(LibraryError, match="No such file or directory; correct the path"):
             check_library(tmp_path / "model.so")
@@ -153,7 +168,7 @@ class TestLibraryFile:
         monkeypatch.setattr("platform.system", lambda: "Linux")
         monkeypatch.setattr("platform.machine", lambda: machine)
         path = tmp_path / "model.so"
-        path.write_bytes(_elf(183))
+        path.write_bytes(_elf(183).ljust(64, b"\0"))
         check_library(path)
 
 
