@@ -134,6 +134,7 @@ def _order(each: OutcomeCount) -> tuple[object, ...]:
         outcome.resolution or "",
         outcome.message or "",
         outcome.signature,
+        outcome.matched,
     )
 
 

@@ -25,6 +25,7 @@ from etconfig.fleet.database import Database, opened_database  # noqa: E402
 from etconfig.fleet.difference import compare_fleet  # noqa: E402
 from etconfig.fleet.fleet_run import PARTS, resolve_fleet, summarize_fleet  # noqa: E402
 from etconfig.fleet.inventory import InventoryOpener, InventoryPart, find_sources  # noqa: E402
+from etconfig.fleet.part_result import PartResult, merged_results  # noqa: E402
 from etconfig.fleet.plan import FleetPlan  # noqa: E402
 from etconfig.fleet.resolving import decide_part  # noqa: E402
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option  # noqa: E402
@@ -103,6 +104,18 @@ class TestEqualToTheResolver:
             counted[cause] = counted.get(cause, 0) + count
         assert counted == causes
         assert {"ambiguous-profile", "unknown-fact-value"} <= set(causes)
+
+    def test_the_order_of_groups_changes_nothing(
+        self, database: Database, installation: Installation, tmp_path: Path
+    ) -> None:
+        """DuckDB returns groups in any order."""
+        path = write_devices(duckdb.connect(), tmp_path / "fleet.parquet", random_devices(Random(3), 50))
+        plan = FleetPlan(None, installation, profile="auto")
+        whole = summarize_fleet(database, opened(database, path), plan, no_progress)
+        for seed in range(20):
+            counts = Random(seed).sample(whole.counts, len(whole.counts))
+            shuffled = PartResult(counts=tuple(counts), groups=whole.groups)
+            assert merged_results([shuffled]) == whole
 
     def test_dots_may_be_two_underscores(
         self, database: Database, installation: Installation, tmp_path: Path
