@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from etconfig.errors import EtconfigError, WorkersError
-from etconfig.fleet.losses import LossWatch, failed_on
+from etconfig.fleet.losses import LossWatch, died_on, failed_on
 from etconfig.fleet.workers import FileTask
 
 if TYPE_CHECKING:
@@ -83,10 +83,7 @@ class DaskWorkers:
         except EtconfigError:
             raise
         except KilledWorker as error:
-            raise WorkersError(
-                problem=f"several workers died on {file['label']}",
-                help="give them more memory, or --memory less",
-            ) from error
+            raise died_on(file["label"]) from error
         except (CancelledError, asyncio.CancelledError) as error:
             raise WorkersError(
                 problem="the scheduler is lost, or has canceled the tasks", help="start it again"

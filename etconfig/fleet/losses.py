@@ -40,6 +40,17 @@ class LossWatch:
             )
 
 
+def died_on(label: str) -> WorkersError:
+    """Return the error for a task on which the cluster lost as many workers as it may.
+
+    Args:
+        label: The file of the task.
+    """
+    return WorkersError(
+        problem=f"several workers died on {label}", help="give them more memory, or --memory less"
+    )
+
+
 def failed_on(label: str, error: Exception, extra: str) -> WorkersError:
     """Return the error for a task that failed without saying why in words of etconfig.
 

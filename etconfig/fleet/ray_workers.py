@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from etconfig.errors import EtconfigError, WorkersError
-from etconfig.fleet.losses import LossWatch, failed_on
+from etconfig.fleet.losses import LossWatch, died_on, failed_on
 from etconfig.fleet.workers import FileTask
 
 if TYPE_CHECKING:
@@ -90,9 +90,7 @@ def _answer(reference: Any, file: FileTask) -> dict[str, Any]:
             raise error.cause from None
         raise failed_on(file["label"], error.cause, "ray") from error
     except (NodeDiedError, OutOfMemoryError, WorkerCrashedError) as error:
-        raise WorkersError(
-            problem=f"several workers died on {file['label']}", help="give them more memory, or --memory less"
-        ) from error
+        raise died_on(file["label"]) from error
     except Exception as error:
         raise failed_on(file["label"], error, "ray") from error
     return found

@@ -242,6 +242,18 @@ class TestLosses:
             assert summarize_on(workers, sources, job, no_progress) == result
         assert result.devices == 400
 
+    def test_a_file_that_ends_its_workers(self, kind: str, fleet: Path) -> None:
+        if kind != "dask":
+            pytest.skip("Ray's own limit is several more workers")
+        job, sources = job_of_coverage()
+        environ = {**IMPORTING, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        with (
+            started(kind, fleet / "log", workers=2, environ=environ) as cluster,
+            connected(cluster.address) as workers,
+            pytest.raises(WorkersError, match=r"several workers died on .*\.parquet; give them more memory"),
+        ):
+            summarize_on(Doomed(workers, fleet), sources, job, no_progress)
+
     @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds nodes below /proc")
     def test_a_node_of_ray_killed_in_the_middle(self, kind: str, fleet: Path) -> None:
         if kind != "ray":
