@@ -1,4 +1,4 @@
-"""One convolution net and one transformer on every engine, as delegates, and on etconfig's own kernels.
+"""Three networks on every engine: as a delegate, and alone by the fastest call from Python.
 
     python benchmarks/bench_engines.py
 
@@ -11,18 +11,33 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
+import etconfig_onnxruntime.payload as onnxruntime_payload
+import etconfig_openvino.payload as openvino_payload
+import etconfig_torch.plugin as torch_plugin
+import etconfig_tvm.payload as tvm_payload
 import numpy as np
+import onnxruntime
+import openvino
 import torch
+import tvm_ffi
+from etconfig_onnxruntime import OnnxRuntimeOptions, build_session
 from etconfig_onnxruntime.aot import onnx_partitioner
 from etconfig_openvino.aot import whole_model_partitioner
+from etconfig_openvino.options import OpenvinoOptions
 from etconfig_torch.aot import torch_partitioner
-from etconfig_tvm.aot import tvm_partitioner
+from etconfig_torch.options import TorchOptions
+from etconfig_tvm.aot import CompileSettings, tvm_partitioner
+from etconfig_tvm.arrays import aligned
+from etconfig_tvm.engine import build as build_tvm
+from etconfig_tvm.options import TvmOptions
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
 from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool
@@ -30,10 +45,13 @@ from executorch.runtime import Runtime
 from torch import nn
 
 import etconfig
+from etconfig.program import open_program
 
 ROUNDS = 300
+SECONDS_EACH = 10.0
+"""The time limit of one way; afterwards it skips the remaining rounds."""
 
-Run = Callable[[], np.ndarray]
+Run = Callable[[], object]
 
 
 class Block(nn.Module):
@@ -61,6 +79,11 @@ class Block(nn.Module):
         return x + self.narrow(torch.relu(self.wide(self.norms[1](x))))
 
 
+def tiny_net() -> tuple[nn.Module, torch.Tensor]:
+    """Return one convolution, and an image of 3x8x8."""
+    return nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU()), torch.rand(1, 3, 8, 8)
+
+
 def convolution_net() -> tuple[nn.Module, torch.Tensor]:
     """Return five convolutions, three of them with stride 2, and an image of 3x96x96."""
     channels = (3, 16, 32, 64, 64, 64)
@@ -77,19 +100,72 @@ def transformer() -> tuple[nn.Module, torch.Tensor]:
 
 
 DELEGATES: Mapping[str, tuple[Callable[[], object], tuple[str, ...]]] = {
-    "numpy kernels": (list, ()),
+    "etconfig's own kernels": (list, ()),
     "ONNX Runtime": (onnx_partitioner, ("OnnxRuntimeBackend.intra_op_num_threads=1",)),
     "OpenVINO, float32": (
         whole_model_partitioner,
         ("OpenvinoBackend.inference_num_threads=1", "OpenvinoBackend.cpu_inference_precision=f32"),
     ),
     "TVM": (tvm_partitioner, ("TvmBackend.num_threads=1",)),
+    "TVM, plain loops": (
+        lambda: tvm_partitioner(settings=CompileSettings(schedule="none")),
+        ("TvmBackend.num_threads=1",),
+    ),
     "PyTorch": (torch_partitioner, ("TorchBackend.num_threads=1",)),
 }
 """For each way through etconfig: its partitioner, and the options."""
 
 
-def programs(module: nn.Module, example: torch.Tensor, partitioner: object) -> bytes:
+def onnxruntime_alone(payload: memoryview, array: np.ndarray) -> Run:
+    """Return a call of a session whose input and output are bound."""
+    model = onnxruntime_payload.open_payload(payload, onnxruntime.__version__)
+    session = build_session(OnnxRuntimeOptions(intra_op_num_threads=1), model)
+    output = np.empty(session.get_outputs()[0].shape, np.float32)
+    binding = session.io_binding()
+    for bind, value, memory in (
+        (binding.bind_input, session.get_inputs()[0], array),
+        (binding.bind_output, session.get_outputs()[0], output),
+    ):
+        bind(value.name, "cpu", 0, np.float32, memory.shape, memory.ctypes.data)
+    return lambda: (session.run_with_iobinding(binding), array, output)
+
+
+def openvino_alone(payload: memoryview, array: np.ndarray) -> Run:
+    """Return a call of an inference request whose input is bound."""
+    options = OpenvinoOptions(inference_num_threads=1, cpu_inference_precision="f32")
+    compiled = openvino_payload.load(options, payload, openvino.Core())
+    request = compiled.create_infer_request()
+    request.set_input_tensor(openvino.Tensor(array, shared_memory=True))
+    return lambda: (request.infer(), array)
+
+
+def tvm_alone(payload: memoryview, array: np.ndarray) -> Run:
+    """Return a call of the virtual machine with a tensor."""
+    library = tvm_payload.open_payload(payload, None)
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "model.so"
+        path.write_bytes(library)
+        session: Any = build_tvm(TvmOptions(num_threads=1), path)
+    main = session["main"]
+    tensor = tvm_ffi.from_dlpack(aligned(array))
+    return lambda: (main(tensor), session)
+
+
+def torch_alone(module: nn.Module, example: torch.Tensor) -> Run:
+    """Return a call of the module that the plugin builds."""
+    built: Any = torch_plugin.build(TorchOptions(num_threads=1), torch.export.export(module, (example,)))
+    return lambda: built(example)
+
+
+ALONE = {
+    "ONNX Runtime": onnxruntime_alone,
+    "OpenVINO, float32": openvino_alone,
+    "TVM": tvm_alone,
+}
+"""The fastest call of each engine whose payload is a model of its own."""
+
+
+def program_of(module: nn.Module, example: torch.Tensor, partitioner: object) -> bytes:
     """Return the program of the module."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -113,36 +189,48 @@ def through_stock_runtime(data: bytes, example: torch.Tensor) -> Run:
     return lambda kept=program: method.execute([example])[0].numpy()
 
 
+def payload_of(data: bytes) -> memoryview:
+    """Return the payload of the only delegate of a program."""
+    program = open_program(data)
+    (delegate,) = program.plan("forward").delegates
+    return program.delegate_data(delegate)
+
+
 def times_us(runs: Mapping[str, Run]) -> dict[str, np.ndarray]:
     """Return the wall times of each way, one after the other in each round."""
     times: dict[str, list[int]] = {name: [] for name in runs}
     for _ in range(ROUNDS):
         for name, run in runs.items():
-            begin = time.perf_counter_ns()
-            run()
-            times[name].append(time.perf_counter_ns() - begin)
+            if sum(times[name]) < SECONDS_EACH * 1e9:
+                begin = time.perf_counter_ns()
+                run()
+                times[name].append(time.perf_counter_ns() - begin)
     return {name: np.array(values) / 1000 for name, values in times.items()}
 
 
 def measure(title: str, module: nn.Module, example: torch.Tensor) -> None:
     """Print a row for each way."""
     module.eval()
-    array = example.numpy()
-    runs = {
-        name: through_etconfig(programs(module, example, make()), options, array)
-        for name, (make, options) in DELEGATES.items()
-    }
-    stock = partial(programs, module, example)
-    runs["XNNPACK in executorch.runtime"] = through_stock_runtime(stock(XnnpackPartitioner()), example)
+    array = aligned(example.numpy())
+    programs = {name: program_of(module, example, make()) for name, (make, _) in DELEGATES.items()}
+    runs = {name: through_etconfig(programs[name], DELEGATES[name][1], array) for name in programs}
+    stock = program_of(module, example, XnnpackPartitioner())
+    runs["XNNPACK in executorch.runtime"] = through_stock_runtime(stock, example)
     with torch.no_grad():
         expected = module(example).numpy()
-        eager: Run = lambda: module(example).numpy()  # noqa: E731
-        runs["PyTorch, eager, no etconfig"] = eager
-        errors = {name: np.abs(run() - expected).max() / np.abs(expected).max() for name, run in runs.items()}
+        errors = {
+            name: np.abs(np.asarray(run()) - expected).max() / np.abs(expected).max()
+            for name, run in runs.items()
+        }
+        alone = {name: make(payload_of(programs[name]), array) for name, make in ALONE.items()}
+        alone["PyTorch"] = torch_alone(module, example)
+        runs |= {f"{name}, alone": run for name, run in alone.items()}
+        runs["PyTorch, eager"] = lambda: module(example)
         times = times_us(runs)
     print(f"{title}, {'x'.join(map(str, example.shape))}")
     for name, values in times.items():
-        print(f"  {name:<31}{np.median(values):>9.0f}{np.percentile(values, 10):>9.0f}{errors[name]:>12.1e}")
+        error = f"{errors[name]:>12.1e}" if name in errors else ""
+        print(f"  {name:<31}{np.median(values):>11.1f}{np.percentile(values, 10):>11.1f}{error}")
 
 
 if __name__ == "__main__":
@@ -151,5 +239,6 @@ if __name__ == "__main__":
     torch.manual_seed(0)
     torch.set_num_threads(1)
     _unsafe_reset_threadpool(1)
+    measure("tiny net", *tiny_net())
     measure("convolution net", *convolution_net())
     measure("transformer", *transformer())
