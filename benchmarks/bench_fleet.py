@@ -2,19 +2,25 @@
 
     python benchmarks/bench_fleet.py --devices 1000000 --threads 1
 
-Needs etconfig[fleet] and etconfig-reference. The devices are the shipped sheets, drawn by Zipf's law, with
-live facts drawn anew, 2 to 30 % of them unknown. Rates are devices per second of the process's CPU time, and
-of the clock.
+Needs etconfig[jsonl,dask] and etconfig-reference. The devices are the shipped sheets, drawn by Zipf's law,
+with live facts drawn anew, 2 to 30 % of them unknown. Rates are devices per second of the process's CPU time,
+and of the clock.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import etconfig
 from etconfig.fleet.condition_sql import condition_sql
@@ -30,6 +36,8 @@ from etconfig.fleet.inventory import (
     file_identity,
     find_sources,
 )
+from etconfig.fleet.json_sql import convert_exactly
+from etconfig.fleet.line_conversion import convert_lines
 from etconfig.fleet.names import quoted_name
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.recipe import PlanRecipe
@@ -49,6 +57,8 @@ LIVE = {
 """The SQL of each live fact, and the share of devices that do not know it, in percent."""
 
 PYTHON_DEVICES = 20_000
+MAX_LINES = 500_000
+LINES_TO_A_MISTAKE = 3_000
 
 
 def generate(database: Database, directory: Path, devices: int, files: int) -> list[Path]:
@@ -90,7 +100,7 @@ def measure(label: str, devices: int, run: Callable[[], object]) -> None:
     clock, cpu = time.perf_counter(), time.process_time()
     run()
     clock, cpu = time.perf_counter() - clock, time.process_time() - cpu
-    print(f"{label:<44} {devices / cpu / 1e6:6.3f} M/s of CPU  {devices / clock / 1e6:6.3f} M/s of the clock")
+    print(f"{label:<56} {devices / cpu / 1e6:6.3f} M/s of CPU  {devices / clock / 1e6:6.3f} M/s of the clock")
 
 
 def pure_pushdown(database: Database, part: InventoryPart, plan: FleetPlan) -> None:
@@ -129,41 +139,113 @@ def compare_with_workers(
         plan, [program], profile="auto", require_match=False, fact_overrides=(), overrides=()
     )
     job, sources = job_text([recipe], InventoryReading()), find_sources([str(path) for path in paths])
-    times = [run_on_workers(database, sources, job, paths[0].parent, each) for each in (1, count)]
-    for workers, (clock, longest, own) in zip((1, count), times, strict=True):
+    times = {each: run_on_workers(database, sources, job, paths[0].parent, each) for each in (1, count)}
+    for workers, found in times.items():
+        for name, (clock, longest, own) in found.items():
+            print(
+                f"{name}, workers of Dask: {workers}; seconds of the clock {clock:.2f}, of the worker that "
+                f"works longest {longest:.2f}, of this process {own:.2f}"
+            )
+    for name in times[1]:
+        (clock, *cpu), (clock_of_all, *cpu_of_all) = times[1][name], times[count][name]
+        gain, clock_gain = sum(cpu) / sum(cpu_of_all), clock / clock_of_all
         print(
-            f"with a row for each, workers of Dask: {workers}; seconds of the clock {clock:.2f}, of "
-            f"the worker that works longest {longest:.2f}, of this process {own:.2f}"
+            f"{name}, {count} workers: {gain:.2f} times one by the work of the worker and this process, "
+            f"{clock_gain:.2f} by the clock"
         )
-    clock_gain, worker_gain, _ = (one / several for one, several in zip(*times, strict=True))
-    print(f"{count} workers: {clock_gain:.2f} times one by the clock, {worker_gain:.2f} by the work of each")
 
 
 def run_on_workers(
     database: Database, sources: Sequence[InventorySource], job: str, directory: Path, count: int
-) -> tuple[float, float, float]:
-    """Resolve on workers, and measure seconds.
+) -> dict[str, tuple[float, float, float]]:
+    """Count and resolve on workers, and measure seconds.
 
     Returns:
-        The seconds of the clock, and of processors: of the worker that works longest, and of this process,
-        which joins the tables at the end.
+        For each kind of run, the seconds of the clock, and of processors: of the worker that works longest,
+        and of this process, which merges what the workers found.
     """
-    from distributed import Client, LocalCluster
 
     def ignore(*_: object) -> None:
         pass
 
-    cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
-    with cluster, Client(cluster) as client:
+    with started_cluster(directory, count) as client:
         workers = DaskWorkers(client)
         for _ in range(2):  # the first answers of each worker take its imports
             summarize_on(workers, sources, job, ignore)
-        before = client.run(time.process_time)
-        clock, own = time.perf_counter(), time.process_time()
-        resolve_on(workers, database, sources, job, directory / f"workers-{count}", ignore)
-        clock, own = time.perf_counter() - clock, time.process_time() - own
-        after = client.run(time.process_time)
+        return {
+            "summary": seconds(client, lambda: summarize_on(workers, sources, job, ignore)),
+            "with a row for each": seconds(
+                client,
+                lambda: resolve_on(
+                    workers, database, sources, job, directory / f"workers-{count}", "", ignore
+                ),
+            ),
+        }
+
+
+@contextmanager
+def started_cluster(directory: Path, count: int) -> Iterator[Any]:
+    """Start a scheduler and workers with one thread each, every one a process of its own; yield a client."""
+    from distributed import Client
+
+    where = directory / f"scheduler-{count}.json"
+    further = ("--scheduler-file", str(where), "--no-dashboard")
+    kinds = [("scheduler", "--port", "0"), *[("worker", "--nthreads", "1")] * count]
+    processes = [
+        subprocess.Popen([sys.executable, "-m", "dask", *words, *further], stderr=subprocess.DEVNULL)
+        for words in kinds
+    ]
+    try:
+        while not where.exists():
+            time.sleep(0.1)
+        with Client(scheduler_file=str(where)) as client:
+            client.wait_for_workers(count)
+            yield client
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            process.wait()
+
+
+def seconds(client: Any, run: Callable[[], object]) -> tuple[float, float, float]:
+    """Run once; return the seconds of the clock, of the worker that works longest, and of this process."""
+    before = client.run(time.process_time)
+    clock, own = time.perf_counter(), time.process_time()
+    run()
+    clock, own = time.perf_counter() - clock, time.process_time() - own
+    after = client.run(time.process_time)
     return clock, max(after[each] - before[each] for each in after), own
+
+
+def largest_memory() -> int:
+    """The most memory that the process had, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def measure_lines(database: Database, directory: Path, path: Path, rows: int) -> None:
+    """Measure the conversion of JSONL: of plain values, some of them wrong, and of fact sheets."""
+    plain, wrong, sheets = (directory / f"{name}.jsonl" for name in ("plain", "wrong", "sheets"))
+    count = min(MAX_LINES, rows)
+    database.rows(f"COPY (SELECT * FROM '{path}' LIMIT {count}) TO '{plain}' (FORMAT json)")
+    lines = plain.read_bytes().splitlines(keepends=True)
+    for number in range(0, count, LINES_TO_A_MISTAKE):
+        lines[number] = lines[number].replace(b'"os.name":', b'"os.name":1,"os.name":', 1)
+    wrong.write_bytes(b"".join(lines))
+    found = [json.loads(each.read_bytes()) for each in sorted(SHEETS.rglob("*.json"))]
+    with sheets.open("w", encoding="utf-8") as file:
+        for number in range(count // 5):
+            file.write(json.dumps({"device_id": f"device-{number}", **found[number % len(found)]}) + "\n")
+    registry = etconfig.Installation().fact_registry
+    target = directory / "lines.parquet"
+    for label, lines_of, amount in (
+        ("JSONL to Parquet", plain, count),
+        (f"JSONL, a mistake in {LINES_TO_A_MISTAKE} lines", wrong, count),
+        ("JSONL of fact sheets", sheets, count // 5),
+    ):
+        size = lines_of.stat().st_size // amount
+        for how, convert in (("Arrow", convert_lines), ("DuckDB alone", convert_exactly)):
+            run = partial(convert, database, lines_of, target, registry, None, ())
+            measure(f"{label}, {size} bytes, {how}", amount, run)
 
 
 def main() -> None:
@@ -212,15 +294,8 @@ def main() -> None:
             PYTHON_DEVICES,
             lambda: pure_python(database, parts[0], plan),
         )
-        lines = directory / "devices.jsonl"
-        count = min(100_000, parts[0].rows)
-        database.rows(f"COPY (SELECT * FROM '{paths[0]}' LIMIT {count}) TO '{lines}' (FORMAT json)")
-        measure(
-            f"JSONL to Parquet, {lines.stat().st_size // count} bytes a line",
-            count,
-            lambda: converted(database, lines, "", installation.fact_registry, cache=directory),
-        )
-    print(f"largest memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
+        print(f"largest memory {largest_memory()} MiB")
+        measure_lines(database, directory, paths[0], parts[0].rows)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,12 @@ DEVICE_COLUMN = "device_id"
 ID_COLUMNS = (DEVICE_COLUMN, "device.id", "device__id")
 """The columns that may name devices, the first one that is there."""
 
+SHEET_KEYS = ("etconfig_fact_sheet", "facts")
+"""The keys of a fact sheet in JSON."""
+
+NOT_AN_OBJECT = "the line is not a JSON object"
+"""The problem of a line that has no facts at all."""
+
 DEVICE_FACT = "device.id"
 """The fact that the names of devices are, if no other column is."""
 
@@ -153,9 +159,14 @@ def fact_columns(
 
 def _unknown(fact: str, registry: FactRegistry, span: Span, column: str) -> Diagnostic:
     problem = unknown_fact(fact, registry, span)
-    guess = f"{problem.help} " if str(problem.help).endswith("?") else ""
-    help = f"{guess}To leave out a column that is not a fact, give --ignore {column}"
+    help = unknown_help(problem, column)
     return Diagnostic(code=problem.code, message=problem.message, spans=problem.spans, help=help)
+
+
+def unknown_help(problem: Diagnostic, column: str) -> str:
+    """Return what to do about a column that is not a fact."""
+    guess = f"{problem.help} " if str(problem.help).endswith("?") else ""
+    return f"{guess}To leave out a column that is not a fact, give --ignore {column}"
 
 
 def _problem(code: str, message: str, span: Span, help: str) -> Diagnostic:

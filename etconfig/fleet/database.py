@@ -55,6 +55,7 @@ class Database:
             settings["threads"] = threads
         self._errors = duckdb
         self.connection: DuckDBPyConnection = duckdb.connect(config=settings)
+        self.connection.execute("SET enable_progress_bar = false")  # notebooks would show one for each query
         try:
             self.connection.execute(f"SET memory_limit = {quoted_text(memory)}")
         except duckdb.Error as error:

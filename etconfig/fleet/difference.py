@@ -10,15 +10,17 @@ from typing import Any
 from etconfig.fleet.database import Database
 from etconfig.fleet.grouping import group_number, keyed_devices
 from etconfig.fleet.inventory import InventoryPart
-from etconfig.fleet.names import quoted_text
+from etconfig.fleet.names import quoted_path, quoted_text
 from etconfig.fleet.outcome import DeviceOutcome
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.resolving import DecidedGroups, decide_part
-from etconfig.fleet.whole_file import whole_file
+from etconfig.fleet.whole_file import directory_beside, whole_file
 from etconfig.records import record
 
 NOTHING = "(nothing)"
 """Stands for the value of an option that a device does not get."""
+
+_FORMAT = "FORMAT parquet, COMPRESSION zstd"
 
 
 @record(frozen=True)
@@ -114,44 +116,61 @@ def compare_fleet(
         OSError: the file cannot be written.
     """
 
-    def differences() -> Iterator[FleetDifference]:
+    def differences(tables: Sequence[Path] | None) -> Iterator[FleetDifference]:
         for number, part in enumerate(parts, 1):
             on_part(part, number, len(parts))
             decided = decide_part(database, part, [old, new])
-            if moved is not None:
-                _add_moved(database, decided)
+            if tables is not None:
+                write_moved_part(database, decided, tables[number - 1])
             yield compare_groups(decided)
 
     if moved is None:
-        return merged_differences(differences())
-    database.rows(
-        "CREATE OR REPLACE TEMP TABLE moved (device_id VARCHAR, option VARCHAR, old VARCHAR, new VARCHAR)"
-    )
-    found = merged_differences(differences())
-    with whole_file(moved) as beside:
-        target = quoted_text(os.fspath(beside))
-        database.rows(
-            f"COPY (SELECT * FROM moved ORDER BY ALL) TO {target} (FORMAT parquet, COMPRESSION zstd)"
-        )
+        return merged_differences(differences(None))
+    with directory_beside(moved) as directory:
+        tables = [directory / f"{number}.parquet" for number in range(len(parts))]
+        found = merged_differences(differences(tables))
+        write_moved(database, tables, moved)
     return found
 
 
-def _add_moved(database: Database, decided: DecidedGroups) -> None:
-    """Add the changes of the devices of one file to the table `moved`."""
+def write_moved_part(
+    database: Database, decided: DecidedGroups, target: Path, shown: Callable[[str], str] = str
+) -> None:
+    """Write the changes of the devices of one file: `device_id`, `option`, `old`, `new`.
+
+    Args:
+        database: The database.
+        decided: The groups of the file, with the outcomes of two plans.
+        target: The file to write; whole or not at all.
+        shown: Returns a value as reports show it.
+    """
     rows = [
-        (group.number, change.path, change.old, change.new)
+        (group.number, change.path, shown(change.old), shown(change.new))
         for group, before, after in zip(decided.groups, *decided.outcomes, strict=True)
         for change in _changes(before, after)
     ]
     columns = [[row[place] for row in rows] for place in range(4)]
     number, devices = group_number(decided.key, decided.salt), keyed_devices(decided.part, decided.key)
-    database.rows(
-        "INSERT INTO moved SELECT device, option, old, new FROM "
-        f"(SELECT device, {number} AS number FROM ({devices})) JOIN (SELECT unnest(?::UBIGINT[]) AS number, "
-        "unnest(?::VARCHAR[]) AS option, unnest(?::VARCHAR[]) AS old, unnest(?::VARCHAR[]) AS new) "
-        "USING (number)",
-        columns,
-    )
+    with whole_file(target) as beside:
+        database.rows(
+            f"COPY (SELECT device AS device_id, option, old, new FROM (SELECT device, {number} AS number "
+            f"FROM ({devices})) JOIN (SELECT unnest(?::UBIGINT[]) AS number, unnest(?::VARCHAR[]) AS option, "
+            "unnest(?::VARCHAR[]) AS old, unnest(?::VARCHAR[]) AS new) USING (number)) "
+            f"TO {quoted_text(os.fspath(beside))} ({_FORMAT})",
+            columns,
+        )
+
+
+def write_moved(database: Database, parts: Sequence[Path], target: Path) -> None:
+    """Write the changes of the devices of all files, in the order of their values; whole or not at all.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    files = ", ".join(quoted_path(path) for path in parts)
+    rows = f"FROM read_parquet([{files}], hive_partitioning = false) ORDER BY ALL"
+    with whole_file(target) as beside:
+        database.rows(f"COPY ({rows}) TO {quoted_text(os.fspath(beside))} ({_FORMAT})")
 
 
 def compare_groups(decided: DecidedGroups) -> FleetDifference:

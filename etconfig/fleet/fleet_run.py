@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,8 @@ from etconfig.fleet.database import Database
 from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.part_result import PartResult, merged_results
 from etconfig.fleet.plan import FleetPlan
-from etconfig.fleet.resolving import decide_part, join_assignments, write_assignments, write_result_tables
+from etconfig.fleet.resolving import decide_part
+from etconfig.fleet.result_tables import join_assignments, write_assignments, write_result_tables
 from etconfig.fleet.whole_file import whole_file
 
 PARTS = "parts"
@@ -62,59 +63,77 @@ def resolve_fleet(
     Raises:
         OSError: the results cannot be written, or another run writes to the directory.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    with only_run(directory):
-        return _resolve_into(database, parts, plan, directory, settings, on_part)
+
+    def resolved(tables: Mapping[int, Path]) -> Iterator[tuple[int, PartResult]]:
+        for place, table in tables.items():
+            on_part(parts[place], place + 1, len(parts))
+            decided = decide_part(database, parts[place], [plan])
+            write_assignments(database, decided, table)
+            yield place, decided.result()
+
+    return run_by_file(database, [part.source.identity for part in parts], settings, directory, resolved)
 
 
-def _resolve_into(
+def run_by_file(
     database: Database,
-    parts: Sequence[InventoryPart],
-    plan: FleetPlan,
-    directory: Path,
+    identities: Sequence[str],
     settings: str,
-    on_part: OnPart,
+    directory: Path,
+    resolved: Callable[[Mapping[int, Path]], Iterable[tuple[int, PartResult]]],
 ) -> PartResult:
-    finished = directory / PARTS
-    finished.mkdir(exist_ok=True)
-    results: list[PartResult] = []
-    tables: list[Path] = []
-    for number, part in enumerate(parts, 1):
-        key = f"{part.source.identity}\0{part.id_column}\0{settings}"
-        name = hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()[:24]
-        table, summary = finished / f"{name}.parquet", finished / f"{name}.json"
-        tables.append(table)
-        if table.exists() and summary.exists():
-            results.append(PartResult.from_jsonable(json.loads(summary.read_text(encoding="utf-8"))))
-            continue
-        on_part(part, number, len(parts))
-        decided = decide_part(database, part, [plan])
-        write_assignments(database, decided, table)
-        result = decided.result()
-        write_summary(summary, result)
-        results.append(result)
-    merged = merged_results(results)
-    write_result_tables(database, merged, directory)
-    join_assignments(database, tables, directory / "assignments.parquet")
-    shutil.rmtree(finished)
-    return merged
+    """Write the tables of a fleet into a directory; files that an earlier run has finished are not repeated.
 
-
-def write_summary(path: Path, result: PartResult) -> None:
-    """Write the outcomes of one file; whole or not at all.
+    Args:
+        database: The database.
+        identities: For each file, a text that changes with it.
+        settings: A text that changes with all that the results depend on, but the files.
+        directory: The directory for the results.
+        resolved: Writes the assignments of files, given by their places with the tables to write. It yields
+            each place with the outcomes, as the files are finished.
 
     Raises:
-        OSError: with the path.
+        OSError: the results cannot be written, or another run writes to the directory.
     """
-    try:
-        with whole_file(path) as beside:
-            beside.write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
+    directory.mkdir(parents=True, exist_ok=True)
+    with _only_run(directory):
+        finished = directory / PARTS
+        finished.mkdir(exist_ok=True)
+        tables = [finished / f"{_hash(f'{identity} {settings}')}.parquet" for identity in identities]
+        results = {place: found for place, table in enumerate(tables) if (found := _finished(table))}
+        missing = {place: table for place, table in enumerate(tables) if place not in results}
+        for place, result in resolved(missing):
+            _write_summary(_summary(tables[place]), result)
+            results[place] = result
+        merged = merged_results(results[place] for place in range(len(tables)))
+        write_result_tables(database, merged, directory)
+        join_assignments(database, tables, directory / "assignments.parquet")
+        shutil.rmtree(finished)
+        return merged
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:24]
+
+
+def _summary(table: Path) -> Path:
+    return table.with_suffix(".json")
+
+
+def _finished(table: Path) -> PartResult | None:
+    """Return the outcomes of a file that an earlier run has finished, None if there is none."""
+    if not (table.exists() and _summary(table).exists()):
+        return None
+    return PartResult.from_jsonable(json.loads(_summary(table).read_text(encoding="utf-8")))
+
+
+def _write_summary(path: Path, result: PartResult) -> None:
+    """Write the outcomes of one file; whole or not at all."""
+    with whole_file(path) as beside:
+        beside.write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
 
 
 @contextmanager
-def only_run(directory: Path) -> Iterator[None]:
+def _only_run(directory: Path) -> Iterator[None]:
     """Keep other runs away from a directory: tables of two would mix. Windows locks no directories.
 
     Raises:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from etconfig.app.installation import Installation
 from etconfig.app.targets import Delegating, find_installation
-from etconfig.fleet.clusters import AnyWorkers, connected
-from etconfig.fleet.database import DEFAULT_MEMORY, Database, is_installed, opened_database
-from etconfig.fleet.difference import FleetDifference, compare_fleet
-from etconfig.fleet.fleet_run import resolve_fleet, summarize_fleet
-from etconfig.fleet.inventory import InventoryOpener, InventoryPart, find_sources
+from etconfig.fleet.clusters import AnyWorkers
+from etconfig.fleet.database import DEFAULT_MEMORY, is_installed
+from etconfig.fleet.difference import FleetDifference
+from etconfig.fleet.inventory import find_sources
 from etconfig.fleet.part_result import PartResult
 from etconfig.fleet.plan import FleetPlan
-from etconfig.fleet.recipe import PlanRecipe, make_plan, recipe_hash
+from etconfig.fleet.recipe import PlanRecipe, make_plan
 from etconfig.fleet.reports import coverage_data, option_histogram
-from etconfig.fleet.workers import InventoryReading, compare_on, job_text, resolve_on, summarize_on
+from etconfig.fleet.runs import FleetRuns, PlannedRun
+from etconfig.fleet.workers import InventoryReading
 from etconfig.option_path import parse_option_path
 from etconfig.packages import how_to_install
 from etconfig.parameters import AnyPath, as_path, check_type, plain_value
@@ -117,15 +116,14 @@ class Fleet:
     def __init__(
         self, inventories: list[str], table: str | None, reading: InventoryReading, workers: AnyWorkers | None
     ) -> None:
-        self._sources = find_sources(inventories, table)
-        self._reading = reading
-        self._workers = workers
+        self._runs = FleetRuns(find_sources(inventories, table), reading, workers)
 
     def resolve(
         self,
         programs: Delegating | Iterable[Delegating] = (),
         *,
         output: AnyPath | None = None,
+        force: bool = False,
         profile: AnyPath | None = None,
         require_match: bool = False,
         fact_overrides: Mapping[str, object] | None = None,
@@ -139,6 +137,7 @@ class Fleet:
                 mentions is resolved.
             output: A directory for the tables of assignments, resolutions and problems; a run that was
                 interrupted continues there. None to count only.
+            force: Replace tables there that `etconfig fleet resolve` has not written, too.
             profile: One profile for all devices; by default that of the project file, else `auto`.
             require_match: Refuse `generic/any` if `auto` finds no other profile for a device.
             fact_overrides: Facts set by hand on every device, as plain values.
@@ -149,22 +148,18 @@ class Fleet:
         Raises:
             ConfigError: a profile, a setting or a column is wrong.
             WorkersError: the workers cannot be reached, are lost, or cannot do their part.
+            FileExistsError: a table there is not one that `etconfig fleet resolve` has written.
             OSError: a file cannot be read or written, or the memory does not suffice.
             TypeError: an argument is of a wrong type.
         """
+        check_type("force", force, bool, "True or False")
+        directory = None if output is None else as_path("output", output)
         given = _programs(programs)
         settings = _settings(profile, require_match, fact_overrides, overrides)
-        plan = make_plan(find_installation(installation, *given[:1]), given, **settings)
-        job = job_text([PlanRecipe.of(plan, given, **settings)], self._reading)
-        directory = None if output is None else as_path("output", output)
-        if self._workers is None:
-            return FleetResult(self._resolved_here(plan, directory, recipe_hash(job)), plan)
-        with connected(self._workers) as workers:
-            if directory is None:
-                return FleetResult(summarize_on(workers, self._sources, job, _no_progress), plan)
-            with self._database() as database, database.reading():
-                found = resolve_on(workers, database, self._sources, job, directory, _no_progress)
-            return FleetResult(found, plan)
+        planned = _planned(find_installation(installation, *given[:1]), given, settings)
+        if directory is None:
+            return FleetResult(self._runs.summarize(planned), planned.plan)
+        return FleetResult(self._runs.resolve(planned, directory, force=force), planned.plan)
 
     def compare(
         self,
@@ -172,6 +167,7 @@ class Fleet:
         new: Installation,
         programs: Delegating | Iterable[Delegating] = (),
         *,
+        devices: AnyPath | None = None,
         profile: AnyPath | None = None,
         require_match: bool = False,
         fact_overrides: Mapping[str, object] | None = None,
@@ -183,6 +179,8 @@ class Fleet:
             old: The plugins, profiles and project file before a change.
             new: Those after it.
             programs: As for `resolve`.
+            devices: A Parquet file to write, with a row for each change of each device: `device_id`,
+                `option`, `old`, `new`. None for none.
             profile: As for `resolve`.
             require_match: As for `resolve`.
             fact_overrides: As for `resolve`.
@@ -193,38 +191,15 @@ class Fleet:
         """
         given = _programs(programs)
         settings = _settings(profile, require_match, fact_overrides, overrides)
-        before, after = (make_plan(find_installation(side), given, **settings) for side in (old, new))
-        if self._workers is None:
-            with self._database() as database, database.reading():
-                return compare_fleet(database, self._parts(database, before), before, after, _no_progress)
-        job = job_text([PlanRecipe.of(plan, given, **settings) for plan in (before, after)], self._reading)
-        with connected(self._workers) as workers:
-            return compare_on(workers, self._sources, job, _no_progress)
-
-    def _resolved_here(self, plan: FleetPlan, directory: Path | None, settings: str) -> PartResult:
-        with self._database() as database, database.reading():
-            parts = self._parts(database, plan)
-            if directory is None:
-                return summarize_fleet(database, parts, plan, _no_progress)
-            return resolve_fleet(database, parts, plan, directory, settings, _no_progress)
-
-    def _database(self) -> Any:
-        return opened_database(self._reading.memory, self._reading.threads)
-
-    def _parts(self, database: Database, plan: FleetPlan) -> list[InventoryPart]:
-        reading = self._reading
-        opener = InventoryOpener(
-            database,
-            plan.installation.fact_registry,
-            id_column=reading.id_column,
-            ignored=reading.ignored,
-            cache=reading.cache,
-        )
-        return list(opener.open_all(self._sources))
+        before, after = (_planned(find_installation(side), given, settings) for side in (old, new))
+        return self._runs.compare(before, after, None if devices is None else as_path("devices", devices))
 
 
-def _no_progress(file: object, number: int, count: int) -> None:
-    pass
+def _planned(
+    installation: Installation, programs: Sequence[Delegating], settings: Mapping[str, Any]
+) -> PlannedRun:
+    plan = make_plan(installation, programs, **settings)
+    return PlannedRun(plan=plan, recipe=lambda: PlanRecipe.of(plan, programs, **settings))
 
 
 def _programs(programs: Delegating | Iterable[Delegating]) -> tuple[Delegating, ...]:

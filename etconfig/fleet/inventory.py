@@ -21,7 +21,7 @@ from etconfig.fleet.columns import (
     find_id_column,
     is_mistyped,
 )
-from etconfig.fleet.names import quoted_name, quoted_text
+from etconfig.fleet.names import quoted_name, quoted_path, quoted_text
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class InventorySource:
         """The devices, in a FROM of SQL."""
         if self.table is not None:
             return f"inventory.{quoted_name(self.table)}"
-        return f"read_parquet({quoted_text(os.fspath(self.stored or self.path))}, file_row_number = true)"
+        return f"read_parquet({quoted_path(self.stored or self.path)}, file_row_number = true)"
 
     def attach(self, database: Database) -> None:
         """Make `relation` readable."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
+
 
 def quoted_name(name: str) -> str:
     """Return the name of a column or table as SQL."""
@@ -16,3 +20,8 @@ def quoted_text(text: str) -> str:
 def fact_of_column(column: str) -> str:
     """Return the fact that a column is named after: two underscores may stand for a dot."""
     return column.replace("__", ".")
+
+
+def quoted_path(path: Path) -> str:
+    """Return the path of one file as SQL that reads; there `*`, `?` and `[` would be a pattern."""
+    return quoted_text(re.sub(r"([*?\[])", r"[\1]", os.fspath(path)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from etconfig.option_path import OptionPath
@@ -51,36 +53,39 @@ class DeviceOutcome:
     matched: tuple[str, ...] = ()
     signature: str = ""
 
+    def __hash__(self) -> int:
+        """Return a hash without the options, which follow from the rest and take long."""
+        return hash((self.profile, self.resolution, self.cause, self.message, self.matched, self.signature))
+
     def to_jsonable(self) -> dict[str, Any]:
-        """Return the outcome as plain data."""
-        names = ("profile", "resolution", "cause", "message", "signature")
-        options = [
-            [
-                each.path.method,
-                each.path.instance,
-                each.path.backend,
-                each.path.option,
-                each.value,
-                each.origin,
-            ]
-            for each in self.options
-        ]
-        return {
-            **{name: getattr(self, name) for name in names},
-            "matched": list(self.matched),
-            "options": options,
-        }
+        """Return the outcome as plain data, without the options: many outcomes share them."""
+        return {**{name: getattr(self, name) for name in _TEXTS}, "matched": list(self.matched)}
 
     @classmethod
-    def from_jsonable(cls, data: dict[str, Any]) -> DeviceOutcome:
-        """Return the outcome that `to_jsonable` described."""
-        names = ("profile", "resolution", "cause", "message", "signature")
-        options = (
-            ResolvedOption(OptionPath(backend, option, method, instance), value, origin)
-            for method, instance, backend, option, value, origin in data["options"]
-        )
-        return cls(
-            **{name: data[name] for name in names},
-            matched=tuple(data["matched"]),
-            options=tuple(options),
-        )
+    def from_jsonable(cls, data: Mapping[str, Any], options: tuple[ResolvedOption, ...]) -> DeviceOutcome:
+        """Return the outcome with these options that `to_jsonable` described."""
+        return cls(**{name: data[name] for name in _TEXTS}, matched=tuple(data["matched"]), options=options)
+
+
+_TEXTS = ("profile", "resolution", "cause", "message", "signature")
+
+
+def options_to_jsonable(options: Sequence[ResolvedOption]) -> list[list[str | None]]:
+    """Return options as plain data."""
+    return [
+        [each.path.method, each.path.instance, each.path.backend, each.path.option, each.value, each.origin]
+        for each in options
+    ]
+
+
+def options_from_jsonable(rows: Sequence[Sequence[Any]]) -> tuple[ResolvedOption, ...]:
+    """Return the options that `options_to_jsonable` described; equal ones are one object."""
+    return _options(tuple(map(tuple, rows)))
+
+
+@lru_cache(maxsize=1024)
+def _options(rows: tuple[tuple[Any, ...], ...]) -> tuple[ResolvedOption, ...]:
+    return tuple(
+        ResolvedOption(OptionPath(backend, option, method, instance), value, origin)
+        for method, instance, backend, option, value, origin in rows
+    )

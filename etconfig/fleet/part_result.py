@@ -7,7 +7,12 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Any
 
-from etconfig.fleet.outcome import DeviceOutcome
+from etconfig.fleet.outcome import (
+    DeviceOutcome,
+    ResolvedOption,
+    options_from_jsonable,
+    options_to_jsonable,
+)
 from etconfig.records import record
 
 
@@ -90,20 +95,28 @@ class PartResult:
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the result as plain data."""
-        return {
-            "groups": self.groups,
-            "counts": [
-                {"devices": each.devices, "example": each.example, **each.outcome.to_jsonable()}
-                for each in self.counts
-            ],
-        }
+        numbers: dict[tuple[ResolvedOption, ...], int] = {}
+        counts = [
+            {
+                "devices": each.devices,
+                "example": each.example,
+                "options": numbers.setdefault(each.outcome.options, len(numbers)),
+                **each.outcome.to_jsonable(),
+            }
+            for each in self.counts
+        ]
+        options = [options_to_jsonable(each) for each in numbers]
+        return {"groups": self.groups, "options": options, "counts": counts}
 
     @classmethod
     def from_jsonable(cls, data: dict[str, Any]) -> PartResult:
         """Return the result that `to_jsonable` described."""
+        options = [options_from_jsonable(rows) for rows in data["options"]]
         counts = (
             OutcomeCount(
-                outcome=DeviceOutcome.from_jsonable(row), devices=row["devices"], example=row["example"]
+                outcome=DeviceOutcome.from_jsonable(row, options[row["options"]]),
+                devices=row["devices"],
+                example=row["example"],
             )
             for row in data["counts"]
         )

@@ -1,10 +1,8 @@
-"""Resolution of the devices of one file, and the tables of a fleet."""
+"""Resolution of the devices of one file."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from etconfig.errors import PluginCallError
 from etconfig.fleet.database import Database
@@ -14,15 +12,12 @@ from etconfig.fleet.grouping import (
     decide,
     find_groups,
     find_key,
-    group_number,
     keyed_devices,
 )
 from etconfig.fleet.inventory import InventoryPart
-from etconfig.fleet.names import quoted_text
 from etconfig.fleet.outcome import DeviceOutcome
 from etconfig.fleet.part_result import OutcomeCount, PartResult, merged_results
 from etconfig.fleet.plan import EVERY_FACT, FleetPlan
-from etconfig.fleet.whole_file import whole_file
 from etconfig.records import record
 
 GROUP_BYTES = 4096
@@ -30,11 +25,6 @@ GROUP_BYTES = 4096
 
 MAX_ADVISED_GROUPS = 100_000
 """The most groups into which the facts that a vendor's function reads may divide one file."""
-
-RESULT_TABLES = ("assignments.parquet", "resolutions.parquet", "problems.parquet")
-_MARK = "etconfig_fleet"
-_FORMAT = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{_MARK}: '1'}}"
-"""How tables are written: with a mark, so that only these are replaced."""
 
 
 @record(frozen=True, kw_only=True)
@@ -140,93 +130,3 @@ def _check_readers(database: Database, part: InventoryPart, plan: FleetPlan) -> 
                 help="read only the facts that decide, each with facts.get(), and none that differs on every "
                 "device; without a change of the plugin, leave such columns out with --ignore",
             )
-
-
-def write_assignments(database: Database, decided: DecidedGroups, target: Path) -> None:
-    """Write a row for each device: its name, its profile and its resolution; whole or not at all."""
-    columns: list[list[object]] = [[], [], []]
-    for group, outcome in zip(decided.groups, decided.outcomes[0], strict=True):
-        for column, value in zip(columns, (group.number, outcome.profile, outcome.resolution), strict=True):
-            column.append(value)
-    database.rows(
-        "CREATE OR REPLACE TEMP TABLE outcomes (number UBIGINT, profile VARCHAR, resolution VARCHAR)"
-    )
-    database.rows(
-        "INSERT INTO outcomes SELECT unnest(?::UBIGINT[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
-        columns,
-    )
-    number, devices = group_number(decided.key, decided.salt), keyed_devices(decided.part, decided.key)
-    with whole_file(target) as beside:
-        database.rows(
-            f"COPY (SELECT device AS device_id, profile, resolution FROM (SELECT device, {number} AS number "
-            f"FROM ({devices})) JOIN outcomes USING (number)) TO {quoted_text(os.fspath(beside))} "
-            f"({_FORMAT})"
-        )
-
-
-def write_result_tables(database: Database, result: PartResult, directory: Path) -> None:
-    """Write `resolutions.parquet` and `problems.parquet`."""
-    options = [
-        (
-            resolution,
-            each.path.method,
-            each.path.instance,
-            each.path.backend,
-            each.path.option,
-            each.value,
-            each.origin,
-        )
-        for resolution, outcome in sorted(result.resolutions.items())
-        for each in outcome.options
-    ]
-    names = ("resolution", "method", "instance", "backend", "option", "value", "origin")
-    _write_rows(database, options, dict.fromkeys(names, "VARCHAR"), directory / "resolutions.parquet")
-    kinds = {
-        "cause": "VARCHAR",
-        "message": "VARCHAR",
-        "profile": "VARCHAR",
-        "devices": "BIGINT",
-        "example": "VARCHAR",
-    }
-    _write_rows(database, result.problems(), kinds, directory / "problems.parquet")
-
-
-def _write_rows(
-    database: Database, rows: Sequence[Sequence[object]], columns: dict[str, str], target: Path
-) -> None:
-    values: list[list[object]] = [[row[place] for row in rows] for place in range(len(columns))]
-    selected = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in columns.items())
-    with whole_file(target) as beside:
-        database.rows(f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(beside))} ({_FORMAT})", values)
-
-
-def join_assignments(database: Database, parts: Iterable[Path], target: Path) -> None:
-    """Make one table of the assignments of several files."""
-    paths = list(parts)
-    if len(paths) == 1:
-        paths[0].replace(target)
-        return
-    files = ", ".join(quoted_text(os.fspath(path)) for path in paths)
-    with whole_file(target) as beside:
-        database.rows(
-            f"COPY (SELECT * FROM read_parquet([{files}])) TO {quoted_text(os.fspath(beside))} ({_FORMAT})"
-        )
-
-
-def foreign_table(database: Database, directory: Path) -> Path | None:
-    """Return a file in the place of a result that no run has written, None if there is none."""
-    for name in RESULT_TABLES:
-        path = directory / name
-        if not os.path.lexists(path):
-            continue
-        try:
-            with database.reading():
-                found = database.rows(
-                    f"SELECT count(*) FROM parquet_kv_metadata({quoted_text(os.fspath(path))}) "
-                    f"WHERE decode(key) = {quoted_text(_MARK)}"
-                )
-        except OSError:
-            return path
-        if not found[0][0]:
-            return path
-    return None

@@ -8,7 +8,7 @@ from typing import Any
 
 from etconfig.facts.problems import invalid_value
 from etconfig.facts.registry import FactType
-from etconfig.fleet.columns import PROBLEM_COLUMN, FactColumn
+from etconfig.fleet.columns import NOT_AN_OBJECT, PROBLEM_COLUMN, FactColumn
 from etconfig.fleet.database import Database
 from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.names import quoted_name, quoted_text
@@ -131,6 +131,9 @@ def _converted_findings(database: Database, part: InventoryPart) -> Iterator[Inv
 
 def _unnamed(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
     unnamed = f"{part.device} IS NULL"
+    if part.has_problems:  # of a line that is not an object, this is the problem
+        problems = f"list_transform({quoted_name(PROBLEM_COLUMN)}, lambda p: p.problem)"
+        unnamed += f" AND NOT list_contains({problems}, {quoted_text(NOT_AN_OBJECT)})"
     (count,) = database.rows(f"SELECT count(*) FROM {part.source.relation} WHERE {unnamed}")[0]
     if count:
         rows = _first(database, part, unnamed, part.device)

@@ -13,11 +13,12 @@ from typing import Any
 
 from etconfig.errors import WorkersError
 from etconfig.fleet.database import Database, is_installed, opened_database
-from etconfig.fleet.difference import compare_groups
+from etconfig.fleet.difference import compare_groups, write_moved_part
 from etconfig.fleet.inventory import InventoryOpener, InventoryPart, InventorySource
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.recipe import PlanRecipe, recipe_hash
-from etconfig.fleet.resolving import decide_part, write_assignments
+from etconfig.fleet.resolving import decide_part
+from etconfig.fleet.result_tables import write_assignments
 from etconfig.fleet.surroundings import different_surroundings, surroundings_of
 from etconfig.version import __version__
 
@@ -63,6 +64,10 @@ class WorkerJob:
             self.plans.append(recipe.plan(directory))
             self.shown_paths += recipe.shown_paths(directory)
 
+    def close(self) -> None:
+        """Remove the directory of the profiles."""
+        self._scratch.cleanup()
+
     def as_shown(self, data: Any) -> Any:
         """Return plain data with the paths that reports show."""
         if isinstance(data, str):
@@ -84,7 +89,7 @@ def _job(text: str) -> WorkerJob:
     key = recipe_hash(text)
     if key not in jobs:
         while len(jobs) >= _MAX_JOBS:
-            del jobs[next(iter(jobs))]
+            jobs.pop(next(iter(jobs))).close()
         jobs[key] = WorkerJob(json.loads(text))
     return jobs[key]
 
@@ -150,11 +155,18 @@ def count_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
 def compare_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
     """Decide about the devices of one file by two plans, and return the changes, counted.
 
+    Args:
+        text: The job.
+        task: The file, as for `count_devices`; `target` is where to write a row for each change of each
+            device, or None.
+
     Raises:
         WorkersError, FactError: as for `count_devices`.
     """
     job = _job(text)
     with _database(job, task) as database:
         decided = decide_part(database, _opened(database, job, task), job.plans)
+        if task["target"] is not None:
+            write_moved_part(database, decided, Path(task["target"]), job.as_shown)
         found: dict[str, Any] = job.as_shown(compare_groups(decided).to_jsonable(with_ids=True))
         return found

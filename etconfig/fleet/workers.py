@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import Any, Protocol, TypeAlias
 
 from etconfig.errors import WorkersError
 from etconfig.fleet.database import Database
-from etconfig.fleet.difference import FleetDifference, merged_differences
-from etconfig.fleet.fleet_run import PARTS, only_run, write_summary
+from etconfig.fleet.difference import FleetDifference, merged_differences, write_moved
+from etconfig.fleet.fleet_run import run_by_file
 from etconfig.fleet.inventory import InventorySource
 from etconfig.fleet.part_result import PartResult, merged_results
-from etconfig.fleet.recipe import PlanRecipe, recipe_hash
-from etconfig.fleet.resolving import join_assignments, write_result_tables
+from etconfig.fleet.recipe import PlanRecipe
+from etconfig.fleet.whole_file import directory_beside
 from etconfig.fleet.worker import compare_devices, count_devices
 from etconfig.records import record
 from etconfig.version import __version__
@@ -87,6 +86,16 @@ def job_text(recipes: Sequence[PlanRecipe], reading: InventoryReading) -> str:
     return json.dumps(data, sort_keys=True)
 
 
+def settings_text(recipes: Sequence[PlanRecipe], reading: InventoryReading) -> str:
+    """Return a text that changes with all that results depend on, but the files."""
+    data = {
+        "version": __version__,
+        "recipes": [each.to_jsonable() for each in recipes],
+        "reading": [reading.id_column, sorted(reading.ignored)],
+    }
+    return json.dumps(data, sort_keys=True)
+
+
 def summarize_on(
     workers: FleetWorkers, sources: Sequence[InventorySource], job: str, on_file: OnFile
 ) -> PartResult:
@@ -96,11 +105,51 @@ def summarize_on(
 
 
 def compare_on(
-    workers: FleetWorkers, sources: Sequence[InventorySource], job: str, on_file: OnFile
+    workers: FleetWorkers,
+    database: Database,
+    sources: Sequence[InventorySource],
+    job: str,
+    on_file: OnFile,
+    moved: Path | None = None,
 ) -> FleetDifference:
-    """Count what differs between two plans, as `compare_fleet` does."""
-    answers = _answers(workers, partial(compare_devices, job), [_task(each) for each in sources], on_file)
-    return merged_differences(map(FleetDifference.from_jsonable, _in_order(answers, len(sources))))
+    """Count what differs between two plans, as `compare_fleet` does.
+
+    Workers write their part of `moved` into a directory beside it.
+
+    Raises:
+        WorkersError: the workers are lost, one cannot do its part, or they do not share the directory.
+        OSError: `moved` cannot be written.
+    """
+    if moved is None:
+        return _differences(workers, job, [_task(each) for each in sources], on_file)
+    with directory_beside(moved) as directory:
+        tables = [directory / f"{number}.parquet" for number in range(len(sources))]
+        tasks = [_task(source, table) for source, table in zip(sources, tables, strict=True)]
+        found = _differences(workers, job, tasks, on_file)
+        for source, table in zip(sources, tables, strict=True):
+            _check_arrived(source, table, "--devices a file in")
+        write_moved(database, tables, moved)
+    return found
+
+
+def _differences(
+    workers: FleetWorkers, job: str, tasks: Sequence[FileTask], on_file: OnFile
+) -> FleetDifference:
+    answers = _answers(workers, partial(compare_devices, job), tasks, on_file)
+    return merged_differences(map(FleetDifference.from_jsonable, _in_order(answers, len(tasks))))
+
+
+def _check_arrived(source: InventorySource, table: Path, option: str) -> None:
+    """Check that a table is here which a worker has written.
+
+    Raises:
+        WorkersError: it is not.
+    """
+    if not table.exists():
+        raise WorkersError(
+            problem=f"a worker wrote the devices of {source.label} to {table.parent}, and they are not there",
+            help=f"give {option} a directory that all workers share",
+        )
 
 
 def resolve_on(
@@ -109,54 +158,28 @@ def resolve_on(
     sources: Sequence[InventorySource],
     job: str,
     directory: Path,
+    settings: str,
     on_file: OnFile,
 ) -> PartResult:
     """Write what every device gets into a directory that all workers share, as `resolve_fleet` does.
 
-    Files that an interrupted run with the same job has finished are not resolved again.
+    Files that an interrupted run with the same settings has finished are not resolved again.
 
     Raises:
         WorkersError: the workers are lost, one cannot do its part, or they do not share the directory.
         OSError: the results cannot be written, or another run writes to the directory.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    with only_run(directory):
-        return _resolve_into(workers, database, sources, job, directory, on_file)
+    function = partial(count_devices, job)
 
+    def resolved(tables: Mapping[int, Path]) -> Iterator[tuple[int, PartResult]]:
+        places = list(tables)
+        tasks = [_task(sources[place], tables[place]) for place in places]
+        for number, answer in _answers(workers, function, tasks, on_file):
+            place = places[number]
+            _check_arrived(sources[place], tables[place], "--output")
+            yield place, PartResult.from_jsonable(answer)
 
-def _resolve_into(
-    workers: FleetWorkers,
-    database: Database,
-    sources: Sequence[InventorySource],
-    job: str,
-    directory: Path,
-    on_file: OnFile,
-) -> PartResult:
-    finished = directory / PARTS
-    finished.mkdir(exist_ok=True)
-    tables = [finished / f"{recipe_hash(f'{each.identity} {job}')[:24]}.parquet" for each in sources]
-    results: dict[int, PartResult] = {}
-    for place, table in enumerate(tables):
-        summary = table.with_suffix(".json")
-        if table.exists() and summary.exists():
-            results[place] = PartResult.from_jsonable(json.loads(summary.read_text(encoding="utf-8")))
-    missing = [place for place in range(len(sources)) if place not in results]
-    tasks = [_task(sources[place], tables[place]) for place in missing]
-    for number, answer in _answers(workers, partial(count_devices, job), tasks, on_file):
-        place = missing[number]
-        if not tables[place].exists():
-            raise WorkersError(
-                problem=f"a worker wrote the devices of {sources[place].label} to {finished}, and they are "
-                "not there",
-                help="give --output a directory that all workers share",
-            )
-        results[place] = PartResult.from_jsonable(answer)
-        write_summary(tables[place].with_suffix(".json"), results[place])
-    merged = merged_results(results[place] for place in range(len(sources)))
-    write_result_tables(database, merged, directory)
-    join_assignments(database, tables, directory / "assignments.parquet")
-    shutil.rmtree(finished)
-    return merged
+    return run_by_file(database, [each.identity for each in sources], settings, directory, resolved)
 
 
 def _task(source: InventorySource, target: Path | None = None) -> FileTask:

@@ -132,6 +132,22 @@ class TestEqual:
         assert (there.status, there.json) == (here.status, here.json), there.stderr
         assert here.json["changed"] > 0
 
+    def test_the_devices_that_a_diff_moves(self, cli: Cli, fleet: Path, cluster: Cluster) -> None:
+        words = ("diff", *RUN[:1], "empty", ".", *RUN[1:])
+        (fleet / "empty").mkdir()
+        (fleet / "empty" / "etconfig.toml").write_text("")
+        tables = []
+        for name, further in (("here", ()), ("there", ("--on", cluster.address))):
+            done = cli("fleet", *words, "--devices", f"moved/../{name}.parquet", *further)
+            assert done.status == 2  # there is no such directory
+            assert "No such file or directory" in done.stderr
+            done = cli("fleet", *words, "--devices", f"{name}.parquet", *further)
+            assert done.status == 0, done.stderr
+            tables.append(duckdb.connect().execute(f"FROM '{name}.parquet'").fetchall())
+        assert tables[0] == tables[1] == sorted(tables[0])
+        assert len(tables[0]) > 400
+        assert not list(fleet.glob(".*"))
+
     def test_a_diff_of_a_revision_of_git(self, cli: Cli, fleet: Path, cluster: Cluster) -> None:
         author = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
         for words in (

@@ -393,9 +393,3 @@ class TestMovedDevices:
         words = ("fleet", "diff", "fleet/a.parquet", "profiles", "profiles")
         done = cli(*words, "--devices", "fleet/a.parquet")
         assert (done.status, len(rows_of(fleet / "fleet" / "a.parquet"))) == (2, 120)
-
-    @pytest.mark.skipif(find_spec("distributed") is None, reason="needs the extra etconfig[dask]")
-    def test_it_is_not_for_workers(self, cli: Cli, fleet: Path) -> None:
-        words = ("fleet", "diff", "fleet/a.parquet", "profiles", "profiles", "--on", "dask://127.0.0.1:1")
-        done = cli(*words, "--devices", "x.parquet")
-        assert (done.status, "leave out --on" in done.stderr) == (2, True)

@@ -15,7 +15,7 @@ import duckdb
 from doomed_worker import wait_or_count
 from fleet_devices import random_devices, write_devices, write_profiles
 
-from etconfig.cli.shared.fleet_options import PlanRequest
+from etconfig.cli.shared.fleet_requests import PlanRequest
 from etconfig.cli.shared.options import make_installation
 from etconfig.fleet.inventory import InventorySource, find_sources
 from etconfig.fleet.workers import FleetWorkers, InventoryReading, job_text
@@ -60,8 +60,8 @@ def job_of_coverage() -> tuple[str, tuple[InventorySource, ...]]:
         overrides=(),
         profile_paths=(),
     )
-    plan = request.plan(make_installation())
-    return job_text([request.recipe(plan)], InventoryReading()), find_sources(["fleet/*.parquet"])
+    recipe = request.planned(make_installation()).recipe()
+    return job_text([recipe], InventoryReading()), find_sources(["fleet/*.parquet"])
 
 
 def no_progress(label: str, number: int, count: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -16,6 +17,8 @@ from fleet_devices import random_devices, write_devices  # noqa: E402
 import etconfig  # noqa: E402
 from etconfig.errors import FactError  # noqa: E402
 from etconfig.facts import BUILTIN_FACTS, FactSheet  # noqa: E402
+from etconfig.fleet import conversion, line_conversion  # noqa: E402
+from etconfig.fleet.conversion import converted  # noqa: E402
 from etconfig.fleet.database import Database, opened_database  # noqa: E402
 from etconfig.fleet.devices import device_sheets  # noqa: E402
 from etconfig.fleet.inventory import InventoryOpener, find_sources  # noqa: E402
@@ -233,7 +236,6 @@ def test_mistakes_in_json_are_counted_by_cause_with_their_lines(database: Databa
         ("", "the line is not a JSON object"): (3,),
         ("cpu.features", "expected a list of strings"): (4,),
         ("", "no fact is called 'cpu.corez'"): (4,),
-        ("device_id", "the device has no name"): (3,),
         ("device_id", "another row has the same name"): (4,),
         ("power.battery_level", "expected at most 1, in fraction"): (4,),
     }
@@ -272,6 +274,84 @@ def test_a_repeated_key_is_an_error_with_its_line_and_neither_value_counts(
     ]
 
 
+def test_whatever_a_column_has_that_is_ignored_is_left_out(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"device_id": "a", "region": "x", "region": "y", "os.name": "linux"}\n'
+        '{"device_id": "b", "facts": {"region": 1, "region": {}, "os.name": "linux", "os.name": "linux"}}\n'
+        '{"device_id": "c", "region": 1, "facts": {"os.name": "linux"}, "region": 2}\n'
+    )
+    (finding,) = findings(database, path, ignored=["region"])
+    assert (finding.fact, finding.problem, finding.rows) == ("os.name", "its key is repeated", (2,))
+    found = {(each.fact, each.problem, each.rows) for each in findings(database, path)}
+    assert ("region", "its key is repeated", (1, 2, 3)) in found
+
+
+def test_a_mark_at_the_start_is_skipped(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"device_id": "a", "gpu.count": 1}\n{"device_id": "b", "gpu.count": 2}\n')
+    assert sheets(database, path) == {"a": {"gpu.count": 1}, "b": {"gpu.count": 2}}
+
+
+class TestWithoutArrow:
+    """Without the extra `jsonl`, the same table is converted by DuckDB alone."""
+
+    LINES = (
+        '{"device_id": "a", "os.name": "linux", "cpu.quota_cores": -0.0}\n'
+        '\n{"device_id": "b", "os.name": 3}\n{"device_id": "c", "gpu.count": 2}\n'
+    )
+
+    def table(self, database: Database, path: Path, cache: Path) -> list[tuple[object, ...]]:
+        stored = converted(database, path, "", BUILTIN_FACTS, cache=cache)
+        return database.rows(f"SELECT * FROM read_parquet('{stored}') ORDER BY etconfig_line")
+
+    def test_the_table_is_the_same(
+        self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_text(self.LINES)
+        found = self.table(database, path, tmp_path / "with")
+        monkeypatch.setattr(conversion, "is_arrow_installed", lambda: False)
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        assert self.table(database, path, tmp_path / "without") == found
+        assert [(row[1], row[3], row[4], str(row[2])) for row in found[:1]] == [(1, 0.0, None, "[]")]
+
+
+class TestInterruption:
+    """A conversion that ends early leaves nothing behind."""
+
+    def test_no_part_is_left(
+        self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pytest.importorskip("pyarrow", reason="needs the extra etconfig[jsonl]")
+        path, cache = tmp_path / "a.jsonl", tmp_path / "cache"
+        path.write_text('{"device_id": "a", "os.name": "linux"}\n{"device_id": "b", "os.name": 3}\n' * 9)
+
+        def interrupted(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(line_conversion, "convert_exactly", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                converted(database, path, "", BUILTIN_FACTS, cache=cache)
+        assert [*cache.iterdir()] == []
+        assert converted(database, path, "", BUILTIN_FACTS, cache=cache).exists()
+
+    def test_memory_stays_within_what_is_given(self, database: Database, tmp_path: Path) -> None:
+        """A block is a small part of the memory, and nothing keeps a second one for each thread."""
+        pytest.importorskip("pyarrow", reason="needs the extra etconfig[jsonl]")
+        import pyarrow
+
+        path = tmp_path / "a.jsonl"
+        line = '{{"device_id": "device-{}", "os.name": "linux", "cpu.model": "{}"}}\n'
+        path.write_text("".join(line.format(number, "x" * 200) for number in range(100_000)))
+        before = pyarrow.total_allocated_bytes()
+        pool = pyarrow.default_memory_pool()
+        converted(database, path, "", BUILTIN_FACTS, cache=tmp_path)
+        assert pool.max_memory() - before < database.memory_bytes
+        assert pyarrow.total_allocated_bytes() - before < 1 << 20
+
+
 def test_findings_in_a_directory_name_the_sheets(database: Database, tmp_path: Path) -> None:
     directory = tmp_path / "sheets"
     (directory / "lab").mkdir(parents=True)
@@ -291,7 +371,6 @@ def test_findings_in_a_directory_name_the_sheets(database: Database, tmp_path: P
         ("gpu.count", "expected an int of at most 64 bits", ("a.json",), ('"1"',)),
         ("gpu.count", "its key is repeated", ("lab/c.json",), ()),
         ("", "the sheet is not a JSON object", ("lab/b.json", "lab/f.json"), ()),
-        ("device_id", "the device has no name", ("lab/b.json", "lab/f.json"), ()),
     }
 
 
@@ -309,3 +388,23 @@ def test_a_name_that_is_a_number_or_a_truth_value_is_its_text(database: Database
     path = tmp_path / "b.jsonl"
     path.write_text('{"device_id": 17, "gpu.count": 1}\n{"device_id": "17", "gpu.count": 1}\n')
     assert [finding.problem for finding in findings(database, path)] == ["another row has the same name"]
+
+
+def test_a_line_without_an_object_is_not_counted_as_a_device_without_a_name(
+    database: Database, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"device_id": "a", "os.name": "linux"}\nbroken\n{"device_id": ""}\n{"os.name": "linux"}\n'
+    )
+    found = {(each.problem, each.devices, each.rows) for each in findings(database, path)}
+    assert found == {("the line is not a JSON object", 1, (2,)), ("the device has no name", 2, (3, 4))}
+
+
+def test_an_unknown_key_of_a_line_gets_the_same_help_as_a_column(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"device_id": "a", "cpu__availble_cores": 4}\n{"device_id": "b", "region": "x"}\n')
+    one, other = findings(database, path)
+    assert str(one.help).startswith("did you mean 'cpu.available_cores'? To leave out a column")
+    assert str(one.help).endswith("give --ignore cpu__availble_cores")
+    assert other.help == "To leave out a column that is not a fact, give --ignore region"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,10 @@ def program() -> etconfig.LoadedProgram:
     return etconfig.load_program(DIGITS / "digits.pte")
 
 
+def table(path: Path) -> list[tuple[Any, ...]]:
+    return list(duckdb.connect().execute(f"SELECT * FROM '{path}'").fetchall())
+
+
 class OneByOne:
     """Workers that are this process, from the last file to the first."""
 
@@ -42,6 +48,16 @@ class OneByOne:
         for place in reversed(range(len(files))):
             self.files.append(files[place]["label"])
             yield place, function(files[place])
+
+
+class Stopped(OneByOne):
+    """Workers that are interrupted after two files."""
+
+    def map(self, function: Any, files: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+        for number, answer in enumerate(super().map(function, files)):
+            if number == 2:
+                raise KeyboardInterrupt
+            yield answer
 
 
 class TestResolve:
@@ -81,6 +97,49 @@ class TestResolve:
         found = open_fleet("fleet/*.parquet").compare(*sides, program)
         assert found.changed > 0
         assert open_fleet("fleet/*.parquet", workers=OneByOne()).compare(*sides, program) == found
+
+    def test_devices_that_change(self, place: Path, program: etconfig.LoadedProgram) -> None:
+        """Workers write their parts beside the file."""
+        sides = etconfig.Installation(), etconfig.Installation(place)
+        here = open_fleet("fleet/*.parquet").compare(*sides, program, devices="here.parquet")
+        workers = OneByOne()
+        there = open_fleet("fleet/*.parquet", workers=workers).compare(
+            *sides, program, devices=place / "there.parquet"
+        )
+        assert there == here
+        rows = table(place / "here.parquet")
+        assert rows == sorted(rows)
+        assert table(place / "there.parquet") == rows
+        assert len({row[0] for row in rows if row[1] != "profile"}) == here.changed > 0
+        assert sorted(each.name for each in place.glob("*here*")) == ["here.parquet", "there.parquet"]
+        assert not list(place.glob(".*"))
+
+    def test_a_table_of_another_program_is_not_replaced(self, place: Path) -> None:
+        (place / "out").mkdir()
+        (place / "out" / "problems.parquet").write_bytes(b"mine")
+        for workers in (None, OneByOne()):
+            fleet = open_fleet("fleet/*.parquet", workers=workers)
+            with pytest.raises(FileExistsError, match=r"cannot replace out/problems\.parquet") as refused:
+                fleet.resolve(output="out")
+            assert pickle.loads(pickle.dumps(refused.value)).path == Path("out/problems.parquet")
+        assert open_fleet("fleet").resolve(output="out", force=True).devices == 400
+
+    def test_a_run_continues_on_workers(self, place: Path, program: etconfig.LoadedProgram) -> None:
+        """An interrupted run in this process leaves its finished files, also for another amount of memory."""
+        (place / "fleet" / "2.parquet").rename(place / "2.parquet")
+        (place / "fleet" / "2.parquet").write_bytes((place / "2.parquet").read_bytes()[:3000] + b"PAR1")
+        with pytest.raises((FactError, OSError)):
+            open_fleet("fleet").resolve(program, output="out")
+        shutil.copy(place / "2.parquet", place / "fleet" / "2.parquet")
+        original = Stopped()
+        with pytest.raises(KeyboardInterrupt):
+            open_fleet("fleet", workers=original).resolve(program, output="out")
+        workers = OneByOne()
+        found = open_fleet("fleet", workers=workers, memory="2GiB").resolve(program, output="out")
+        assert workers.files == ["fleet/1.parquet", "fleet/0.parquet"]
+        open_fleet("fleet").resolve(program, output="here")
+        assert rows_of(place / "out") == rows_of(place / "here")
+        assert found.devices == 400
 
 
 class TestRefusals:

@@ -1,0 +1,140 @@
+"""`etconfig fleet diff`: which devices a change moves."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.cli.rendering.fleet_text import show_fleet_tables, write_fleet_page
+from etconfig.cli.shared.fleet_options import (
+    Share,
+    html_option,
+    ids_option,
+    inventory_options,
+    plan_options,
+    workers_option,
+)
+from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
+from etconfig.cli.shared.options import json_option
+from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.writing import check_can_write, check_is_not_read
+
+if TYPE_CHECKING:
+    from etconfig.fleet.difference import FleetDifference
+    from etconfig.fleet.html import FleetTable
+
+
+@click.command("diff", cls=StrictCommand)
+@click.argument("inventories", metavar="INVENTORY... OLD NEW", nargs=-1, required=True)
+@plan_options
+@inventory_options
+@workers_option
+@click.option(
+    "--max-changed",
+    type=Share(),
+    metavar="SHARE",
+    help="Exit with 1 if more devices change, such as 1%.",
+)
+@click.option(
+    "--devices",
+    "moved",
+    metavar="FILE.parquet",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the devices that change: device_id, option, old, new.",
+)
+@ids_option
+@html_option
+@json_option
+def show_difference(
+    inventory: InventoryRequest,
+    request: PlanRequest,
+    place: str | None,
+    max_changed: float | None,
+    moved: Path | None,
+    show_ids: bool,
+    page: Path | None,
+    as_json: bool,
+) -> int:
+    """Show which devices a change moves, before it is made.
+
+    OLD and NEW are each a directory of profiles, a directory with a project file, or a revision of git,
+    such as main; . stands for the profiles as they are here. Counts the devices of each change of an
+    option, of the profile, or from options to a problem. Exits with 1 only if --max-changed is exceeded.
+
+    \b
+    Examples:
+      etconfig fleet diff devices.parquet main . --max-changed 1%
+      etconfig fleet diff devices.parquet profiles-old profiles-new --program model.pte
+      etconfig fleet diff devices.parquet main . --devices moved.parquet
+    """
+    from etconfig.fleet.reports import share_text
+
+    if len(inventory.inventories) < 3:
+        raise click.UsageError("give at least one inventory, then OLD and NEW")
+    if moved is not None:
+        check_is_not_read(moved, [Path(each) for each in inventory.inventories])
+        check_can_write(moved)
+    found = _compared(inventory, request, place, moved)
+    tables = [_changes_table(found, with_ids=show_ids)]
+    if as_json:
+        print_json(found.to_jsonable(with_ids=show_ids))
+        write_fleet_page("Changes", tables, page)
+    else:
+        show_fleet_tables("Changes", tables, page)
+    share = share_text(found.changed, found.devices)
+    show(
+        f"{found.changed:,} of {found.devices:,} devices change ({share}); "
+        f"{found.moved:,} get another profile",
+        err=True,
+    )
+    if max_changed is not None and found.share > max_changed:
+        show(f"more devices change than --max-changed {max_changed:.6g} allows", err=True)
+        return 1
+    return 0
+
+
+def _compared(
+    inventory: InventoryRequest, request: PlanRequest, place: str | None, moved: Path | None
+) -> FleetDifference:
+    """Compare the two sides, which are the last two words.
+
+    Raises:
+        click.ClickException: a side is neither a directory nor a revision, or a file has an error.
+    """
+    from etconfig.fleet.revisions import RevisionError, installation_at
+
+    *inventories, old, new = inventory.inventories
+    with ExitStack() as stack:
+        try:
+            sides = [
+                stack.enter_context(installation_at(text, request.profile_paths, Path.cwd()))
+                for text in (old, new)
+            ]
+        except RevisionError as error:
+            raise click.ClickException(str(error)) from error
+        before, after = (request.planned(side) for side in sides)
+        with file_errors():
+            return inventory.with_inventories(inventories).runs(place).compare(before, after, moved)
+
+
+def _changes_table(found: FleetDifference, *, with_ids: bool) -> FleetTable:
+    from etconfig.fleet.html import FleetTable
+    from etconfig.fleet.reports import share_text
+
+    headers = ("OPTION", "OLD", "NEW", "DEVICES", "SHARE", *(("FIRST DEVICE",) if with_ids else ()))
+    rows = [
+        (
+            change.path,
+            change.old,
+            change.new,
+            count,
+            share_text(count, found.devices),
+            *((found.examples[change] or "",) if with_ids else ()),
+        )
+        for change, count in found.changes.items()
+    ]
+    return FleetTable(title="Changes", headers=headers, rows=rows)

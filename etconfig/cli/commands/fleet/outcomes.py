@@ -1,0 +1,212 @@
+"""`etconfig fleet resolve`, `coverage` and `histogram`: what devices get."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.cli.rendering.fleet_text import is_covered, show_fleet_tables, write_fleet_page
+from etconfig.cli.shared.fleet_options import (
+    coverage_option,
+    html_option,
+    ids_option,
+    inventories_argument,
+    inventory_options,
+    plan_options,
+    workers_option,
+)
+from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.options import json_option, make_installation
+from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.usage import StrictCommand
+
+if TYPE_CHECKING:
+    from etconfig.fleet.part_result import PartResult
+    from etconfig.fleet.plan import FleetPlan
+
+
+@click.command("resolve", cls=StrictCommand)
+@inventories_argument
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="DIRECTORY",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where to write the tables.",
+)
+@click.option("--force", is_flag=True, help="Replace tables there that etconfig has not written, too.")
+@plan_options
+@inventory_options
+@workers_option
+@coverage_option
+@ids_option
+@html_option
+@json_option
+def resolve_inventory(
+    inventory: InventoryRequest,
+    output: Path,
+    force: bool,
+    request: PlanRequest,
+    place: str | None,
+    required: float | None,
+    show_ids: bool,
+    page: Path | None,
+    as_json: bool,
+) -> int:
+    """Resolve every device of a fleet, and write three tables.
+
+    \b
+    assignments.parquet  a row for each device: device_id, profile, resolution
+    resolutions.parquet  the options of each distinct resolution, with values as JSON and origins
+    problems.parquet     why devices get none: cause, message, profile, devices, example
+
+    A resolution is the fingerprint of its options, so that tables of several runs can be joined. A run
+    that was interrupted continues after the last whole file, if it is started again with the same
+    options.
+
+    \b
+    Examples:
+      etconfig fleet resolve devices.parquet --program model.pte -o results
+      etconfig fleet resolve 'inventory/*.parquet' --profile generic/any -o results
+    """
+    from etconfig.fleet.reports import coverage_data, coverage_tables, problem_table
+    from etconfig.fleet.runs import ForeignTableError
+
+    planned = request.planned(make_installation(request.profile_paths))
+    with file_errors():
+        try:
+            result = inventory.runs(place).resolve(planned, output, force=force)
+        except ForeignTableError as error:
+            raise click.ClickException(f"{error}; give another directory, or --force") from error
+    data = coverage_data(result, planned.plan)
+    tables = coverage_tables(data, [problem_table(result, with_ids=show_ids)])[:2]
+    if as_json:
+        print_json(data)
+        write_fleet_page("Fleet", tables, page)
+    else:
+        show_fleet_tables("Fleet", tables, page)
+    show(
+        f"{result.devices:,} devices, "
+        f"{format_count(len(result.resolutions), 'resolution')} written to {output}",
+        err=True,
+    )
+    return 0 if is_covered(result, required) else 1
+
+
+@click.command("coverage", cls=StrictCommand)
+@inventories_argument
+@plan_options
+@inventory_options
+@workers_option
+@coverage_option
+@ids_option
+@html_option
+@json_option
+def show_coverage(
+    inventory: InventoryRequest,
+    request: PlanRequest,
+    place: str | None,
+    required: float | None,
+    show_ids: bool,
+    page: Path | None,
+    as_json: bool,
+) -> int:
+    """Show which devices get options, and which profiles and options are never used.
+
+    Counts the devices without a profile, with several that match equally well, and with one that
+    cannot be resolved, by cause; lists the profiles that match no device, and the options that nothing
+    sets on any device.
+
+    \b
+    Examples:
+      etconfig fleet coverage devices.parquet --program model.pte
+      etconfig fleet coverage devices.parquet --require-coverage 100%
+    """
+    from etconfig.fleet.reports import coverage_data, coverage_tables, problem_table
+
+    result, plan = _summarized(inventory, request, place)
+    data = coverage_data(result, plan)
+    tables = coverage_tables(data, [problem_table(result, with_ids=show_ids)])
+    if as_json:
+        print_json(data)
+        write_fleet_page("Coverage", tables, page)
+    else:
+        show_fleet_tables("Coverage", tables, page)
+    return 0 if is_covered(result, required) else 1
+
+
+def _summarized(
+    inventory: InventoryRequest, request: PlanRequest, place: str | None
+) -> tuple[PartResult, FleetPlan]:
+    planned = request.planned(make_installation(request.profile_paths))
+    with file_errors():
+        return inventory.runs(place).summarize(planned), planned.plan
+
+
+@click.command("histogram", cls=StrictCommand)
+@click.argument("path", metavar="OPTION")
+@inventories_argument
+@plan_options
+@inventory_options
+@workers_option
+@html_option
+@json_option
+def show_histogram(
+    path: str,
+    inventory: InventoryRequest,
+    request: PlanRequest,
+    place: str | None,
+    page: Path | None,
+    as_json: bool,
+) -> None:
+    """Show how many devices get each value of an option.
+
+    OPTION is [METHOD[@INSTANCE]:]BACKEND.OPTION.
+
+    \b
+    Example:
+      etconfig fleet histogram ReferenceCpuBackend.num_threads devices.parquet --program model.pte
+    """
+    from etconfig.fleet.html import FleetTable
+    from etconfig.fleet.reports import option_histogram, share_text
+    from etconfig.option_path import parse_option_path
+
+    try:
+        parsed = parse_option_path(path)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    result, _ = _summarized(inventory, request, place)
+    found = option_histogram(result, parsed)
+    if not found:
+        raise click.ClickException(
+            f"no device gets an option {path!r}; `etconfig fleet coverage` shows what they get"
+        )
+    if as_json:
+        print_json(
+            {"devices": result.devices, "options": {name: dict(values) for name, values in found.items()}}
+        )
+    tables = [
+        FleetTable(
+            title=name,
+            headers=("VALUE", "DEVICES", "SHARE"),
+            rows=[
+                (value, count, share_text(count, result.devices))
+                for value, count in sorted(values.items(), key=_most_first)
+            ],
+        )
+        for name, values in found.items()
+    ]
+    if as_json:
+        write_fleet_page(path, tables, page)
+    else:
+        show_fleet_tables(path, tables, page)
+
+
+def _most_first(item: tuple[str, int]) -> tuple[object, ...]:
+    """Return the key by which values are sorted: those of most devices first, then short ones."""
+    value, count = item
+    return -count, len(value), value

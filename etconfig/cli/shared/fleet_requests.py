@@ -1,0 +1,163 @@
+"""Requests that the options of `etconfig fleet` make: inventories, how to read them, and what is resolved."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from etconfig.app.installation import Installation
+from etconfig.cli.shared.output import show
+from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.app.targets import Delegating
+    from etconfig.facts import FactRegistry
+    from etconfig.fleet.database import Database
+    from etconfig.fleet.inventory import InventoryPart
+    from etconfig.fleet.plan import FleetPlan
+    from etconfig.fleet.runs import FleetRuns, PlannedRun
+
+
+def show_part(part: InventoryPart, number: int, count: int) -> None:
+    """Show the progress on a terminal."""
+    if sys.stderr.isatty():
+        show(f"{number}/{count} {part.source.label}: {part.rows:,} devices", err=True)
+
+
+def show_file(label: str, number: int, count: int) -> None:
+    """Show the progress of workers on a terminal."""
+    if sys.stderr.isatty():
+        show(f"{number}/{count} {label}", err=True)
+
+
+@contextmanager
+def file_errors() -> Iterator[None]:
+    """Report what is wrong with a file.
+
+    Raises:
+        click.ClickException: a file cannot be read or written, or the memory does not suffice.
+    """
+    try:
+        yield
+    except OSError as error:
+        place = "" if error.filename is None else f"{error.filename}: "
+        raise click.ClickException(f"{place}{error.strerror or error}") from error
+
+
+@record(frozen=True, kw_only=True)
+class InventoryRequest:
+    """The inventories of a command, and how to read them."""
+
+    inventories: Sequence[str]
+    id_column: str | None
+    table: str | None
+    ignored: Sequence[str]
+    cache: Path | None
+    memory: str
+    threads: int | None
+
+    @contextmanager
+    def database(self) -> Iterator[Database]:
+        """Open the database.
+
+        Raises:
+            click.ClickException: a file cannot be read or written, or the memory does not suffice.
+        """
+        from etconfig.fleet.database import opened_database
+
+        with file_errors(), opened_database(self.memory, self.threads) as database, database.reading():
+            yield database
+
+    def runs(self, place: str | None) -> FleetRuns:
+        """Find the files of all inventories, and return the runs over them, here or on a cluster.
+
+        Raises:
+            FactError: some inventories name no file, or one of another kind.
+        """
+        from etconfig.fleet.inventory import find_sources
+        from etconfig.fleet.runs import FleetRuns
+        from etconfig.fleet.workers import InventoryReading
+
+        reading = InventoryReading(
+            id_column=self.id_column,
+            ignored=self.ignored,
+            cache=self.cache,
+            memory=self.memory,
+            threads=self.threads,
+        )
+        sources = find_sources(self.inventories, self.table)
+        return FleetRuns(sources, reading, place, on_part=show_part, on_file=show_file)
+
+    def with_inventories(self, inventories: Sequence[str]) -> InventoryRequest:
+        """Return the same with other inventories."""
+        return replace(self, inventories=inventories)
+
+    def parts(self, database: Database, registry: FactRegistry) -> list[InventoryPart]:
+        """Open all inventories.
+
+        Raises:
+            FactError: with the problems of all.
+        """
+        from etconfig.fleet.inventory import InventoryOpener, find_sources
+
+        opener = InventoryOpener(
+            database, registry, id_column=self.id_column, ignored=self.ignored, cache=self.cache
+        )
+        return list(opener.open_all(find_sources(self.inventories, self.table)))
+
+
+@record(frozen=True, kw_only=True)
+class PlanRequest:
+    """Programs, models, the profile and settings by hand: all that is resolved on every device."""
+
+    programs: Sequence[Path]
+    models: Path | None
+    profile: str | None
+    require_match: bool
+    fact_texts: Sequence[str]
+    overrides: Sequence[str]
+    profile_paths: Sequence[Path]
+
+    def planned(self, installation: Installation) -> PlannedRun:
+        """Compile what decides.
+
+        Raises:
+            ConfigError: a profile or another setting is wrong.
+        """
+        from etconfig.fleet.recipe import PlanRecipe, make_plan
+        from etconfig.fleet.runs import PlannedRun
+
+        programs, settings = self._programs(installation), self._settings()
+        plan = make_plan(installation, programs, **settings)
+        return PlannedRun(plan=plan, recipe=lambda: PlanRecipe.of(plan, programs, **settings))
+
+    def plan(self, installation: Installation) -> FleetPlan:
+        """Compile what decides, for use in this process."""
+        return self.planned(installation).plan
+
+    def _programs(self, installation: Installation) -> list[Delegating]:
+        from etconfig.app.api import load_program
+        from etconfig.app.executors import NUMPY
+
+        found: list[Delegating] = [
+            load_program(path, executor=NUMPY, installation=installation) for path in self.programs
+        ]
+        if self.models is not None:
+            from etconfig.app.engine_models import Models
+
+            found.append(Models.read(self.models, installation))
+        return found
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "profile": self.profile,
+            "require_match": self.require_match,
+            "fact_overrides": list(self.fact_texts),
+            "overrides": list(self.overrides),
+        }

@@ -1,0 +1,123 @@
+"""The tables of a fleet: what each device gets, what that is, and why others get nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from etconfig.fleet.database import Database
+from etconfig.fleet.grouping import group_number, keyed_devices
+from etconfig.fleet.names import quoted_path, quoted_text
+from etconfig.fleet.parquet_joining import NotJoinableError, join_parquet
+from etconfig.fleet.part_result import PartResult
+from etconfig.fleet.resolving import DecidedGroups
+from etconfig.fleet.whole_file import whole_file
+
+RESULT_TABLES = ("assignments.parquet", "resolutions.parquet", "problems.parquet")
+"""The names of the tables in a directory of results."""
+
+_MARK = "etconfig_fleet"
+_FORMAT = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{_MARK}: '1'}}"
+"""How tables are written: with a mark, so that only these are replaced."""
+
+
+def write_assignments(database: Database, decided: DecidedGroups, target: Path) -> None:
+    """Write a row for each device: its name, its profile and its resolution; whole or not at all."""
+    columns: list[list[object]] = [[], [], []]
+    for group, outcome in zip(decided.groups, decided.outcomes[0], strict=True):
+        for column, value in zip(columns, (group.number, outcome.profile, outcome.resolution), strict=True):
+            column.append(value)
+    database.rows(
+        "CREATE OR REPLACE TEMP TABLE outcomes (number UBIGINT, profile VARCHAR, resolution VARCHAR)"
+    )
+    database.rows(
+        "INSERT INTO outcomes SELECT unnest(?::UBIGINT[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+        columns,
+    )
+    number, devices = group_number(decided.key, decided.salt), keyed_devices(decided.part, decided.key)
+    with whole_file(target) as beside:
+        database.rows(
+            f"COPY (SELECT device AS device_id, profile, resolution FROM (SELECT device, {number} AS number "
+            f"FROM ({devices})) JOIN outcomes USING (number)) TO {quoted_text(os.fspath(beside))} "
+            f"({_FORMAT})"
+        )
+
+
+def write_result_tables(database: Database, result: PartResult, directory: Path) -> None:
+    """Write `resolutions.parquet` and `problems.parquet`."""
+    options = [
+        (
+            resolution,
+            each.path.method,
+            each.path.instance,
+            each.path.backend,
+            each.path.option,
+            each.value,
+            each.origin,
+        )
+        for resolution, outcome in sorted(result.resolutions.items())
+        for each in outcome.options
+    ]
+    names = ("resolution", "method", "instance", "backend", "option", "value", "origin")
+    _write_rows(database, options, dict.fromkeys(names, "VARCHAR"), directory / "resolutions.parquet")
+    kinds = {
+        "cause": "VARCHAR",
+        "message": "VARCHAR",
+        "profile": "VARCHAR",
+        "devices": "BIGINT",
+        "example": "VARCHAR",
+    }
+    _write_rows(database, result.problems(), kinds, directory / "problems.parquet")
+
+
+def _write_rows(
+    database: Database, rows: Sequence[Sequence[object]], columns: dict[str, str], target: Path
+) -> None:
+    values: list[list[object]] = [[row[place] for row in rows] for place in range(len(columns))]
+    selected = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in columns.items())
+    with whole_file(target) as beside:
+        database.rows(f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(beside))} ({_FORMAT})", values)
+
+
+def join_assignments(database: Database, parts: Sequence[Path], target: Path) -> None:
+    """Make one table of the assignments of several files, in their order.
+
+    Row groups are appended as they are. Values are decoded only if the machines of a cluster have versions of
+    DuckDB that write columns in other ways.
+
+    Raises:
+        OSError: a table cannot be read or written.
+    """
+    if len(parts) == 1:
+        try:
+            parts[0].replace(target)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(target)) from error
+        return
+    with whole_file(target) as beside:
+        try:
+            join_parquet(parts, beside)
+        except NotJoinableError:
+            files = ", ".join(quoted_path(path) for path in parts)
+            rows = f"FROM read_parquet([{files}], hive_partitioning = false)"
+            database.rows(f"COPY ({rows}) TO {quoted_text(os.fspath(beside))} ({_FORMAT})")
+
+
+def foreign_table(database: Database, directory: Path) -> Path | None:
+    """Return a file in the place of a result that no run has written, None if there is none."""
+    for name in RESULT_TABLES:
+        path = directory / name
+        if not os.path.lexists(path):
+            continue
+        try:
+            with database.reading():
+                found = database.rows(
+                    f"SELECT count(*) FROM parquet_kv_metadata({quoted_path(path)}) "
+                    f"WHERE decode(key) = {quoted_text(_MARK)}"
+                )
+        except OSError:
+            return path
+        if not found[0][0]:
+            return path
+    return None

@@ -1,0 +1,166 @@
+"""`FleetRuns`: runs over all devices of a fleet, in this process or on workers, with the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from etconfig.fleet.clusters import AnyWorkers, connected
+from etconfig.fleet.database import Database, opened_database
+from etconfig.fleet.difference import FleetDifference, compare_fleet
+from etconfig.fleet.fleet_run import OnPart, resolve_fleet, summarize_fleet
+from etconfig.fleet.inventory import InventoryOpener, InventoryPart, InventorySource
+from etconfig.fleet.part_result import PartResult
+from etconfig.fleet.plan import FleetPlan
+from etconfig.fleet.recipe import PlanRecipe
+from etconfig.fleet.result_tables import foreign_table
+from etconfig.fleet.workers import (
+    InventoryReading,
+    OnFile,
+    compare_on,
+    job_text,
+    resolve_on,
+    settings_text,
+    summarize_on,
+)
+from etconfig.records import record
+
+
+class ForeignTableError(FileExistsError):
+    """A file stands in the place of a table of results, and no run has written it.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"cannot replace {path}: `etconfig fleet resolve` has not written it")
+        self.path = path
+
+    def __reduce__(self) -> tuple[type[ForeignTableError], tuple[Path]]:
+        """Return the parts of a pickle."""
+        return type(self), (self.path,)
+
+
+@record(frozen=True, kw_only=True)
+class PlannedRun:
+    """A plan with the way to describe it to other machines.
+
+    Attributes:
+        plan: Decides about the devices.
+        recipe: Returns the recipe of the plan; it is called only if that is needed.
+    """
+
+    plan: FleetPlan
+    recipe: Callable[[], PlanRecipe]
+
+
+def _no_progress(file: object, number: int, count: int) -> None:
+    pass
+
+
+class FleetRuns:
+    """Runs over all devices of inventories.
+
+    Args:
+        sources: The files.
+        reading: How to read them.
+        workers: Workers, or the address of a cluster; None for this process.
+        on_part: Called before each file, in this process.
+        on_file: Called after each file, on workers.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[InventorySource],
+        reading: InventoryReading,
+        workers: AnyWorkers | None,
+        *,
+        on_part: OnPart = _no_progress,
+        on_file: OnFile = _no_progress,
+    ) -> None:
+        self._sources = sources
+        self._reading = reading
+        self._workers = workers
+        self._on_part = on_part
+        self._on_file = on_file
+
+    def summarize(self, planned: PlannedRun) -> PartResult:
+        """Return the outcomes of all devices, counted.
+
+        Raises:
+            FactError: the columns of a file are wrong.
+            WorkersError: the workers cannot be reached, are lost, or cannot do their part.
+            OSError: a file cannot be read, or the memory does not suffice.
+        """
+        if self._workers is None:
+            with self._database() as database:
+                parts = self._parts(database, planned)
+                return summarize_fleet(database, parts, planned.plan, self._on_part)
+        job = job_text([planned.recipe()], self._reading)
+        with connected(self._workers) as workers:
+            return summarize_on(workers, self._sources, job, self._on_file)
+
+    def resolve(self, planned: PlannedRun, directory: Path, *, force: bool = False) -> PartResult:
+        """Write what every device gets into a directory, which workers share.
+
+        Args:
+            planned: Decides about the devices.
+            directory: The directory; a run that was interrupted continues there.
+            force: Replace tables there that no run has written, too.
+
+        Raises:
+            ForeignTableError: there is such a table.
+            FactError, WorkersError: as for `summarize`.
+            OSError: a file cannot be read or written, or another run writes to the directory.
+        """
+        with self._database() as database:
+            foreign = None if force else foreign_table(database, directory)
+            if foreign is not None:
+                raise ForeignTableError(foreign)
+            if self._workers is None:
+                parts = self._parts(database, planned)
+                settings = settings_text([planned.recipe()], self._reading)
+                return resolve_fleet(database, parts, planned.plan, directory, settings, self._on_part)
+            recipes = [planned.recipe()]
+            job, settings = job_text(recipes, self._reading), settings_text(recipes, self._reading)
+            with connected(self._workers) as workers:
+                return resolve_on(workers, database, self._sources, job, directory, settings, self._on_file)
+
+    def compare(self, old: PlannedRun, new: PlannedRun, moved: Path | None = None) -> FleetDifference:
+        """Count what differs between two plans.
+
+        Args:
+            old: Decides before a change.
+            new: Decides after it.
+            moved: A Parquet file to write, with a row for each change of each device, in a directory that
+                workers share; None for none.
+
+        Raises:
+            FactError, WorkersError: as for `summarize`.
+            OSError: a file cannot be read or written.
+        """
+        if self._workers is None:
+            with self._database() as database:
+                parts = self._parts(database, old)
+                return compare_fleet(database, parts, old.plan, new.plan, self._on_part, moved)
+        job = job_text([old.recipe(), new.recipe()], self._reading)
+        with self._database() as database, connected(self._workers) as workers:
+            return compare_on(workers, database, self._sources, job, self._on_file, moved)
+
+    @contextmanager
+    def _database(self) -> Iterator[Database]:
+        with opened_database(self._reading.memory, self._reading.threads) as database, database.reading():
+            yield database
+
+    def _parts(self, database: Database, planned: PlannedRun) -> list[InventoryPart]:
+        reading = self._reading
+        opener = InventoryOpener(
+            database,
+            planned.plan.installation.fact_registry,
+            id_column=reading.id_column,
+            ignored=reading.ignored,
+            cache=reading.cache,
+        )
+        return list(opener.open_all(self._sources))
