@@ -10,7 +10,7 @@ from etconfig.device.bundle_format import PROVIDERS
 from etconfig.device.bundle_reader import read_tables
 from etconfig.device.bundle_results import BundleResolution, BundleSelection
 from etconfig.device.bundle_writer import write_tables
-from etconfig.device.decision import BundleDecision, hand_set_facts
+from etconfig.device.decision import BundleDecision, hand_set_facts, hidden_facts
 from etconfig.device.evaluation import ExpressionEvaluator
 from etconfig.device.packed import PackedConfiguration
 from etconfig.device.packed_reader import packed_configuration
@@ -218,7 +218,11 @@ class DeviceBundle:
             problems = tuple(Diagnostic(code=each.code, message=each.message) for each in decision.failures)
             raise OptionError(diagnostics=problems)
         return BundleResolution(
-            profile=profile, selection=selection, slots=decision.complete, facts=decision.facts
+            profile=profile,
+            selection=selection,
+            slots=decision.complete,
+            facts=decision.facts,
+            hidden=hidden_facts(self.tables),
         )
 
     def _profile(self, name: str) -> ProfileRow:

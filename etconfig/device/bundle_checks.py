@@ -30,6 +30,7 @@ from etconfig.device.steps import (
 from etconfig.device.tables import (
     MAX_DEPTH,
     MAX_FACTS,
+    MAX_NAME_BYTES,
     MAX_PROFILES,
     NONE,
     BundleTables,
@@ -130,6 +131,11 @@ class _TableChecks:
         if to >= len(target):
             self._fail(vector, index, f"it refers to element {to} of {len(target)}")
 
+    def _name(self, vector: str, index: int, to: int) -> None:
+        self._index(vector, index, to, self._tables.texts)
+        is_short = self._steps.text_bytes(to) <= MAX_NAME_BYTES
+        self._require(vector, index, is_short, f"its name has more than {MAX_NAME_BYTES} bytes")
+
     def _optional(self, vector: str, index: int, to: int, target: Sequence[object]) -> None:
         if to != NONE:
             self._index(vector, index, to, target)
@@ -190,10 +196,11 @@ class _TableChecks:
         if len(tables.facts) > MAX_FACTS:
             raise ValueError(f"it reads {len(tables.facts)} facts; at most {MAX_FACTS} are allowed")
         for index, fact in enumerate(tables.facts):
-            self._index("facts", index, fact.name, tables.texts)
+            self._name("facts", index, fact.name)
             self._optional("facts", index, fact.unit, tables.texts)
             self._require("facts", index, fact.type < len(FACT_TYPES), "its type is unknown")
             self._require("facts", index, fact.volatility < len(VOLATILITIES), "its volatility is unknown")
+            self._require("facts", index, fact.is_identifying <= 1, "a flag is neither 0 nor 1")
             bounds = (fact.minimum, fact.maximum)
             self._require("facts", index, not any(map(math.isnan, bounds)), "a bound is not a number")
             is_text = FACT_TYPES[fact.type] is FactType.STRING
@@ -258,7 +265,7 @@ class _TableChecks:
             self._option(index, option)
             self._count("options", index, self._steps.add_option)
         for index, backend in enumerate(tables.backends):
-            self._index("backends", index, backend.id, tables.texts)
+            self._name("backends", index, backend.id)
             self._require("backends", index, backend.program_beats_recommendation <= 1, "a flag is wrong")
             options = self._range(
                 "backends", index, backend.first_option, backend.option_count, tables.options
@@ -283,7 +290,7 @@ class _TableChecks:
         self._require("options", index, not any(map(math.isnan, bounds)), "a bound is not a number")
         is_step = 0 <= option.multiple_of < math.inf
         self._require("options", index, is_step, "the bound of multiples is not a number")
-        self._index("options", index, option.name, tables.texts)
+        self._name("options", index, option.name)
         for text in (option.unit, option.doc, option.default_origin, option.fact_origin, option.key):
             self._optional("options", index, text, tables.texts)
         self._optional("options", index, option.separator, tables.texts)
@@ -350,15 +357,16 @@ class _TableChecks:
     def _profiles(self) -> None:
         tables = self._tables
         for index, slot in enumerate(tables.slots):
-            self._index("slots", index, slot.method, tables.texts)
-            self._optional("slots", index, slot.instance, tables.texts)
+            self._name("slots", index, slot.method)
+            if slot.instance != NONE:
+                self._name("slots", index, slot.instance)
             for at in self._range("slots", index, slot.first, slot.length, tables.items):
                 self._index("slots", index, tables.items[at], tables.backend_settings)
             self._count("slots", index, self._steps.add_slot)
         if len(tables.profiles) > MAX_PROFILES:
             raise ValueError(f"it has {len(tables.profiles)} profiles; at most {MAX_PROFILES} are allowed")
         for index, profile in enumerate(tables.profiles):
-            self._index("profiles", index, profile.name, tables.texts)
+            self._name("profiles", index, profile.name)
             self._optional("profiles", index, profile.condition, tables.conditions)
             self._optional("profiles", index, profile.fingerprint, tables.texts)
             self._require("profiles", index, profile.provider < len(PROVIDERS), "its provider is unknown")
@@ -376,7 +384,7 @@ class _TableChecks:
     def _models(self) -> None:
         tables = self._tables
         for index, model in enumerate(tables.models):
-            self._index("models", index, model.name, tables.texts)
+            self._name("models", index, model.name)
             self._require("models", index, model.fallback <= 1, "a flag is wrong")
             self._range("models", index, model.first, model.length, tables.variants)
         for index, variant in enumerate(tables.variants):

@@ -37,7 +37,7 @@ BUNDLE_VERSION: Final = 1
 _CODES = {
     **dict.fromkeys(("minimum", "maximum", "multiple_of"), F64),
     **dict.fromkeys(("kind", "item_kind", "depth", "type", "volatility", "scope", "applies", "op"), U8),
-    **dict.fromkeys(("is_minimum_exclusive", "is_maximum_exclusive", "is_optional"), U8),
+    **dict.fromkeys(("is_minimum_exclusive", "is_maximum_exclusive", "is_optional", "is_identifying"), U8),
     **dict.fromkeys(("source", "layer", "provider", "is_fallback", "fallback"), U8),
     **dict.fromkeys(("program_beats_recommendation",), U8),
     **dict.fromkeys(("operand", "stack"), U16),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from etconfig.device.decision import DecidedOption, SlotDecision
+from etconfig.facts.registry import HIDDEN_VALUE
 from etconfig.records import record
 
 
@@ -33,12 +34,14 @@ class BundleResolution:
         selection: The reasons why it was selected; None if it was named.
         slots: The method instances with all of their options.
         facts: The known facts that the bundle reads, with those that the profile sets by hand.
+        hidden: The names of facts that identify the device, whose values reports do not show.
     """
 
     profile: str
     selection: BundleSelection | None
     slots: tuple[SlotDecision, ...]
     facts: Mapping[str, object]
+    hidden: frozenset[str] = frozenset()
 
     def value(self, method: str, backend: str, option: str, instance: str | None = None) -> object:
         """Return the value of an option.
@@ -73,7 +76,10 @@ class BundleResolution:
                 for slot in self.slots
                 for backend, options in slot.backends.items()
             ],
-            "facts": {name: _plain(self.facts[name]) for name in sorted(self.facts)},
+            "facts": {
+                name: HIDDEN_VALUE if name in self.hidden else _plain(self.facts[name])
+                for name in sorted(self.facts)
+            },
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from etconfig.device.bundle_format import BUNDLE_IDENTIFIER, BUNDLE_TABLE, BUNDLE_VERSION, ROWS
-from etconfig.device.tables import BundleTables
+from etconfig.device.tables import MAX_BYTES, BundleTables
 from etconfig.flatbuffer.layout import U32
 from etconfig.flatbuffer.writer import FlatBufferWriter
 
@@ -31,3 +31,13 @@ def write_tables(tables: BundleTables) -> bytes:
         **vectors,
     )
     return writer.finish(root, BUNDLE_IDENTIFIER)
+
+
+def fits_file(tables: BundleTables) -> bool:
+    """Return True if the file has 16 MiB at most; only large ones are written to find out."""
+    rows = sum(layout.size_bytes * len(getattr(tables, name)) for name, (_, layout) in ROWS.items())
+    texts = sum(len(text.encode()) + 9 for text in tables.texts)  # with its length, its end and its place
+    at_least_bytes = rows + 4 * len(tables.items) + texts
+    if at_least_bytes <= MAX_BYTES // 2:  # alignment adds 3 bytes to a text
+        return True
+    return at_least_bytes <= MAX_BYTES and len(write_tables(tables)) <= MAX_BYTES

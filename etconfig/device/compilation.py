@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from etconfig.device.bundle_checks import check_tables
 from etconfig.device.bundle_fingerprints import content_fingerprint
 from etconfig.device.bundle_format import FACT_TYPES, PROVIDERS, VOLATILITIES
+from etconfig.device.bundle_writer import fits_file
 from etconfig.device.content import BundleContent, BundledModel, BundledProfile
 from etconfig.device.schema_tables import SchemaTables
 from etconfig.device.settings_tables import SettingsTables
 from etconfig.device.steps import counted, is_short_fact
 from etconfig.device.table_builder import CannotBundleError, TableBuilder
 from etconfig.device.tables import (
+    MAX_BYTES,
     MAX_FACTS,
+    MAX_NAME_BYTES,
     MAX_PROFILES,
     NONE,
     BundleTables,
@@ -29,16 +33,21 @@ from etconfig.errors import OptionError
 from etconfig.facts.registry import FactInfo, FactRegistry
 from etconfig.provenance import Sourced
 
+_SHOWN = 40
+"""The characters of a name that is too long that are shown."""
+
 
 def compile_bundle(content: BundleContent) -> BundleTables:
     """Return the tables of a bundle; equal content gives equal tables.
 
     Raises:
-        OptionError: the format cannot carry a value, an expression, or so many facts or profiles.
+        OptionError: the format cannot carry a value, an expression, a name, or so much.
     """
     read = content.facts_read()
     if len(read) > MAX_FACTS:
         raise _refused(f"its profiles read {len(read)} facts, and a device keeps {MAX_FACTS}")
+    if problems := [*_long_names(content, read)]:
+        raise OptionError(diagnostics=tuple(problems))
     if len(content.profiles) > MAX_PROFILES:
         raise _refused(f"it has {len(content.profiles)} profiles, and a device takes {MAX_PROFILES}")
     try:
@@ -47,9 +56,33 @@ def compile_bundle(content: BundleContent) -> BundleTables:
         raise _refused(str(error)) from None
     try:
         tables = counted(tables)
+        check_tables(tables)  # no reader refuses what is written
     except ValueError as error:
         raise _refused(str(error)) from None
-    return replace(tables, fingerprint=content_fingerprint(tables))
+    tables = replace(tables, fingerprint=content_fingerprint(tables))
+    if not fits_file(tables):
+        raise _refused(f"it is larger than {MAX_BYTES >> 20} MiB, the most that a device reads")
+    return tables
+
+
+def _long_names(content: BundleContent, facts: Iterable[str]) -> Iterator[Diagnostic]:
+    """Yield a problem for each name that is longer than a bundle allows."""
+    names = {("fact", name) for name in facts} | {("model", model.name) for model in content.models}
+    for profile in content.profiles:
+        names.add(("profile", profile.name))
+        for method, instance in profile.instances:
+            names |= {("method", method)} | ({("instance", instance)} if instance is not None else set())
+    for backend, candidates in content.backends().items():
+        names |= {(f"option of {backend}", name) for name in candidates.options}  # ids have 63 bytes at most
+    for kind, name in sorted(names):
+        size_bytes = len(name.encode(errors="replace"))
+        if size_bytes > MAX_NAME_BYTES:
+            yield Diagnostic(
+                code="cannot-carry",
+                message=f"a bundle cannot carry the {kind} {name[:_SHOWN] + '...'!r}: its name has "
+                f"{size_bytes} bytes, and names in a bundle have {MAX_NAME_BYTES} at most",
+                help="give it a shorter name",
+            )
 
 
 def _refused(reason: str) -> OptionError:
@@ -129,6 +162,7 @@ class _Compilation:
             choice_count=len(choices),
             type=FACT_TYPES.index(info.type),
             volatility=VOLATILITIES.index(info.volatility),
+            is_identifying=int(info.is_identifying is True),
         )
 
     def _hand_set_rows(self, facts: Mapping[str, Sourced[object]]) -> tuple[HandSetFactRow, ...]:

@@ -195,6 +195,11 @@ def hand_set_facts(tables: BundleTables, first: int, length: int) -> Mapping[str
     return {tables.texts[tables.facts[row.fact].name]: stored_value(tables, row.value) for row in rows}
 
 
+def hidden_facts(tables: BundleTables) -> frozenset[str]:
+    """Return the names of the facts that identify the device, so that reports do not show their values."""
+    return frozenset(tables.texts[fact.name] for fact in tables.facts if fact.is_identifying)
+
+
 class _OptionDecision:
     """The value of one option on one device."""
 

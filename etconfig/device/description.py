@@ -14,7 +14,7 @@ from etconfig.device.bundle_format import (
     SCOPES,
     VOLATILITIES,
 )
-from etconfig.device.decision import hand_set_facts
+from etconfig.device.decision import hand_set_facts, hidden_facts
 from etconfig.device.evaluation import stored_value
 from etconfig.device.packed_reader import packed_configuration
 from etconfig.device.tables import (
@@ -27,7 +27,7 @@ from etconfig.device.tables import (
     ProfileRow,
     SlotRow,
 )
-from etconfig.facts.registry import HIDDEN_FACTS, HIDDEN_VALUE
+from etconfig.facts.registry import HIDDEN_VALUE
 
 
 def describe_bundle(tables: BundleTables) -> dict[str, Any]:
@@ -62,12 +62,13 @@ def _fact(tables: BundleTables, number: int) -> dict[str, Any]:
         "type": FACT_TYPES[fact.type].value,
         "unit": _text(tables, fact.unit),
         "volatility": VOLATILITIES[fact.volatility].value,
+        "is_identifying": bool(fact.is_identifying),
     }
 
 
 def _facts_by_hand(tables: BundleTables, first: int, length: int) -> dict[str, object]:
-    found = hand_set_facts(tables, first, length)
-    return {name: HIDDEN_VALUE if name in HIDDEN_FACTS else value for name, value in found.items()}
+    found, hidden = hand_set_facts(tables, first, length), hidden_facts(tables)
+    return {name: HIDDEN_VALUE if name in hidden else value for name, value in found.items()}
 
 
 def _profile(tables: BundleTables, profile: ProfileRow) -> dict[str, Any]:

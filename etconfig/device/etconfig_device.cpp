@@ -268,7 +268,11 @@ int etconfig_device_forget(etconfig_device* device, const char* fact) {
 }
 size_t etconfig_device_facts_json(const etconfig_device* device, char* buffer, size_t size) {
   TextBuffer text = text_buffer(buffer, size);
-  if (device != nullptr) write_facts_json(device->facts, [&](std::string_view part) { text << part; });
+  if (device == nullptr) return text.needed();
+  const auto is_hidden = [device](std::string_view name) {
+    return device->is_open ? device->bundle.is_identifying(name) : name == "device.id";
+  };
+  write_facts_json(device->facts, [&](std::string_view part) { text << part; }, is_hidden);
   return text.needed();
 }
 

@@ -18,6 +18,8 @@ NONE: Final = 0xFFFFFFFF
 MAX_BYTES: Final = 16 << 20
 """The largest bundle."""
 
+MAX_NAME_BYTES: Final = 256
+"""The longest name of a method, instance, backend, option, fact, profile or model, in UTF-8."""
 MAX_FACTS: Final = 256
 MAX_PROFILES: Final = 1024
 MAX_STACK: Final = 128
@@ -139,7 +141,7 @@ class ConditionRow(NamedTuple):
 
 
 class FactRow(NamedTuple):
-    """A fact that is read."""
+    """A fact that is read; one that identifies the device is not shown in reports."""
 
     minimum: float
     maximum: float
@@ -149,6 +151,7 @@ class FactRow(NamedTuple):
     choice_count: int
     type: int
     volatility: int
+    is_identifying: int = 0
 
 
 class HandSetFactRow(NamedTuple):

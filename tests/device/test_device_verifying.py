@@ -47,6 +47,14 @@ class TestDamagedBundles:
         shortened = [sound[:size] for size in range(len(sound))]
         assert list(map(accepted_in_python, shortened)) == accepted_in_cpp([str(verifier)], shortened)
 
+    @pytest.mark.parametrize("mask", [0x01, 0xFF])
+    def test_every_byte_may_be_flipped(self, verifier: Path, mask: int) -> None:
+        sound = write_tables(small_tables())
+        flipped = [sound[:at] + bytes((byte ^ mask,)) + sound[at + 1 :] for at, byte in enumerate(sound)]
+        accepted = accepted_in_cpp([str(verifier)], flipped)
+        assert accepted == list(map(accepted_in_python, flipped))
+        assert 0 < sum(accepted) < len(flipped)
+
 
 class TestMisuse:
     """Wrong requests of an application have a status, and read nothing outside of the bundle."""

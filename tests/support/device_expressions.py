@@ -91,7 +91,8 @@ def _bundle_of(parsed: list[Expression]) -> bytes:
         assert info is not None
         low = float("-inf") if info.minimum is None else float(info.minimum)
         high = float("inf") if info.maximum is None else float(info.maximum)
-        facts.append(FactRow(low, high, builder.text(name), NONE, 0, 0, FACT_TYPES.index(info.type), 2))
+        type_, hidden = FACT_TYPES.index(info.type), int(info.is_identifying is True)
+        facts.append(FactRow(low, high, builder.text(name), NONE, 0, 0, type_, 2, hidden))
     fields = {
         **vars(small_tables()),
         **empty,

@@ -124,6 +124,14 @@ def _selection(profiles: int) -> BundleTables:
     return _profiles(_condition(tables, code, 2), profiles)
 
 
+def _buckets(count: int) -> BundleTables:
+    """A profile under a condition with many buckets of the longest text that a device has."""
+    tables, name = _text(small_tables(), "a")
+    bucket = [(Op.FACT, 1), (Op.CONSTANT, name), (Op.BUCKET, 0)]
+    code = [*bucket * count, (Op.MIN, count), (Op.CONSTANT, name), (Op.FACT, 1), (Op.BUCKET, 0), (Op.LESS, 0)]
+    return _profiles(_condition(tables, code, count + 1), 8)
+
+
 def _slots(count: int) -> BundleTables:
     tables = small_tables()
     profile = tables.profiles[0]._replace(slot_count=count)
@@ -189,6 +197,23 @@ def _needs(count: int) -> BundleTables:
     )
 
 
+NAMES = {
+    **dict.fromkeys(("facts", "options", "profiles", "models"), "name"),
+    "backends": "id",
+    "slots": "method",
+}
+"""The field that contains the name of a row, by vector."""
+
+
+def _named(vector: str, field: str, size_bytes: int) -> BundleTables:
+    """Give the last row of a vector a name of this size, with characters of two bytes."""
+    tables = small_tables()
+    rows = getattr(tables, vector)
+    named = rows[-1]._replace(**{field: len(tables.texts)})
+    text = "z" * (size_bytes % 2) + "\u07ff" * (size_bytes // 2)
+    return replace(tables, texts=(*tables.texts, text), **{vector: (*rows[:-1], named)})
+
+
 def limits() -> Iterator[Limit]:
     """Yield a pair of bundles for each limit."""
     steps_problem = "may take more than 1,048,576 steps"
@@ -201,6 +226,7 @@ def limits() -> Iterator[Limit]:
         ("grown", _grown, 8, scratch),
         ("built", _built, 4, scratch),
         ("selection", _selection, 7, steps_problem),
+        ("buckets", _buckets, 61, steps_problem),
         ("slots", _slots, 1024, "at most 1024"),
         ("slot-steps", _slot_steps, 7, steps_problem),
         ("fact-text", _hand_set_text, 1024, long),
@@ -212,3 +238,6 @@ def limits() -> Iterator[Limit]:
     ):
         beyond = most * 2 if name == "contains" else most + 1
         yield Limit(name, uncounted(make(most)), uncounted(make(beyond)), problem)
+    for vector, field in (*NAMES.items(), ("slots", "instance")):
+        accepted, refused = (uncounted(_named(vector, field, size)) for size in (256, 257))
+        yield Limit(f"name of {vector}.{field}", accepted, refused, "its name has more than 256 bytes")

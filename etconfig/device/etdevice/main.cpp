@@ -19,9 +19,13 @@ constexpr const char* kUsage =
     "etdevice explain --bundle FILE PATH [--facts SHEET.json] [--profile NAME]\n"
     "etdevice model   --bundle FILE NAME [--facts SHEET.json] [--json]\n"
     "Without --facts, the facts of this device are detected, or with --root those of a captured tree.\n"
+    "--fact NAME=VALUE sets a fact that the bundle reads, as --fact runtime.backends=XnnpackBackend,QnnBackend; repeatable.\n"
     "etdevice batch   reads COMMAND<TAB>BUNDLE<TAB>SHEET<TAB>PROFILE, or - to select one; prints a line of JSON for each\n";
 
 constexpr uint32_t kMaxOptions = 2048;
+constexpr uint32_t kMaxSetFacts = 64;  // with --fact
+constexpr uint32_t kMaxNamedFacts = 10;  // unknown facts of a sheet that are named
+constexpr uint32_t kPathBytes = 1024;  // of BACKEND.OPTION
 constexpr uint32_t kSheetBytes = 256 << 10;          // as in Python
 using SheetFacts = FactStore<1024, 2 * kSheetBytes>;  // its texts, and the sizes of those in lists
 using Storage = Arguments<kMaxOptions, 1 << 18>;
@@ -34,7 +38,10 @@ struct Request {
   const char* path = nullptr;
   const char* changed_facts = nullptr;
   const char* root = "/";
+  const char* set_facts[kMaxSetFacts] = {};
+  uint32_t set_fact_count = 0;
   bool is_json = false;
+  bool is_quiet = false;  // without warnings
 };
 
 // Memory for what is read and resolved; one of each is enough.
@@ -50,7 +57,8 @@ struct Memory {
 Memory memory;
 Bundle bundle;
 
-int fail(const Request& request, const char* problem, std::string_view detail = {}) {
+// `help` says what to do about it.
+int fail(const Request& request, const char* problem, std::string_view detail = {}, const char* help = nullptr) {
   if (request.is_json) {
     print("{\"error\": ");
     print_string(problem);
@@ -58,10 +66,15 @@ int fail(const Request& request, const char* problem, std::string_view detail = 
       print(", \"detail\": ");
       print_string(detail);
     }
+    if (help != nullptr) {
+      print(", \"help\": ");
+      print_string(help);
+    }
     print("}\n");
   } else {
     std::fprintf(stderr, "error: %s%s", problem, detail.empty() ? "" : ": ");
     print_shown(detail, stderr);
+    if (help != nullptr) std::fprintf(stderr, "\nhelp: %s", help);
     std::fputc('\n', stderr);
   }
   return 1;
@@ -76,6 +89,87 @@ bool read_file(const char* path, char* bytes, size_t capacity, size_t* size) {
   return is_whole;
 }
 
+// Names the facts of a sheet that neither etconfig nor the bundle knows: misspelled ones, or those of a plugin that the
+// bundle does not read. They decide nothing.
+void warn_of_unknown_facts(const char* path, const Facts& facts) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < facts.size(); ++i) {
+    const std::string_view name = facts.at(i).name();
+    if (facts_json::info_of(name) != nullptr || bundle.find_fact(name) != Selection::kNone) continue;
+    if (count++ >= kMaxNamedFacts) continue;
+    std::fputs("warning: ", stderr);
+    print_shown(path, stderr);
+    std::fputs(": unknown fact ", stderr);
+    print_shown(name, stderr);
+    std::fputs(", which the bundle does not read: it is ignored\n", stderr);
+  }
+  if (count > kMaxNamedFacts) {
+    std::fprintf(stderr, "warning: and %u more unknown facts\n", static_cast<unsigned>(count - kMaxNamedFacts));
+  }
+  if (count != 0) std::fputs("help: check the names: `etdevice facts --bundle FILE` lists those that it reads\n", stderr);
+}
+
+// Sets a fact from a text, as its type in the bundle has it; a list has commas between its texts.
+Status set_fact(Facts* facts, uint32_t index, std::string_view text) {
+  const FactInfo info = bundle.fact(index);
+  char* end = nullptr;
+  errno = 0;
+  switch (info.type) {
+    case FactType::Boolean:
+      if (text != "true" && text != "false") return Status::WrongFact;
+      return bundle.set(facts, info.name, text == "true");
+    case FactType::Integer: {
+      const long long value = std::strtoll(text.data(), &end, 10);
+      if (text.empty() || *end != '\0' || errno != 0) return Status::WrongFact;
+      return bundle.set(facts, info.name, static_cast<int64_t>(value));
+    }
+    case FactType::Number: {
+      const double value = std::strtod(text.data(), &end);
+      if (text.empty() || *end != '\0') return Status::WrongFact;
+      return bundle.set(facts, info.name, value);
+    }
+    case FactType::Text: return bundle.set(facts, info.name, text);
+    case FactType::TextList: break;
+  }
+  static std::string_view items[format::kMaxFactItems];
+  uint32_t count = 0;
+  while (!text.empty()) {
+    if (count == format::kMaxFactItems) return Status::WrongFact;
+    const size_t comma = text.find(',');
+    items[count++] = text.substr(0, comma);
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return bundle.set_list(facts, info.name, items, count);
+}
+
+const char* expected_value(FactType type) {
+  switch (type) {
+    case FactType::Boolean: return "give true or false";
+    case FactType::Integer: return "give an integer within the bounds of the fact, as --fact cpu.available_cores=4";
+    case FactType::Number: return "give a number within the bounds of the fact, as --fact power.battery_level=0.5";
+    case FactType::Text: return "give one of the values of the fact: `etconfig facts --all` lists them";
+    case FactType::TextList: break;
+  }
+  return "give texts with commas between them, as --fact runtime.backends=XnnpackBackend,QnnBackend";
+}
+
+// Sets the facts of --fact. Zero, or the exit status.
+int set_facts(const Request& request) {
+  for (uint32_t i = 0; i < request.set_fact_count; ++i) {
+    const std::string_view text = request.set_facts[i];
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos) return fail(request, "--fact takes NAME=VALUE", text);
+    const std::string_view name = text.substr(0, equals);
+    const uint32_t index = bundle.find_fact(name);
+    if (index == Selection::kNone) {
+      return fail(request, "the bundle reads no such fact", name, "leave it out, or see `etdevice facts --bundle FILE`");
+    }
+    const Status status = set_fact(&memory.facts, index, text.substr(equals + 1));
+    if (status != Status::Ok) return fail(request, "not a value of the fact", text, expected_value(bundle.fact(index).type));
+  }
+  return 0;
+}
+
 bool read_facts(const Request& request, const char* path, Facts* facts) {
   facts->clear();
   size_t size = 0;
@@ -85,6 +179,7 @@ bool read_facts(const Request& request, const char* path, Facts* facts) {
   }
   etdevice::SheetReader reader(memory.sheet, size, facts);
   const char* problem = reader.read();
+  if (problem == nullptr && !request.is_quiet) warn_of_unknown_facts(path, *facts);
   if (problem == nullptr) return true;
   TextBuffer place(memory.text, sizeof memory.text);
   place << path;
@@ -121,9 +216,12 @@ int open(const Request& request) {
   memory.facts.clear();
   if (request.facts == nullptr) {
     if (!is_there(request.root)) return fail(request, "cannot read the tree", request.root);
-    return fail_detection(request, detect(bundle, &memory.facts, request.root));
+    const int problem = fail_detection(request, detect(bundle, &memory.facts, request.root));
+    if (problem != 0) return problem;
+  } else if (!read_facts(request, request.facts, &memory.facts)) {
+    return 1;
   }
-  return read_facts(request, request.facts, &memory.facts) ? 0 : 1;
+  return set_facts(request);
 }
 
 Selection select(const Request& request) {
@@ -140,7 +238,9 @@ bool has_names_only() {
 int fail_selection(const Request& request, const Selection& selection) {
   const char* problem = name_of(selection.status);
   if (selection.status == Status::WrongFact) return fail(request, problem, bundle.fact(selection.fact).name);
-  if (selection.status == Status::NoSuchProfile) return fail(request, problem, request.profile);
+  if (selection.status == Status::NoSuchProfile) {
+    return fail(request, problem, request.profile, "`etdevice select` lists the profiles of the bundle");
+  }
   if (selection.profile != Selection::kNone) return fail(request, problem, bundle.profile_name(selection.profile));
   if (selection.status == Status::NoMatch && has_names_only()) {
     return fail(request, "its configurations were resolved when packing: name one with --profile");
@@ -234,7 +334,7 @@ void print_arguments_json(bool* is_first) {
 
 void print_arguments() {
   for (uint32_t i = 0; i < memory.arguments.size(); ++i) {
-    char path[512];
+    char path[kPathBytes];
     TextBuffer name(path, sizeof path);
     name << memory.arguments[i].backend() << '.' << memory.arguments[i].name();
     TextBuffer line(memory.text, sizeof memory.text);
@@ -280,7 +380,7 @@ void print_problems(const Request& request, bool* is_first) {
     backend = option.backend();
     if (is_wrong && option.status() == Status::MissingOption) continue;
     if (!request.is_json) {
-      char path[512];
+      char path[kPathBytes];
       TextBuffer name(path, sizeof path);
       name << option.backend() << '.' << option.name();
       TextBuffer line(memory.text, sizeof memory.text);
@@ -421,6 +521,35 @@ int run_update(const Request& request) {
   return 0;
 }
 
+constexpr const char* kListOptions = "`etdevice resolve` lists the options of every method instance";
+
+// True if the option of a path, without its method, is one of the problems of the arguments.
+bool has_no_value(std::string_view path) {
+  path.remove_prefix(path.find(':') == std::string_view::npos ? 0 : path.find(':') + 1);
+  const uint32_t count = memory.arguments.problem_count();
+  for (uint32_t i = 0; i < count; ++i) {
+    const OptionArgument option = memory.arguments.problem(i);
+    char bytes[kPathBytes];
+    TextBuffer name(bytes, sizeof bytes);
+    name << option.backend() << '.' << option.name();
+    if (name.text() == path) return true;
+  }
+  return false;
+}
+
+// Prints the explanation of an option: as an error if it has no value, which is the exit status.
+int print_explanation(const Request& request, std::string_view line) {
+  if (!has_no_value(request.path)) {
+    print_shown(line);
+    print("\n");
+    return 0;
+  }
+  std::fputs("error: ", stderr);
+  print_shown(line, stderr);
+  std::fputc('\n', stderr);
+  return 1;
+}
+
 // Explains an option of the method instance that the path names: any, if the bundle has options for any.
 int explain_named(const Request& request, const Selection& selection) {
   const std::string_view path = request.path;
@@ -428,13 +557,13 @@ int explain_named(const Request& request, const Selection& selection) {
   const size_t at = label.find('@');
   const std::string_view instance = at == std::string_view::npos ? std::string_view() : label.substr(at + 1);
   Status status = bundle.resolve(selection, memory.facts, label.substr(0, at), instance, &memory.arguments);
-  if (status == Status::NoSuchMethod || status == Status::NoSuchInstance) return fail(request, name_of(status), label);
+  if (status == Status::NoSuchMethod || status == Status::NoSuchInstance) {
+    return fail(request, name_of(status), label, kListOptions);
+  }
   TextBuffer line(memory.text, sizeof memory.text);
   status = bundle.explain(memory.arguments, path, &line);
-  if (status != Status::Ok) return fail(request, name_of(status), path);
-  print_shown(line.text());
-  print("\n");
-  return 0;
+  if (status != Status::Ok) return fail(request, name_of(status), path, kListOptions);
+  return print_explanation(request, line.text());
 }
 
 int run_explain(const Request& request) {
@@ -443,21 +572,34 @@ int run_explain(const Request& request) {
   if (request.path == nullptr) return fail(request, "name an option: [METHOD[@INSTANCE]:]BACKEND.OPTION");
   if (std::string_view(request.path).find(':') != std::string_view::npos) return explain_named(request, selection);
   bool is_found = false;
+  bool has_value = false;
+  bool is_wrong = false;
   for (uint32_t i = 0; i < bundle.slot_count(selection.profile); ++i) {
     resolve(selection, i);
     TextBuffer line(memory.text, sizeof memory.text);
     if (bundle.explain(memory.arguments, request.path, &line) != Status::Ok) continue;
     is_found = true;
-    print_shown(line.text());
-    print("\n");
+    if (has_no_value(request.path) && is_template(selection.profile, i)) continue;  // only named instances need it
+    const bool is_explained = print_explanation(request, line.text()) == 0;
+    has_value = has_value || is_explained;
+    is_wrong = is_wrong || !is_explained;
   }
-  return is_found ? 0 : fail(request, "no such option", request.path);
+  if (!is_found) return fail(request, "no such option", request.path, kListOptions);
+  if (!has_value && !is_wrong) return fail(request, "no method instance has a value of the option", request.path);
+  return is_wrong ? 1 : 0;
 }
+
+constexpr const char* kBackends = "runtime.backends";
+constexpr const char* kGiveBackends =
+    "name the backends of the runtime, which cannot be detected: --fact runtime.backends=XnnpackBackend,QnnBackend";
 
 // The variant of a model, and the reasons of all of them, in the structure of `etconfig models select --json`.
 int run_model(const Request& request) {
   if (request.path == nullptr) return fail(request, "name a model");
   const ModelChoice choice = bundle.select_model(request.path, memory.facts);
+  if (choice.status() == Status::NoSuchModel) {
+    return fail(request, name_of(choice.status()), request.path, "`etconfig inspect BUNDLE` lists the models of a bundle");
+  }
   if (!choice && choice.status() != Status::NoVariant) return fail(request, name_of(choice.status()), request.path);
   if (request.is_json) {
     print("{\"model\": ");
@@ -491,7 +633,10 @@ int run_model(const Request& request) {
     }
   }
   if (request.is_json) print("]}\n");
-  if (!choice && !request.is_json) return fail(request, name_of(choice.status()), request.path);
+  if (!choice && !request.is_json) {
+    const bool is_unknown = bundle.find_fact(kBackends) != Selection::kNone && !memory.facts.find(kBackends).is_known();
+    return fail(request, name_of(choice.status()), request.path, is_unknown ? kGiveBackends : nullptr);
+  }
   return choice ? 0 : 1;
 }
 
@@ -511,10 +656,16 @@ void print_fact_value(const FactView& fact) {
   }
 }
 
+bool is_identifying(std::string_view name) { return bundle.is_identifying(name); }
+
 void print_fact(const FactView& fact) {
   const detection::FactInfo* info = facts_json::info_of(fact.name());
   const char* unit = info == nullptr || info->unit == nullptr ? "" : info->unit;
   std::printf("%-22.*s  ", static_cast<int>(fact.name().size()), fact.name().data());
+  if (is_identifying(fact.name())) {
+    print("(set, not shown)\n");
+    return;
+  }
   print_fact_value(fact);
   std::printf("%s%s\n", *unit == '\0' ? "" : " ", unit);
 }
@@ -522,6 +673,9 @@ void print_fact(const FactView& fact) {
 // All facts, or those that a bundle reads.
 int run_facts(const Request& request) {
   if (request.facts != nullptr) return fail(request, "--facts does not apply to facts, which detects them");
+  if (request.bundle == nullptr && request.set_fact_count != 0) {
+    return fail(request, "--fact needs a bundle, which has the types of facts", {}, "name one with --bundle");
+  }
   int status = 0;
   if (request.bundle != nullptr) {
     status = open(request);
@@ -532,7 +686,7 @@ int run_facts(const Request& request) {
   }
   if (status != 0) return status;
   if (request.is_json) {
-    write_facts_json(memory.facts, [](std::string_view text) { print(text); });
+    write_facts_json(memory.facts, [](std::string_view text) { print(text); }, is_identifying);
     return 0;
   }
   uint32_t unknown = 0;
@@ -595,6 +749,7 @@ int run_batch() {
     (std::string_view(request.command) == "model" ? request.path : request.profile) = name;
     request.changed_facts = fields[4];
     request.is_json = true;
+    request.is_quiet = true;
     run(request);
     std::fflush(stdout);
   }
@@ -609,12 +764,17 @@ bool parse(int argc, char** argv, Request* request) {
         argument == "--profile" ? &request->profile : argument == "--root" ? &request->root : nullptr;
     if (argument == "--json") {
       request->is_json = true;
+    } else if (argument == "--fact" && i + 1 < argc && request->set_fact_count < kMaxSetFacts) {
+      request->set_facts[request->set_fact_count++] = argv[++i];
     } else if (target != nullptr && i + 1 < argc) {
       *target = argv[++i];
     } else if (target == nullptr && request->path == nullptr && argument.substr(0, 1) != "-") {
       request->path = argv[i];
     } else {
-      std::fputs(target != nullptr ? "error: no value for " : "error: unexpected argument: ", stderr);
+      const bool is_repeated = argument == "--fact" && i + 1 < argc;
+      const bool lacks_value = target != nullptr || argument == "--fact";
+      const char* const lacking = lacks_value ? "error: no value for " : "error: unexpected argument: ";
+      std::fputs(is_repeated ? "error: more than 64 times " : lacking, stderr);
       print_shown(argument, stderr);
       std::fputc('\n', stderr);
       return false;

@@ -37,7 +37,8 @@ struct FactInfo {
   std::string_view name;
   std::string_view unit;  // empty if it has none
   FactType type = FactType::Boolean;
-  bool is_live = false;  // it may change at any time
+  bool is_live = false;         // it may change at any time
+  bool is_identifying = false;  // a value identifies the device or its user: do not write it to logs and reports
 };
 
 // A verified bundle: a view of bytes that belong to the caller. Arguments and choices of models refer to it, so it must
@@ -79,6 +80,7 @@ class Bundle {
     if (fact.unit() != format::kNone) info.unit = tables_.texts[fact.unit()];
     info.type = static_cast<FactType>(fact.type());
     info.is_live = fact.volatility() == 2;
+    info.is_identifying = fact.is_identifying() != 0;
     return info;
   }
   // Selection::kNone if the bundle does not read the fact.
@@ -87,6 +89,11 @@ class Bundle {
       if (tables_.texts[tables_.facts[i].name()] == name) return i;
     }
     return Selection::kNone;
+  }
+  // True if the value of a fact identifies the device or its user, as the fact's declaration said when packing.
+  bool is_identifying(std::string_view name) const {
+    const uint32_t index = find_fact(name);
+    return index == Selection::kNone ? name == "device.id" : tables_.facts[index].is_identifying() != 0;
   }
   // Sets a fact after a check of its name, type, bounds and choices. A store accepts any fact by itself.
   template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>

@@ -123,7 +123,8 @@ int etconfig_device_set_unknown(etconfig_device* device, const char* fact, const
 int etconfig_device_set_backends(etconfig_device* device, const char* const* ids, uint32_t count);
 /* Forgets a fact that was set or detected; detection may find it again. */
 int etconfig_device_forget(etconfig_device* device, const char* fact);
-/* Writes the facts that are set or detected, as `etconfig facts --json`: a sheet that the commands of etconfig read. */
+/* Writes the facts that are set or detected, as `etconfig facts --json`: a sheet that the commands of etconfig read.
+ * A fact that identifies the device, such as `device.id`, has a reason in place of its value. */
 size_t etconfig_device_facts_json(const etconfig_device* device, char* buffer, size_t size);
 
 /* --- profiles --- */

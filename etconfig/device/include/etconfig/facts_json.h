@@ -112,11 +112,13 @@ inline void write_value(Output* to, const FactView& fact) {
   *to << "]";
 }
 
-inline void write_fact(const FactView& fact, bool is_first, Output* to) {
+inline void write_fact(const FactView& fact, bool is_first, bool is_hidden, Output* to) {
   *to << (is_first ? "\n    " : ",\n    ");
   write_text(to, fact.name(), false);
   *to << ": {";
-  if (fact.is_known()) {
+  if (fact.is_known() && is_hidden) {
+    *to << "\"unknown\": \"it is set, but not shown: it identifies the device\"";
+  } else if (fact.is_known()) {
     const FactInfo* info = info_of(fact.name());
     *to << "\"value\": ";
     write_value(to, fact);
@@ -132,14 +134,15 @@ inline void write_fact(const FactView& fact, bool is_first, Output* to) {
 
 }  // namespace facts_json
 
-// Calls `write(text)` for the parts of the sheet, in order.
-template <typename Write>
-void write_facts_json(const Facts& facts, Write&& write) {
+// Calls `write(text)` for the parts of the sheet, in order. A fact of which `is_hidden(name)` is true has a reason instead of
+// its value: pass what `Bundle::is_identifying` returns, since this header knows no facts of plugins.
+template <typename Write, typename IsHidden>
+void write_facts_json(const Facts& facts, Write&& write, IsHidden&& is_hidden) {
   const auto hand_on = [&write](std::string_view text) { write(text); };
   facts_json::Output output(hand_on);
   bool is_first = true;
   const auto write_one = [&](const FactView& fact) {
-    facts_json::write_fact(fact, is_first, &output);
+    facts_json::write_fact(fact, is_first, is_hidden(fact.name()), &output);
     is_first = false;
   };
   output << "{\n  \"etconfig_fact_sheet\": 1,\n  \"facts\": {";
@@ -153,6 +156,11 @@ void write_facts_json(const Facts& facts, Write&& write) {
   }
   output << "\n  }\n}\n";
   output.flush();
+}
+// The same without a bundle: `device.id` is hidden.
+template <typename Write>
+void write_facts_json(const Facts& facts, Write&& write) {
+  write_facts_json(facts, write, [](std::string_view name) { return name == "device.id"; });
 }
 
 }  // namespace etconfig::device

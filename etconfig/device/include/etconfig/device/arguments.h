@@ -258,8 +258,6 @@ class AnyArguments {
  private:
   friend class Bundle;
 
-  static constexpr uint32_t kMaxName = 256;
-
   bool is_stale() const { return tables_ != nullptr && tables_->opening != opening_; }
   const internal::Storage& current() const { return *storage_[used_]; }
   const internal::Storage& attempt() const { return *storage_[last_]; }
@@ -271,7 +269,7 @@ class AnyArguments {
   }
   // Keeps a method that the bundle has no slot for; false if it is too long.
   bool keep_method(std::string_view method) {
-    if (method.size() > kMaxName) return false;
+    if (method.size() > format::kMaxNameBytes) return false;
     if (!method.empty()) std::memcpy(kept_method_, method.data(), method.size());
     method_ = {kept_method_, method.size()};
     return true;
@@ -287,7 +285,7 @@ class AnyArguments {
   uint32_t opening_ = 0;
   std::string_view method_;  // in the bundle or `kept_method_`
   std::string_view instance_;
-  char kept_method_[kMaxName];
+  char kept_method_[format::kMaxNameBytes];
 };
 
 // Room for `kOptions` options, whose computed texts and lists, texts of facts and merged tables have `kBytes` bytes in

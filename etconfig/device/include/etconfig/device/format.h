@@ -18,6 +18,7 @@ constexpr uint16_t kVersion = 1;
 constexpr uint32_t kMaxBytes = 16u << 20;
 constexpr uint32_t kMaxDepth = 4;         // of arrays and tables
 constexpr uint32_t kMaxStack = 128;       // of an expression
+constexpr uint32_t kMaxNameBytes = 256;  // of a method, instance, backend, option, fact, profile or model
 constexpr uint32_t kMaxFacts = 256;
 constexpr uint32_t kMaxProfiles = 1024;
 constexpr uint32_t kMaxVisits = 1u << 22;  // of elements of ranges, while verifying
@@ -129,6 +130,7 @@ struct Fact : Record<40, 8> {
   Range choices() const { return {u32(24), u32(28)}; }
   uint8_t type() const { return u8(32); }
   uint8_t volatility() const { return u8(33); }
+  uint8_t is_identifying() const { return u8(34); }
 };
 struct HandSetFact : Record<12, 4> {
   uint32_t fact() const { return u32(0); }

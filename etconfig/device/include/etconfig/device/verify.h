@@ -424,6 +424,7 @@ class Verifier {
     return index == kNone || index < elements.size();
   }
   bool is_text(uint32_t index) const { return index < t_.texts.size(); }
+  bool is_name(uint32_t index) const { return is_text(index) && t_.texts[index].size() <= format::kMaxNameBytes; }
   bool is_text_or_none(uint32_t index) const { return is_none_or(index, t_.texts); }
   // A range that is walked now, and that is in bounds.
   template <typename T>
@@ -492,7 +493,8 @@ class Verifier {
 
   bool fact(uint32_t index) {
     const Fact fact = t_.facts[index];
-    if (!is_text(fact.name()) || !is_text_or_none(fact.unit()) || fact.type() > 4 || fact.volatility() > 2) return false;
+    if (!is_name(fact.name()) || !is_text_or_none(fact.unit()) || fact.type() > 4 || fact.volatility() > 2) return false;
+    if (fact.is_identifying() > 1) return false;
     if (index != 0 && t_.texts[fact.name()] <= t_.texts[t_.facts[index - 1].name()]) return false;
     if (std::isnan(fact.minimum()) || std::isnan(fact.maximum())) return false;
     const Range choices = fact.choices();
@@ -564,7 +566,7 @@ class Verifier {
     }
     const bool has_numbers = !std::isnan(option.minimum()) && !std::isnan(option.maximum()) &&
         std::isfinite(option.multiple_of()) && option.multiple_of() >= 0;
-    return has_numbers && is_text(option.name()) && is_text_or_none(option.unit()) && is_text_or_none(option.doc()) &&
+    return has_numbers && is_name(option.name()) && is_text_or_none(option.unit()) && is_text_or_none(option.doc()) &&
         is_text_or_none(option.default_origin()) && is_text_or_none(option.fact_origin()) &&
         is_text_or_none(option.key()) && is_text_or_none(option.separator()) &&
         is_none_or(option.from_fact(), t_.facts) && are_choices(option) &&
@@ -613,7 +615,7 @@ class Verifier {
     const Backend backend = t_.backends[index];
     const Range options = backend.options();
     const Range advice = backend.advice();
-    if (!is_text(backend.id()) || !visit(t_.options, options) || !visit(t_.advice, advice)) return false;
+    if (!is_name(backend.id()) || !visit(t_.options, options) || !visit(t_.advice, advice)) return false;
     uint64_t steps = uint64_t{options.count} * advice.count;
     for (uint32_t i = 0; i < options.count; ++i) {
       steps += steps_of_default(t_.options[options.first + i]);
@@ -690,7 +692,8 @@ class Verifier {
   bool slot(uint32_t index) {
     const Slot slot = t_.slots[index];
     const Range settings = slot.settings();
-    if (!is_text(slot.method()) || !is_text_or_none(slot.instance()) ||
+    const bool has_instance = slot.instance() != format::kNone;
+    if (!is_name(slot.method()) || (has_instance && !is_name(slot.instance())) ||
         !are_items_below(settings, t_.backend_settings.size())) {
       return false;
     }
@@ -700,7 +703,7 @@ class Verifier {
   }
   bool profile(uint32_t index) {
     const Profile profile = t_.profiles[index];
-    if (!is_text(profile.name())) return false;
+    if (!is_name(profile.name())) return false;
     if (index != 0 && t_.texts[profile.name()] <= t_.texts[t_.profiles[index - 1].name()]) return false;
     const Range slots = profile.slots();
     const bool is_sound = is_none_or(profile.condition(), t_.conditions) &&
@@ -716,7 +719,7 @@ class Verifier {
   bool model(uint32_t index) {
     const Model model = t_.models[index];
     const Range variants = model.variants();
-    if (!is_text(model.name()) || !visit(t_.variants, variants) || model.u8(12) > 1) return false;
+    if (!is_name(model.name()) || !visit(t_.variants, variants) || model.u8(12) > 1) return false;
     uint64_t steps = (fact_steps_ + t_.project_fact_count + 1) * variants.count;
     for (uint32_t i = 0; i < variants.count; ++i) {
       const Variant variant = t_.variants[variants.first + i];
