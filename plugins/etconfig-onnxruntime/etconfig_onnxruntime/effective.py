@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from etconfig.plugin.v1 import EffectiveOption
+from etconfig_onnxruntime.engine import import_engine
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.pools import created_pools
 from etconfig_onnxruntime.provider_tables import Provider, reported_provider
@@ -13,6 +15,7 @@ from etconfig_onnxruntime.providers import PROVIDERS, short_name
 from etconfig_onnxruntime.run_options import RUN_OPTIONS
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 from etconfig_onnxruntime.settings import ATTRIBUTES, attribute_value
+from etconfig_onnxruntime.versions import is_known, since
 
 _FROM_SESSION = "session.get_session_options()"
 _THREADS = ("intra_op_num_threads", "inter_op_num_threads")
@@ -30,9 +33,18 @@ def effective_options(session: Any) -> Mapping[str, EffectiveOption]:
     }
     found |= {name: _threads(settings, name) for name in _THREADS}
     found |= {name: _entry(settings, name, key) for name, key in SESSION_ENTRIES.items()}
-    found["providers"] = EffectiveOption.read_back(_providers(session, settings), "session.get_providers()")
-    metadata = session.get_modelmeta().custom_metadata_map
-    found["required_metadata"] = EffectiveOption.read_back(dict(metadata), "the model's metadata")
+    providers = _providers(session, settings)
+    found["providers"] = EffectiveOption.read_back(
+        providers,
+        "session.get_providers()",
+        meets=lambda asked: asked in ((), providers),  # a policy chose them for ()
+    )
+    metadata = dict(session.get_modelmeta().custom_metadata_map)
+    found["required_metadata"] = EffectiveOption.read_back(
+        metadata,
+        "the model's metadata",
+        meets=lambda asked: isinstance(asked, dict) and asked.items() <= metadata.items(),
+    )
     unreported = EffectiveOption.unknown("ONNX Runtime does not report it")
     found |= dict.fromkeys(DYNAMIC_ENTRIES, unreported)
     found |= dict.fromkeys(RUN_OPTIONS, EffectiveOption.unknown("it is passed with each run"))
@@ -50,11 +62,16 @@ def _threads(settings: Any, name: str) -> EffectiveOption:
     number = getattr(settings, name)
     if number == 0:
         return EffectiveOption.unknown("0 lets ONNX Runtime choose, which does not report the number")
-    return EffectiveOption.read_back(number, _FROM_SESSION)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or number
+    surplus = f", more than the {cores} core(s) of this process" if number > cores else ""
+    return EffectiveOption.read_back(number, _FROM_SESSION + surplus)
 
 
 def _entry(settings: Any, name: str, key: str) -> EffectiveOption:
     info = OnnxRuntimeOptions.option_infos()[name]
+    version = import_engine().__version__
+    if not is_known(version, key):
+        return EffectiveOption.unknown(f"ONNX Runtime {version} does not read it; {since(key)} introduced it")
     try:
         text: str = settings.get_session_config_entry(key)
     except RuntimeError:  # it is not set
@@ -63,16 +80,21 @@ def _entry(settings: Any, name: str, key: str) -> EffectiveOption:
                 "it is not set, and the default depends on the build and the providers"
             )
         return EffectiveOption.assumed(info.default, "it is not set; this is the default of ONNX Runtime")
-    return EffectiveOption.read_back(_value(info.type.kind.value, text), _FROM_SESSION)
+    if name == "intra_op_thread_affinities":
+        return EffectiveOption.assumed(text, "ONNX Runtime only logs that it could not bind a thread")
+    return EffectiveOption.read_back(_value(info, text), _FROM_SESSION)
 
 
-def _value(kind: str, text: str) -> object:
-    """Return the value of an option that a config entry means."""
+def _value(info: Any, text: str) -> object:
+    """Return the value of an option that a config entry means: the text itself if it means none."""
+    kind = info.type.kind.value
     if kind == "boolean":
         return text == "1"
     if kind == "array":
         return tuple(text.split(",")) if text else ()
-    return int(text) if text.lstrip("-").isdecimal() else text
+    if kind == "integer" and text.lstrip("-").isdecimal():
+        return int(text)
+    return next((choice for choice in info.choices if str(choice) == text), text)
 
 
 def _providers(session: Any, settings: Any) -> tuple[Provider | str, ...]:

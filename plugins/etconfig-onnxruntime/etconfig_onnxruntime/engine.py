@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import takewhile
 from typing import Any
 
 from etconfig.plugin.v1 import Availability
@@ -41,7 +42,7 @@ def engine_availability() -> Availability:
     if find_spec("onnxruntime") is None:
         return Availability.no("ONNX Runtime is not installed", _INSTALL)
     found = installed_version()
-    if found is not None and _numbers(found) < MINIMUM_VERSION:
+    if found is not None and (version_numbers(found) or MINIMUM_VERSION) < MINIMUM_VERSION:
         needed = ".".join(map(str, MINIMUM_VERSION))
         reason = f"ONNX Runtime {found} is installed, and {needed} or newer is needed"
         return Availability.no(reason, "update it: pip install --upgrade onnxruntime")
@@ -65,7 +66,10 @@ def import_engine() -> Any:
         ) from error
 
 
-def _numbers(text: str) -> tuple[int, int]:
-    major, _, rest = text.partition(".")
-    minor = rest.partition(".")[0]
-    return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else MINIMUM_VERSION
+def version_numbers(text: str) -> tuple[int, ...] | None:
+    """Return the numbers of a version, such as (1, 24, 4); None for one that does not begin with two numbers.
+
+    Numbers end at the first part that is none: a development version counts as the one that it becomes.
+    """
+    numbers = tuple(map(int, takewhile(str.isdecimal, text.split("."))))
+    return numbers if len(numbers) >= 2 else None

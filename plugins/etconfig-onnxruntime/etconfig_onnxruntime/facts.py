@@ -8,7 +8,7 @@ from typing import Any
 
 from etconfig.plugin.v1 import FactInfo, FactType, FunctionDetector, Reading, System, Volatility
 from etconfig_onnxruntime.engine import engine_availability, import_engine
-from etconfig_onnxruntime.providers import available_providers, short_name
+from etconfig_onnxruntime.providers import PROVIDERS, available_providers, short_name
 
 _DEVICE = "onnxruntime.device.<n>"
 
@@ -23,6 +23,7 @@ FACTS = (
         "onnxruntime.providers",
         FactType.STRING_LIST,
         "The execution providers of this build and of registered libraries, by their names in options.",
+        choices=tuple(PROVIDERS),
     ),
     _fact(f"{_DEVICE}.provider", FactType.STRING, "The provider that can run models on a device."),
     _fact(f"{_DEVICE}.type", FactType.STRING, "The kind of the device.", choices=("cpu", "gpu", "npu")),

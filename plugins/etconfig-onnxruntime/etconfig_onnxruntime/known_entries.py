@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from etconfig.plugin.v1 import KnownKey
+from etconfig_onnxruntime.versions import with_versions
 
 _EXPERTS = "Offloading of the weights of mixtures of experts: "
 
@@ -52,7 +53,7 @@ _EXPERT_ENTRIES: Mapping[str, KnownKey] = {
     }.items()
 }
 
-KNOWN_SESSION_ENTRIES: Mapping[str, KnownKey] = {
+_SESSION_ENTRIES: Mapping[str, KnownKey] = {
     "ep.context_model_external_initializers_file_name": KnownKey(
         doc="The file for the weights of a compiled model that run on the CPU."
     ),
@@ -96,6 +97,8 @@ KNOWN_SESSION_ENTRIES: Mapping[str, KnownKey] = {
     "session.use_external_initializer_file_buffers_directly": _switch("Use external weights in place."),
     **_EXPERT_ENTRIES,
 }
+
+KNOWN_SESSION_ENTRIES: Mapping[str, KnownKey] = with_versions(_SESSION_ENTRIES.items())
 """The config entries of a session, besides those with an option of their own."""
 
 KNOWN_RUN_ENTRIES: Mapping[str, KnownKey] = {

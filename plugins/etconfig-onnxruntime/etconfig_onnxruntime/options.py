@@ -8,7 +8,7 @@ from etconfig.plugin.v1 import BackendOptions, Ge, Le, model_validator, option
 from etconfig_onnxruntime.known_entries import KNOWN_RUN_ENTRIES, KNOWN_SESSION_ENTRIES
 from etconfig_onnxruntime.provider_tables import provider_names
 from etconfig_onnxruntime.session_attributes import LogLevel, SessionAttributes
-from etconfig_onnxruntime.session_entries import INT32_MAX, SessionEntries
+from etconfig_onnxruntime.session_entries import INT32_MAX, SESSION_ENTRIES, SessionEntries
 
 HtpMode = Literal[
     "default",
@@ -40,6 +40,19 @@ DYNAMIC_ENTRIES: Mapping[str, str] = {
 }
 """The key of each option that a loaded session can change, for all providers."""
 
+_SESSION_OPTIONS = {key: name for name, key in SESSION_ENTRIES.items()}
+_RUN_OPTIONS = {key: name for name, key in {**RUN_ENTRIES, **DYNAMIC_ENTRIES}.items()}
+_OTHER_SESSION_KEYS = {
+    **_SESSION_OPTIONS,
+    **_RUN_OPTIONS,
+    **dict.fromkeys(KNOWN_RUN_ENTRIES, "run_config_entries"),
+}
+_OTHER_RUN_KEYS = {
+    **_RUN_OPTIONS,
+    **_SESSION_OPTIONS,
+    **dict.fromkeys(KNOWN_SESSION_ENTRIES, "config_entries"),
+}
+
 _AFFINITY = re.compile(r"[1-9][0-9]*(-[1-9][0-9]*)?(,[1-9][0-9]*(-[1-9][0-9]*)?)*")
 _DEVICES = re.compile(r"(cpu|gpu):[0-9]+(;(cpu|gpu):[0-9]+)*")
 
@@ -50,12 +63,14 @@ class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
     workload_type: Literal["Default", "Efficient"] = option(
         "Default",
         applies="execute",
-        doc="Have the providers save power (`Efficient`). The CPU provider ignores it.",
+        doc="Have the providers save power (`Efficient`). The CPU provider ignores it. "
+        "Since ONNX Runtime 1.24.",
     )
     qnn_htp_session_mode: HtpMode = option(
         "default",
         applies="execute",
-        doc="The performance mode of Qualcomm's HTP from now on. Other providers ignore it.",
+        doc="The performance mode of Qualcomm's HTP from now on. Other providers ignore it. "
+        "Since ONNX Runtime 1.24.",
     )
     run_log_severity_level: LogLevel = option(
         "default", applies="execute", doc="The lowest severity that a run logs."
@@ -93,20 +108,28 @@ class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
     config_entries: dict[str, str] = option(
         {},
         applies="load",
+        invalidates_cache=True,
         doc="Config entries of the session that have no option of their own.",
         known_keys=KNOWN_SESSION_ENTRIES,
+        keys_of_options=_OTHER_SESSION_KEYS,
     )
     run_config_entries: dict[str, str] = option(
         {},
         applies="execute",
         doc="Config entries of a run that have no option of their own.",
         known_keys=KNOWN_RUN_ENTRIES,
+        keys_of_options=_OTHER_RUN_KEYS,
     )
 
     @model_validator(mode="after")
     def _check_inter_op(self) -> "OnnxRuntimeOptions":
         if self.inter_op_num_threads > 1 and self.execution_mode == "sequential":
             raise ValueError('inter_op_num_threads above 1 needs execution_mode = "parallel"')
+        if self.inter_op_num_threads == 1 and self.execution_mode == "parallel":
+            raise ValueError(
+                'execution_mode "parallel" needs inter_op_num_threads above 1, or 0 for one per core; '
+                "with 1, ONNX Runtime runs operators one after another"
+            )
         return self
 
     @model_validator(mode="after")
@@ -139,6 +162,22 @@ class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
             raise ValueError("providers must be [] when provider_selection_policy is set")
         if self.disable_cpu_ep_fallback and "cpu" in names:
             raise ValueError("disable_cpu_ep_fallback contradicts the provider 'cpu'; leave one of them out")
+        return self
+
+    @model_validator(mode="after")
+    def _check_effect(self) -> "OnnxRuntimeOptions":
+        """Refuse options that another one leaves without any effect."""
+        if not self.enable_profiling and self.profile_file_prefix != "onnxruntime_profile_":
+            raise ValueError("profile_file_prefix needs enable_profiling")
+        if self.save_model_format is not None and not self.optimized_model_filepath:
+            raise ValueError("save_model_format needs optimized_model_filepath")
+        if not self.ep_context_enable and (
+            self.ep_context_file_path is not None or self.ep_context_embed_mode
+        ):
+            name = "ep_context_embed_mode" if self.ep_context_embed_mode else "ep_context_file_path"
+            raise ValueError(f"{name} needs ep_context_enable")
+        if not self.enable_cpu_mem_arena and "cpu" in (self.arena_shrinkage or ""):
+            raise ValueError("arena_shrinkage has no effect on 'cpu' while enable_cpu_mem_arena is false")
         return self
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ from typing import Any
 from etconfig_onnxruntime.engine import import_engine
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, RUN_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.settings import LOG_LEVELS, entry_text
+from etconfig_onnxruntime.versions import check_versions
 
 RUN_ATTRIBUTES: Mapping[str, str] = {
     "run_log_severity_level": "log_severity_level",
@@ -49,7 +50,12 @@ def update_session(
     """Bring changed options of a loaded session into force.
 
     Options of a run need nothing: `make_run_options` reads them for each run.
+
+    Raises:
+        BackendUnavailableError: this version of ONNX Runtime cannot change them.
     """
-    entries = {key: getattr(options, name) for name, key in DYNAMIC_ENTRIES.items() if name in changed}
+    names = {key: name for name, key in DYNAMIC_ENTRIES.items() if name in changed}
+    entries = {key: getattr(options, name) for key, name in names.items()}
     if entries:
+        check_versions(import_engine().__version__, names)
         session.set_ep_dynamic_options(entries)

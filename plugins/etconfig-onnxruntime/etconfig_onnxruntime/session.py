@@ -9,6 +9,7 @@ from typing import Any
 
 from etconfig_onnxruntime.engine import import_engine
 from etconfig_onnxruntime.errors import ModelRefusedError, unavailable
+from etconfig_onnxruntime.loading import check_file, load_session
 from etconfig_onnxruntime.model_inputs import open_dimensions
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.pools import ensure_pools
@@ -33,8 +34,8 @@ def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | b
 
     Raises:
         BackendUnavailableError: ONNX Runtime or a provider is absent, or would not follow the options.
-        ModelRefusedError: the model lacks the metadata or the dimensions that the options name.
-        Exception: what ONNX Runtime raises for a model that it cannot load passes through.
+        ModelRefusedError: the model cannot be read or loaded, or lacks the metadata or the dimensions that
+            the options name. Its cause is ONNX Runtime's exception, if that refused it.
     """
     ort = import_engine()
     if os.environ.get(MODEL_CONFIG_VARIABLE) == "1":
@@ -47,13 +48,9 @@ def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | b
     if model is None:
         return settings
     name = f"model of {len(model)} bytes" if isinstance(model, bytes) else os.fspath(model)
+    check_file(name, model)
     _check_dimensions(name, model, options)
-    session = ort.InferenceSession(
-        model,
-        settings.session_options,
-        settings.providers,
-        enable_fallback=0,
-    )
+    session = load_session(ort, name, model, settings)
     used = session.get_providers()
     missing = [each for each in provider_names(options.providers) if PROVIDERS[each] not in used]
     expected = [name for name, _ in settings.providers or ()]

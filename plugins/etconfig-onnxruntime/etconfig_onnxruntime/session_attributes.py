@@ -21,12 +21,14 @@ class SessionAttributes:
     providers: tuple[Provider, ...] = option(
         ({"provider": "cpu"},),
         applies="load",
+        invalidates_cache=True,
         doc="The execution providers, the preferred one first. All of them must be there. Nodes run on the "
         "CPU only if `cpu` is in the list.",
     )
     absent_providers: Literal["error", "skip"] = option(
         "error",
         applies="load",
+        invalidates_cache=True,
         doc="What to do about a provider that this machine does not have: refuse to build the session, or "
         "leave the provider out with a warning (ProviderFallbackWarning).",
     )
@@ -44,6 +46,7 @@ class SessionAttributes:
     ) = option(
         None,
         applies="load",
+        invalidates_cache=True,
         doc="Let ONNX Runtime choose providers and devices by this policy. `providers` must then be empty.",
     )
     intra_op_num_threads: Annotated[int, Ge(0), Le(MAX_THREADS)] = option(
@@ -71,6 +74,7 @@ class SessionAttributes:
     graph_optimization_level: Literal["none", "basic", "extended", "layout", "all"] = option(
         "all",
         applies="load",
+        invalidates_cache=True,
         doc="The optimizations of the graph; each level includes those before it.",
     )
     execution_mode: Literal["sequential", "parallel"] = option(
@@ -81,7 +85,7 @@ class SessionAttributes:
     execution_order: Literal["default", "priority_based", "memory_efficient"] = option(
         "default",
         applies="load",
-        doc="The order in which operators run.",
+        doc="The order in which operators run; `memory_efficient` needs a build for training.",
     )
     enable_cpu_mem_arena: bool = option(
         True,
@@ -132,12 +136,14 @@ class SessionAttributes:
     free_dimension_overrides: dict[str, Annotated[int, Ge(1)]] = option(
         {},
         applies="load",
+        invalidates_cache=True,
         doc="The sizes of dimensions that the model leaves open, by their names in the model. Fixed sizes "
         "let more be optimized.",
     )
     free_dimension_overrides_by_denotation: dict[str, Annotated[int, Ge(1)]] = option(
         {},
         applies="load",
+        invalidates_cache=True,
         doc="The same, by the denotations of dimensions, such as DATA_BATCH.",
     )
     required_metadata: dict[str, str] = option(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from etconfig.plugin.v1 import Ge, Le, option
+from etconfig_onnxruntime.optimizers import Optimizer
 
 INT32_MAX = 2**31 - 1
 
@@ -77,18 +78,24 @@ class SessionEntries:
         applies="load",
         unit="us",
         doc="The time that an idle thread waits in a loop. By default a number of iterations decides. Of use "
-        "are 500 to 2000.",
+        "are 500 to 2000. Since ONNX Runtime 1.26.",
     )
     inter_op_spin_duration_us: Annotated[int, Ge(0), Le(INT32_MAX)] | None = option(
-        None, applies="load", unit="us", doc="The same for the threads that run independent operators."
+        None,
+        applies="load",
+        unit="us",
+        doc="The same for the threads that run independent operators. Since ONNX Runtime 1.26.",
     )
     intra_op_spin_backoff_max: Annotated[int, Ge(1), Le(64)] = option(
         1,
         applies="load",
-        doc="The most pauses in one iteration of that loop: more of them save power. 1 for no backoff.",
+        doc="The most pauses in one iteration of that loop: more of them save power. 1 for no backoff. "
+        "Since ONNX Runtime 1.26.",
     )
     inter_op_spin_backoff_max: Annotated[int, Ge(1), Le(64)] = option(
-        1, applies="load", doc="The same for the threads that run independent operators."
+        1,
+        applies="load",
+        doc="The same for the threads that run independent operators. Since ONNX Runtime 1.26.",
     )
     force_spinning_stop: bool = option(
         False, applies="load", doc="End all waiting in loops as soon as the last concurrent run returns."
@@ -120,7 +127,10 @@ class SessionEntries:
         doc="The format of the model, instead of the one that its name or bytes suggest.",
     )
     save_model_format: Literal["ONNX", "ORT"] | None = option(
-        None, applies="load", doc="The format of optimized_model_filepath, instead of the one of its name."
+        None,
+        applies="load",
+        invalidates_cache=True,
+        doc="The format of optimized_model_filepath, instead of the one of its name.",
     )
     use_ort_model_bytes_directly: bool = option(
         False, applies="load", doc="Do not copy the bytes of a model in ORT format; the caller keeps them."
@@ -133,27 +143,34 @@ class SessionEntries:
     disable_quant_qdq: bool | None = option(
         None,
         applies="load",
+        invalidates_cache=True,
         doc="Do not fuse pairs of QuantizeLinear and DequantizeLinear. By default on with DirectML only.",
     )
     disable_qdq_constant_folding: bool = option(
-        False, applies="load", doc="Never fold DequantizeLinear nodes into constants."
+        False,
+        applies="load",
+        invalidates_cache=True,
+        doc="Never fold DequantizeLinear nodes into constants. Since ONNX Runtime 1.26.",
     )
     enable_quant_qdq_cleanup: bool = option(
         False,
         applies="load",
+        invalidates_cache=True,
         doc="Remove pairs of QuantizeLinear and DequantizeLinear that are left over. Results change.",
     )
     disable_double_qdq_remover: bool = option(
-        False, applies="load", doc="Keep the middle nodes of two such pairs in a row."
+        False, applies="load", invalidates_cache=True, doc="Keep the middle nodes of two such pairs in a row."
     )
     qdqisint8allowed: bool | None = option(
         None,
         applies="load",
+        invalidates_cache=True,
         doc="Allow int8 for a model that is exported for Arm. By default as on this machine.",
     )
     x64quantprecision: bool = option(
         False,
         applies="load",
+        invalidates_cache=True,
         doc="Multiply quantized matrices without overflow on x86 processors that lack VNNI: slower.",
     )
     disable_cpu_ep_fallback: bool | None = option(
@@ -175,16 +192,21 @@ class SessionEntries:
         False, applies="load", doc="Refuse compiled models that would run faster if compiled again."
     )
     disable_aot_function_inlining: bool = option(
-        False, applies="load", doc="Do not inline the functions of a model before other optimizations."
+        False,
+        applies="load",
+        invalidates_cache=True,
+        doc="Do not inline the functions of a model before other optimizations.",
     )
     record_ep_graph_assignment_info: bool = option(
         False,
         applies="load",
-        doc="Record which provider runs which nodes, for `session.get_provider_graph_assignment_info()`.",
+        doc="Record which provider runs which nodes, for `session.get_provider_graph_assignment_info()`. "
+        "Since ONNX Runtime 1.24.",
     )
     graph_optimizations_loop_level: Literal[0, 1, 2] = option(
         1,
         applies="load",
+        invalidates_cache=True,
         doc="Repeat graph optimizations: never (0), if those of the highest level changed something (1), or "
         "if those of level 2 or above did (2).",
     )
@@ -195,38 +217,55 @@ class SessionEntries:
         "times this number. 4 is usual; 0 for blocks of equal size.",
     )
     qdq_matmulnbits_accuracy_level: Annotated[int, Ge(0), Le(4)] = option(
-        4, applies="load", doc="The accuracy level of the MatMulNBits nodes that replace quantized ones."
+        4,
+        applies="load",
+        invalidates_cache=True,
+        doc="The accuracy level of the MatMulNBits nodes that replace quantized ones.",
     )
     qdq_matmulnbits_block_size: Annotated[int, Ge(-1), Le(INT32_MAX)] = option(
         0,
         applies="load",
-        doc="Their block size: a power of two from 16 on, 0 for 32, -1 for the one with the least padding.",
+        invalidates_cache=True,
+        doc="Their block size: a power of two from 16 on, 0 for 32, -1 for the one with the least padding. "
+        "Since ONNX Runtime 1.25.",
     )
-    enable_gelu_approximation: bool = option(False, applies="load", doc="Approximate Gelu. Results change.")
+    enable_gelu_approximation: bool = option(
+        False, applies="load", invalidates_cache=True, doc="Approximate Gelu. Results change."
+    )
     enable_cast_chain_elimination: bool = option(
-        False, applies="load", doc="Leave out casts in a row. Results change."
+        False, applies="load", invalidates_cache=True, doc="Leave out casts in a row. Results change."
     )
-    disable_specified_optimizers: tuple[str, ...] = option(
-        (), applies="load", doc="The optimizers to leave out, by name, such as ConstantFolding."
+    disable_specified_optimizers: tuple[Optimizer, ...] = option(
+        (),
+        applies="load",
+        invalidates_cache=True,
+        doc="The optimizers to leave out, by name, such as ConstantFolding.",
     )
     minimal_build_optimizations: Literal["save", "apply"] | None = option(
         None,
         applies="load",
+        invalidates_cache=True,
         doc="Save the optimizations that a minimal build lacks in an ORT model, or apply only those that it "
         "has.",
     )
     constant_folding_max_output_bytes: Annotated[int, Ge(0)] = option(
         "1 GiB",
         applies="load",
+        invalidates_cache=True,
         unit="bytes",
-        doc="The largest result of a node to fold into a constant; 0 for any.",
+        doc="The largest result of a node to fold into a constant; 0 for any. Since ONNX Runtime 1.27.",
     )
-    disable_kleidiai: bool = option(False, applies="load", doc="Do not use the KleidiAI kernels. Arm only.")
+    disable_kleidiai: bool = option(
+        False, applies="load", doc="Do not use the KleidiAI kernels. Arm only. Since ONNX Runtime 1.25."
+    )
     use_lut_gemm: bool = option(
-        False, applies="load", doc="Multiply matrices of few bits by tables, where possible."
+        False,
+        applies="load",
+        invalidates_cache=True,
+        doc="Multiply matrices of few bits by tables, where possible. Since ONNX Runtime 1.24.",
     )
     qnbit_force_fp32: bool = option(
-        False, applies="load", doc="Compute matrices of few bits in fp32. Arm only."
+        False, applies="load", doc="Compute matrices of few bits in fp32. Arm only. Since ONNX Runtime 1.31."
     )
     ep_context_enable: bool = option(
         False, applies="load", doc="Write the model as compiled by a provider, to load faster next time."
@@ -235,5 +274,8 @@ class SessionEntries:
         None, applies="load", doc="The file of that model; by default the model's name with _ctx.onnx."
     )
     ep_context_embed_mode: bool = option(
-        False, applies="load", doc="Put the compiled part into that file, not into one of its own."
+        False,
+        applies="load",
+        invalidates_cache=True,
+        doc="Put the compiled part into that file, not into one of its own.",
     )

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from etconfig_onnxruntime.errors import unavailable
-from etconfig_onnxruntime.options import OnnxRuntimeOptions
+from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.provider_tables import Provider, provider_names, provider_options
 from etconfig_onnxruntime.providers import PROVIDERS, present_providers
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
+from etconfig_onnxruntime.versions import check_versions
 
 LOG_LEVELS: Mapping[str, int] = {
     "default": -1,
@@ -89,6 +90,7 @@ def session_settings(ort: Any, options: OnnxRuntimeOptions) -> SessionSettings:
     Raises:
         BackendUnavailableError: a provider is absent, or this version of ONNX Runtime lacks an option.
     """
+    check_versions(ort.__version__, set_entries(options))
     settings = ort.SessionOptions()
     defaults = type(options).option_infos()
     pools = () if options.use_per_session_threads else ("intra_op_num_threads", "inter_op_num_threads")
@@ -107,6 +109,17 @@ def session_settings(ort: Any, options: OnnxRuntimeOptions) -> SessionSettings:
         settings.set_provider_selection_policy(getattr(policies, options.provider_selection_policy.upper()))
         return SessionSettings(settings, None)
     return SessionSettings(settings, _providers(ort, settings, present_providers(ort, options)))
+
+
+def set_entries(options: OnnxRuntimeOptions) -> dict[str, str]:
+    """Return the place in the options that sets each config entry, by key."""
+    infos = type(options).option_infos()
+    own = {
+        key: name
+        for name, key in {**SESSION_ENTRIES, **DYNAMIC_ENTRIES}.items()
+        if getattr(options, name) != infos[name].default
+    }
+    return own | {key: f"config_entries[{key!r}]" for key in options.config_entries}
 
 
 def session_entries(options: OnnxRuntimeOptions) -> dict[str, str]:

@@ -54,6 +54,19 @@ class TestMistakes:
             ({"config_entries": {"session.prepack.enable_paralel": "1"}}, "enable_parallel'?"),
             ({"config_entries": {"session.prepack.enable_parallel": "yes"}}, 'write "1"'),
             ({"run_config_entries": {"qnn.lora": "x"}}, "expected a known key"),
+            (
+                {"config_entries": {"session.intra_op.allow_spinning": "0"}},
+                "set the option 'intra_op_allow_spinning' instead",
+            ),
+            ({"config_entries": {"qnn.lora_config": "x"}}, "set the option 'run_config_entries' instead"),
+            ({"run_config_entries": {"gpu_graph_id": "1"}}, "set the option 'gpu_graph_id' instead"),
+            ({"disable_specified_optimizers": ["ConstantFoldng"]}, "did you mean 'ConstantFolding'?"),
+            ({"execution_mode": "parallel", "inter_op_num_threads": 1}, "needs inter_op_num_threads above 1"),
+            ({"profile_file_prefix": "p"}, "needs enable_profiling"),
+            ({"save_model_format": "ORT"}, "needs optimized_model_filepath"),
+            ({"ep_context_file_path": "x.onnx"}, "needs ep_context_enable"),
+            ({"ep_context_embed_mode": True}, "needs ep_context_enable"),
+            ({"arena_shrinkage": "cpu:0", "enable_cpu_mem_arena": False}, "has no effect on 'cpu'"),
             ({"free_dimension_overrides": {"batch": 0}}, "expected an integer >= 1"),
         ],
     )
@@ -65,6 +78,7 @@ class TestMistakes:
         "values",
         [
             {},
+            {"intra_op_spin_duration_us": 500, "intra_op_allow_spinning": False},
             {"intra_op_thread_affinities": "1,2;3-4", "intra_op_num_threads": 3},
             {"providers": [], "provider_selection_policy": "prefer_npu"},
             {"providers": [{"provider": "cuda"}, {"provider": "cpu"}], "absent_providers": "skip"},
@@ -83,6 +97,28 @@ class TestMistakes:
             change_options(SPEC, OnnxRuntimeOptions(), {"intra_op_num_threads": 2})
         changed = change_options(SPEC, OnnxRuntimeOptions(), {"workload_type": "Efficient"})
         assert changed.workload_type == "Efficient"
+
+
+class TestCompiledModels:
+    """Only options that change an optimized or compiled model count for the keys of caches."""
+
+    def test_options_that_keep_the_model_as_it_is(self) -> None:
+        from etconfig.plugin.v1 import cache_key
+
+        infos = OnnxRuntimeOptions.option_infos()
+        marked = {name for name, info in infos.items() if info.invalidates_cache}
+        assert {"providers", "graph_optimization_level", "disable_specified_optimizers"} <= marked
+        assert not marked & {name for name, info in infos.items() if info.applies.value == "execute"}
+        for word in ("num_threads", "spin", "log", "profil", "arena", "filepath"):
+            assert not [name for name in marked if word in name]
+
+        def key(**values: object) -> str:
+            options = OnnxRuntimeOptions(**values)  # type: ignore[arg-type]  # of the options' types
+            return cache_key(options, payload_hash="ab", engine_version="1.32.0")
+
+        assert key() == key(intra_op_num_threads=3, log_severity_level="error")
+        assert key() != key(graph_optimization_level="basic")
+        assert key() != key(providers=({"provider": "tensorrt", "trt_fp16_enable": True},))
 
 
 class TestProviders:

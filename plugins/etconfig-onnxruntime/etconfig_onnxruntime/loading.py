@@ -1,0 +1,71 @@
+"""Loading of a model, with errors that name it and the way out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from etconfig_onnxruntime.errors import ModelRefusedError
+from etconfig_onnxruntime.settings import SessionSettings
+
+_HELP: Mapping[str, str] = {
+    "Protobuf parsing failed": "it is cut off, damaged or not a model: export or download it again",
+    "ORT model verification failed": "it is cut off, damaged or not in ORT format: convert it again, or "
+    "leave out load_model_format",
+    "Unsupported model IR version": "install a newer ONNX Runtime, or export for an older version of ONNX",
+    "is under development": "export for an older opset, or install a newer ONNX Runtime",
+    "opset": "install a newer ONNX Runtime, or export for an opset that this one has",
+    "No Op registered": "install an ONNX Runtime that has the operator, or export without it",
+    "is not a registered function/op": "install an ONNX Runtime that has the operator, or export without it",
+    "NOT_IMPLEMENTED": "export without the operator, or choose a provider that has it",
+    "Memory efficient topological order": 'choose another execution_order: "memory_efficient" needs a build '
+    "for training",
+    "CPU EP fallback": 'add { provider = "cpu" } to providers, so that the CPU may run the other nodes',
+    "external": "put the files with its weights beside the model",
+}
+"""What to do, by a part of ONNX Runtime's message; the first that fits counts."""
+
+_OTHERWISE = "correct the options that the message names, or check the model with onnx.checker.check_model"
+
+
+def check_file(name: str, model: str | os.PathLike[str] | bytes) -> None:
+    """Check that a model is there and is not empty. Raises ModelRefusedError."""
+    if isinstance(model, bytes):
+        if not model:
+            raise ModelRefusedError(model=name, cause="it is empty", help="pass the bytes of a model")
+        return
+    if "\0" in name:
+        raise ModelRefusedError(
+            model=name, cause="its path has a NUL character", help="pass the path of a file"
+        )
+    try:
+        with Path(name).open("rb") as file:
+            is_empty = not file.read(1)
+    except OSError as error:
+        cause = f"it cannot be read: {error.strerror}"
+        raise ModelRefusedError(
+            model=name, cause=cause, help=f"pass the path of a model, seen from {Path.cwd()}"
+        ) from error
+    if is_empty:
+        raise ModelRefusedError(model=name, cause="it is empty", help="export or download it again")
+
+
+def load_session(
+    ort: Any, name: str, model: str | os.PathLike[str] | bytes, settings: SessionSettings
+) -> Any:
+    """Return the session of a model.
+
+    Raises:
+        ModelRefusedError: ONNX Runtime refuses the model, or the options for it.
+    """
+    try:
+        return ort.InferenceSession(model, settings.session_options, settings.providers, enable_fallback=0)
+    except Exception as error:  # classes of ONNX Runtime's own
+        text = str(error).strip()
+        raise ModelRefusedError(
+            model=name,
+            cause=f"ONNX Runtime {ort.__version__} cannot load it: {text}",
+            help=next((help for part, help in _HELP.items() if part in text), _OTHERWISE),
+        ) from error

@@ -1,0 +1,72 @@
+"""Models that cannot be loaded: the error names the model and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnx")
+
+from etconfig_onnxruntime import ModelRefusedError, OnnxRuntimeOptions, build_session
+from onnx import TensorProto, helper
+
+pytestmark = pytest.mark.engines
+
+
+def model(*, operator: str = "Relu", opset: int = 18, ir_version: int = 10) -> bytes:
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node(operator, ["x"], ["y"])], "g", value[:1], value[1:])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir_version)
+    data: bytes = made.SerializeToString()
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "cause", "help"),
+    [
+        (b"", "it is empty", "download it again"),
+        (b"\x00garbage" * 40, "Protobuf parsing failed", "cut off, damaged or not a model"),
+        (model()[:-20], "Protobuf parsing failed", "cut off, damaged or not a model"),
+        (model(ir_version=99), "Unsupported model IR version", "export for an older version"),
+        (model(opset=99), "opset", "export for an older opset"),
+        (model(operator="Rleu"), "Rleu", "install an ONNX Runtime that has the operator"),
+    ],
+)
+def test_a_wrong_model(tmp_path: Path, data: bytes, cause: str, help: str) -> None:
+    path = tmp_path / "odd näme ü (1).onnx"
+    path.write_bytes(data)
+    with pytest.raises(ModelRefusedError) as caught:
+        build_session(OnnxRuntimeOptions(intra_op_num_threads=1), path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert cause in str(caught.value)
+    assert help in str(caught.value)
+
+
+def test_no_bytes() -> None:
+    with pytest.raises(ModelRefusedError, match="model of 0 bytes: it is empty; pass the bytes of a model"):
+        build_session(OnnxRuntimeOptions(), b"")
+
+
+def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path, cause in (("modle.onnx", "No such file or directory"), (".", "Is a directory")):
+        with pytest.raises(ModelRefusedError) as caught:
+            build_session(OnnxRuntimeOptions(), path)
+        assert str(caught.value) == (
+            f"{path}: it cannot be read: {cause}; pass the path of a model, seen from {tmp_path}"
+        )
+    with pytest.raises(ModelRefusedError, match="its path has a NUL character"):
+        build_session(OnnxRuntimeOptions(), "a\0.onnx")
+
+
+def test_an_order_that_this_build_lacks() -> None:
+    with pytest.raises(ModelRefusedError, match="needs a build for training"):
+        build_session(OnnxRuntimeOptions(execution_order="memory_efficient"), model())
+
+
+def test_odd_names_work(tmp_path: Path) -> None:
+    path = tmp_path / "näme 'with\" $odd; chars\n.onnx"
+    path.write_bytes(model())
+    assert build_session(OnnxRuntimeOptions(intra_op_num_threads=1), path).get_inputs()[0].name == "x"
