@@ -77,10 +77,10 @@ class OpenvinoBackend(Backend[OpenvinoOptions, OpenvinoHandle]):
             ModelError: the process was forked after the model was loaded, or OpenVINO fails.
         """
         ports = handle.ports
-        ports.check_count(args)
         if os.getpid() != handle.process_id:
             raise ModelError("the process was forked after the model was loaded; load it again here")
         if not handle.is_bound:
+            ports.check_count(args)
             ports.bind(args)
             handle.is_bound = handle.stays_bound
         if context.tracer.is_enabled:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from etconfig_openvino.cache import cache_directory
-from etconfig_openvino.devices import kind_of, parse_device
+from etconfig_openvino.devices import DeviceChoice, is_same, kind_of, parse_device
 from etconfig_openvino.errors import AdjustedValueError, ModelError, PropertyError
 from etconfig_openvino.installed import openvino
 from etconfig_openvino.messages import help_for, reason_of
 from etconfig_openvino.options import OpenvinoOptions
 from etconfig_openvino.properties import CORE, PROPERTIES
 from etconfig_openvino.readback import adjustments
-from etconfig_openvino.settings import Settings, requested, settings_of, word_of
+from etconfig_openvino.rules import RECOMMENDED, reached
+from etconfig_openvino.settings import Settings, requested, settings_of, targets_of, word_of
 
 _CACHING = ("CACHE_DIR", "CACHE_MODE")
 _KNOWN_KEYS: dict[str, frozenset[str]] = {}
@@ -45,10 +46,14 @@ def build(options: OpenvinoOptions, model: object = None, *, weights: object = N
         return settings_of(options)
     core = openvino().Core() if core is None else core
     settings = prepare(core, options)
+    _check_loading(options, is_file=isinstance(model, (str, os.PathLike)), is_blob=False)
     read = _reader(core, model, weights)
     cached = _with_cache(settings, options, core, lambda: _identity(model, weights))
     return compiled_strictly(
-        options, lambda: core.compile_model(read(), cached.device, dict(cached.properties)), _name(model)
+        options,
+        lambda: core.compile_model(read(), cached.device, dict(cached.properties)),
+        _name(model),
+        lambda: _help_for_model(core, model, read),
     )
 
 
@@ -60,6 +65,7 @@ def import_blob(options: OpenvinoOptions, blob: Any, name: str, core: Any = None
     """
     core = openvino().Core() if core is None else core
     settings = prepare(core, options)
+    _check_loading(options, is_file=False, is_blob=True)
     tensor = _tensor(blob)
     # a blob is compiled already, so there is nothing to cache
     properties = {key: value for key, value in settings.properties.items() if key not in _CACHING}
@@ -74,31 +80,80 @@ def prepare(core: Any, options: OpenvinoOptions) -> Settings:
     """
     choice, available = parse_device(options.device), tuple(core.available_devices)
     for target in choice.targets:
-        if not any(target in (device, kind_of(device)) for device in available):
+        if not any(is_same(target, device) for device in available):
             raise PropertyError(
                 f"device is {options.device!r}, but OpenVINO finds {_listed(available)} here, not {target}; "
                 "choose one of these, or install the driver of the device"
             )
-    kinds = dict.fromkeys((choice.kind, *(choice.targets or available)))
-    known = {kind: _keys(core, kind) for kind in kinds}
+    targets = targets_of(choice, available)
+    if not targets:
+        raise PropertyError(
+            f"device is {options.device!r}, which leaves none of OpenVINO's devices here: "
+            f"{_listed(available)}; leave out fewer devices"
+        )
+    _check_reached(options, choice, targets)
+    _check_known(options, {kind: _keys(core, kind) for kind in dict.fromkeys((choice.kind, *targets))})
+    return settings_of(options, available)
+
+
+def _check_reached(options: OpenvinoOptions, choice: DeviceChoice, targets: Sequence[str]) -> None:
+    """Raise PropertyError for an option that none of the devices that are here takes."""
+    here = {CORE, choice.kind, *map(kind_of, targets)}
+    for name in requested(options):
+        value = getattr(options, name)
+        if name != RECOMMENDED and here.isdisjoint(reached(name, value, choice)):
+            what = f"{name} = {value}" if PROPERTIES[name].only else name
+            raise PropertyError(
+                f"{what} is for {' and '.join(PROPERTIES[name].takers(value))}, but OpenVINO finds only "
+                f"{_listed(targets)} here for device {choice.text!r}; leave it out on this machine"
+            )
+    low = options.auto_low_power_device
+    named = [*(options.auto_devices_utilization_threshold or ()), *(() if low is None else (low,))]
+    for device in named:
+        if not any(is_same(device, target) for target in targets):
+            raise PropertyError(
+                f"device {choice.text!r} is {_listed(targets)} here, and an option of AUTO names {device}; "
+                "leave it out on this machine"
+            )
+
+
+def _check_loading(options: OpenvinoOptions, *, is_file: bool, is_blob: bool) -> None:
+    """Raise PropertyError for an option without an effect on how this model is loaded, or a missing file."""
+    if options.enable_mmap is not None and not is_file:
+        raise PropertyError("enable_mmap is for models in files, and this one is in memory; leave it out")
+    if options.weights_path is not None and not is_blob:
+        raise PropertyError(
+            "weights_path is for blobs that were exported without weights, and this model has its own; "
+            "leave it out"
+        )
+    for name in ("weights_path", "gpu_config_file"):
+        path = getattr(options, name)
+        if path is not None and not Path(path).is_file():
+            raise PropertyError(f"{name} is {path!r}, which is not a file here; name one, or leave it out")
+
+
+def _check_known(options: OpenvinoOptions, known: Mapping[str, frozenset[str]]) -> None:
+    """Raise PropertyError for an option whose property the installed OpenVINO does not have."""
     for name in requested(options):
         prop = PROPERTIES[name]
         owners = [kind for kind in known if kind_of(kind) in prop.devices]
         if CORE not in prop.devices and owners and not any(prop.key in known[kind] for kind in owners):
             raise PropertyError(
                 f"{name} needs OpenVINO's property {prop.key}, which {_listed(owners)} does not have in "
-                f"OpenVINO {openvino().__version__.partition('-')[0]}; leave it out"
+                f"OpenVINO {_version()}; leave it out"
             )
-    return settings_of(options, available)
 
 
-def compiled_strictly(options: OpenvinoOptions, make: Callable[[], Any], name: str) -> Any:
+def compiled_strictly(
+    options: OpenvinoOptions, make: Callable[[], Any], name: str, explain: Callable[[], str] = str
+) -> Any:
     """Return what `make` compiles, unless OpenVINO replaced values of the options.
 
     Args:
         options: The options.
         make: Compiles or imports the model.
         name: The name of the model for messages.
+        explain: Returns what to do about an error that OpenVINO's text does not explain, after a semicolon.
 
     Raises:
         ModelError: OpenVINO refuses; the message has its reason and what to do.
@@ -108,7 +163,8 @@ def compiled_strictly(options: OpenvinoOptions, make: Callable[[], Any], name: s
         compiled = make()
     except RuntimeError as error:
         text = str(error)
-        raise ModelError(f"OpenVINO cannot load {name}: {reason_of(text)}{help_for(text)}") from error
+        advice = help_for(text) or _help_for_options(text, options) or explain()
+        raise ModelError(f"OpenVINO cannot load {name}: {reason_of(text)}{advice}") from error
     replaced = list(adjustments(compiled, options))
     if replaced and options.adjusted_values == "refuse":
         raise AdjustedValueError(
@@ -117,6 +173,33 @@ def compiled_strictly(options: OpenvinoOptions, make: Callable[[], Any], name: s
     for each in replaced:
         _LOG.warning("%s", each)
     return compiled
+
+
+def _help_for_model(core: Any, model: object, read: Callable[[], Any]) -> str:
+    """Return what to do about a model that OpenVINO did not compile; empty if it can read the model."""
+    if isinstance(model, (str, os.PathLike)) and Path(model).suffix == ".xml":
+        weights = Path(model).with_suffix(".bin")
+        if not weights.exists():
+            return f"; there is no {weights}: copy both files of the model"
+    try:
+        found = read()
+        if isinstance(found, str):
+            core.read_model(found)
+    except RuntimeError:
+        return "; copy or export the model again: it is damaged, cut off, or of another version"
+    return ""
+
+
+def _help_for_options(text: str, options: OpenvinoOptions) -> str:
+    """Return what to do about an error that names properties of options; empty if it names none."""
+    named = [name for name in requested(options) if PROPERTIES[name].key in text]
+    if not named:
+        return ""
+    return f"; OpenVINO {_version()} has no such value: change {' or '.join(named)}, or leave it out"
+
+
+def _version() -> str:
+    return str(openvino().__version__).partition("-")[0]
 
 
 def update(
@@ -146,6 +229,10 @@ def _reader(core: Any, model: object, weights: object) -> Callable[[], Any]:
     """Return a function that returns what `compile_model` takes."""
     if isinstance(model, (str, os.PathLike)):
         path = Path(model)
+        if weights is not None:
+            raise ModelError(
+                "weights are for the bytes of an .xml; of a file, OpenVINO reads the .bin beside it"
+            )
         if not path.is_file():
             raise ModelError(f"there is no model at {path}; name a file, such as an .xml or .onnx")
         return lambda: str(path)

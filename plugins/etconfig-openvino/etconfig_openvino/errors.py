@@ -1,11 +1,12 @@
 """The errors of this plugin.
 
-RuntimeError
-├── ModelError             OpenVINO cannot read, compile or import the model
-└── AdjustedValueError     OpenVINO uses other values than those asked for
+EtconfigError
+└── OpenvinoError          OpenVINO cannot do what was asked
+    ├── ModelError           it cannot read, compile or import the model; a RuntimeError, too
+    ├── AdjustedValueError   it uses other values than those asked for; a RuntimeError, too
+    └── PropertyError        an option does not suit the device or OpenVINO's version; a ValueError, too
 
 ValueError
-├── PropertyError          an option does not suit the device or OpenVINO's version
 └── PayloadError           a delegate's payload cannot be used
 
 OpenVINO that is missing or too old is etconfig's BackendUnavailableError; a payload for another OpenVINO or
@@ -14,16 +15,33 @@ processor is its DelegateInvalidCompatibilityError.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 
-class ModelError(RuntimeError):
+from etconfig.plugin.v1 import EtconfigError
+
+
+@dataclass(eq=False, repr=False)
+class OpenvinoError(EtconfigError):
+    """OpenVINO cannot do what was asked.
+
+    Attributes:
+        problem: What is wrong and what to do, in a sentence.
+    """
+
+    problem: str
+
+    template = "{problem}"
+
+
+class ModelError(OpenvinoError, RuntimeError):
     """OpenVINO cannot read, compile or import the model."""
 
 
-class AdjustedValueError(RuntimeError):
+class AdjustedValueError(OpenvinoError, RuntimeError):
     """OpenVINO uses other values than those asked for."""
 
 
-class PropertyError(ValueError):
+class PropertyError(OpenvinoError, ValueError):
     """An option does not suit the device or OpenVINO's version."""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from etconfig.plugin.v1 import BackendOptions, Ge, Gt, Le, Len, Wire, model_validator, option
-from etconfig_openvino.devices import DeviceChoice, parse_device
-from etconfig_openvino.properties import CORE, PROPERTIES, default_text
+from etconfig_openvino.properties import PROPERTIES, default_text
+from etconfig_openvino.rules import find_problems
 
 Priority = Literal["low", "medium", "high"]
 KvPrecision = Literal["u3", "u4", "u8", "bf16", "f16", "f32", "dynamic"]
@@ -19,8 +19,11 @@ _NOT_COMPILED = frozenset(("cache_dir", "enable_mmap", "log_level", "npu_workloa
 _NOT_CARRIED = Wire(key=None)
 """ExecuTorch's own runtime for OpenVINO reads no options, so nothing could carry them to it."""
 
-RECOMMENDED = "cpu_inference_precision"
-"""The option that is recommended by fact, and so may have a value that the chosen device does not need."""
+Int32 = Annotated[int, Ge(0), Le(2**31 - 1)]
+"""A number that OpenVINO keeps in 32 bits."""
+
+Int64 = Annotated[int, Ge(0), Le(2**63 - 1)]
+"""A number that OpenVINO's Python API takes."""
 
 
 def _property(name: str, doc: str, unit: str | None = None) -> Any:
@@ -74,7 +77,7 @@ class OpenvinoOptions(BackendOptions):
     performance_hint: Literal["latency", "throughput", "cumulative_throughput"] | None = _property(
         "performance_hint", "The aim, from which OpenVINO derives streams, threads and batching."
     )
-    performance_hint_num_requests: Annotated[int, Ge(0)] | None = _property(
+    performance_hint_num_requests: Int32 | None = _property(
         "performance_hint_num_requests",
         "The number of requests that the application runs at once, which limits the streams; 0 is any "
         "number.",
@@ -83,7 +86,7 @@ class OpenvinoOptions(BackendOptions):
     execution_mode: Literal["performance", "accuracy"] | None = _property(
         "execution_mode", "The aim: performance may lose accuracy to gain speed."
     )
-    num_streams: Annotated[int, Ge(-2)] | None = _property(
+    num_streams: Annotated[int, Ge(-2), Le(2**31 - 1)] | None = _property(
         "num_streams",
         "The number of requests that the device runs side by side; -1 is OpenVINO's choice, -2 one for "
         "each NUMA "
@@ -99,9 +102,9 @@ class OpenvinoOptions(BackendOptions):
     cpu_inference_precision: Literal["f32", "f16", "bf16", "dynamic"] | None = _property(
         "cpu_inference_precision",
         "The type in which the CPU computes. OpenVINO takes bf16 wherever the processor can: this rounds "
-        "inputs and weights to 8 significant bits.",
+        "inputs and weights to 8 significant bits. Without effect if no CPU runs the model.",
     )
-    inference_num_threads: Annotated[int, Ge(0)] | None = _property(
+    inference_num_threads: Int32 | None = _property(
         "inference_num_threads",
         "The threads of the CPU for one model; 0 is OpenVINO's choice.",
         unit="threads",
@@ -141,7 +144,7 @@ class OpenvinoOptions(BackendOptions):
         "The share of zeros from which weights are stored compressed.",
         unit="fraction",
     )
-    dynamic_quantization_group_size: Annotated[int, Ge(0)] | None = _property(
+    dynamic_quantization_group_size: Int64 | None = _property(
         "dynamic_quantization_group_size",
         "The number of activations that share a scale when they are quantized at run time; 0 does not "
         "quantize.",
@@ -153,10 +156,10 @@ class OpenvinoOptions(BackendOptions):
     value_cache_precision: ValuePrecision | None = _property(
         "value_cache_precision", "The type of cached values."
     )
-    key_cache_group_size: Annotated[int, Ge(0)] | None = _property(
+    key_cache_group_size: Int64 | None = _property(
         "key_cache_group_size", "The number of cached keys that share a scale; 0 is OpenVINO's choice."
     )
-    value_cache_group_size: Annotated[int, Ge(0)] | None = _property(
+    value_cache_group_size: Int64 | None = _property(
         "value_cache_group_size", "The number of cached values that share a scale; 0 is OpenVINO's choice."
     )
     weights_path: Annotated[str, Len(1)] | None = _property(
@@ -186,14 +189,14 @@ class OpenvinoOptions(BackendOptions):
     model_priority: Priority | None = _property(
         "model_priority", "The rank of this model among those that want the same device."
     )
-    batch_timeout_ms: Annotated[int, Ge(0)] | None = _property(
+    batch_timeout_ms: Int32 | None = _property(
         "batch_timeout_ms", "The time that BATCH waits for more requests.", unit="ms"
     )
 
     gpu_inference_precision: Literal["f32", "f16", "dynamic"] | None = _property(
         "gpu_inference_precision", "The type in which the GPU computes."
     )
-    gpu_compilation_num_threads: Annotated[int, Ge(1)] | None = _property(
+    gpu_compilation_num_threads: Annotated[int, Ge(1), Le(2**31 - 1)] | None = _property(
         "gpu_compilation_num_threads", "The threads that compile a model for the GPU.", unit="threads"
     )
     gpu_host_task_priority: Priority | None = _property(
@@ -222,7 +225,7 @@ class OpenvinoOptions(BackendOptions):
     gpu_disable_winograd_convolution: bool | None = _property(
         "gpu_disable_winograd_convolution", "Do without Winograd's algorithm, which is faster and less exact."
     )
-    gpu_dynamic_quantization_group_size_max: Annotated[int, Ge(0)] | None = _property(
+    gpu_dynamic_quantization_group_size_max: Int64 | None = _property(
         "gpu_dynamic_quantization_group_size_max",
         "The largest dynamic_quantization_group_size; larger ones do not quantize.",
     )
@@ -246,29 +249,16 @@ class OpenvinoOptions(BackendOptions):
         "npu_compilation_mode_params", "Settings of the NPU's compiler, such as optimization-level=2."
     )
     npu_turbo: bool | None = _property("npu_turbo", "Run at the highest clock.")
-    npu_tiles: Annotated[int, Ge(1)] | None = _property("npu_tiles", "The tiles of the NPU to compile for.")
+    npu_tiles: Annotated[int, Ge(1), Le(2**31 - 1)] | None = _property(
+        "npu_tiles", "The tiles of the NPU to compile for."
+    )
     npu_workload_type: Literal["default", "efficient"] | None = _property(
         "npu_workload_type", "The power that the NPU takes. It can change while the model is loaded."
     )
 
     @model_validator(mode="after")
-    def _check_device(self) -> OpenvinoOptions:
-        misplaced = _misplaced(self, parse_device(self.device))
-        if misplaced:
-            raise ValueError("; ".join(misplaced))
+    def _check_together(self) -> OpenvinoOptions:
+        problems = list(find_problems(self))
+        if problems:
+            raise ValueError("; ".join(problems))
         return self
-
-
-def _misplaced(options: OpenvinoOptions, choice: DeviceChoice) -> list[str]:
-    """Return a text for each option that is set and that no chosen device has."""
-    return [
-        f"{name} is an option of {' and '.join(PROPERTIES[name].devices)}, but device is {choice.text!r}; "
-        f"leave it out, or choose another device"
-        for name in PROPERTIES
-        if name != RECOMMENDED and getattr(options, name) is not None and not reaches(name, choice)
-    ]
-
-
-def reaches(name: str, choice: DeviceChoice) -> bool:
-    """True if the chosen device, or one behind it, has the property of an option."""
-    return not {CORE, choice.kind, *choice.kinds}.isdisjoint(PROPERTIES[name].devices)

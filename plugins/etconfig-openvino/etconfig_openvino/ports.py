@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,11 @@ class Ports:
     """
 
     def __init__(self, compiled: Any) -> None:
-        self._request = compiled.create_infer_request()
+        self._request = request = compiled.create_infer_request()
+        # the method below the one of Python's API, which would look for inputs and index the outputs by name;
+        # share_outputs: without it, OpenVINO copies them
+        bare: Any = super(type(request), request)
+        self._infer = partial(bare.infer, {}, share_outputs=True, decode_strings=False)
         self._inputs = [_Port("input", index, port) for index, port in enumerate(compiled.inputs)]
         self._outputs = [_Port("output", index, port) for index, port in enumerate(compiled.outputs)]
         self._copied: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
@@ -64,8 +69,7 @@ class Ports:
         """Run the model on the bound arguments."""
         for private, array in self._copied:
             np.copyto(private, array, casting="no")
-        # positional: inputs, share_inputs, share_outputs; without the last OpenVINO returns copies of outputs
-        self._request.infer(None, False, True)
+        self._infer()
 
     def copy_outputs(self, args: Sequence[Value], resize: Callable[[int, Sequence[int]], Any]) -> None:
         """Copy outputs of dynamic shapes to the arguments, which are resized to fit."""

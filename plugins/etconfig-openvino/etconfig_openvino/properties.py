@@ -27,6 +27,7 @@ class Property:
         words: OpenVINO's word for each value of the option, where they differ.
         adjustable: The values by which the caller leaves the choice to OpenVINO: what is in force may differ.
         can_change: True if a loaded model takes a new value.
+        only: The devices that take a value, where not all that have the property do.
     """
 
     key: str
@@ -34,11 +35,18 @@ class Property:
     words: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     adjustable: tuple[object, ...] = ()
     can_change: bool = False
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def devices(self) -> tuple[str, ...]:
         """The devices that have it."""
         return tuple(self.defaults)
+
+    def takers(self, value: object) -> tuple[str, ...]:
+        """Return the devices that have the property and take a value of the option."""
+        words = value if isinstance(value, tuple) else (value,)
+        limits = [self.only[word] for word in words if isinstance(word, str) and word in self.only]
+        return tuple(device for device in self.devices if all(device in limit for limit in limits))
 
 
 def _upper(*words: str) -> Mapping[str, str]:
@@ -100,13 +108,16 @@ PROPERTIES: Mapping[str, Property] = MappingProxyType(
             "MODEL_DISTRIBUTION_POLICY",
             {"CPU": (), "HETERO": ()},
             words=_upper("tensor_parallel", "pipeline_parallel"),
+            only={"tensor_parallel": ("CPU",), "pipeline_parallel": ("HETERO",)},
         ),
         "tbb_partitioner": Property("TBB_PARTITIONER", {"CPU": None}, words=_upper("static", "auto")),
         "cpu_sparse_weights_decompression_rate": Property(
             "CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE", {"CPU": 1.0}
         ),
         "dynamic_quantization_group_size": Property("DYNAMIC_QUANTIZATION_GROUP_SIZE", {"CPU": 32, "GPU": 0}),
-        "kv_cache_precision": Property("KV_CACHE_PRECISION", {"CPU": "u8", "GPU": "dynamic"}),
+        "kv_cache_precision": Property(
+            "KV_CACHE_PRECISION", {"CPU": "u8", "GPU": "dynamic"}, only={"dynamic": ("GPU",)}
+        ),
         "key_cache_precision": Property("KEY_CACHE_PRECISION", {"CPU": "u8"}),
         "value_cache_precision": Property("VALUE_CACHE_PRECISION", {"CPU": "u8"}),
         "key_cache_group_size": Property("KEY_CACHE_GROUP_SIZE", {"CPU": 0}),

@@ -8,6 +8,7 @@ from typing import Any
 
 from etconfig.plugin.v1 import EffectiveOption
 from etconfig_openvino.devices import VIRTUAL, kind_of, parse_device
+from etconfig_openvino.matching import DeviceMatch, ValueMatch, is_met
 from etconfig_openvino.options import OpenvinoOptions
 from etconfig_openvino.properties import CORE, PROPERTIES, Property
 
@@ -20,7 +21,16 @@ _TYPE_NAMES = {
     "uint3_t": "u3",
     "int8_t": "i8",
 }
+_NOT_KEPT = frozenset({"weights_path"})
+"""Options that decide how a model is loaded, and that its properties do not show."""
+
 _NO_TRACE = "it decides how a model is loaded, and leaves no trace in the model"
+_CONSTANT = frozenset({("MULTI", "PERFORMANCE_HINT")})
+"""What a virtual device reports of itself whatever was asked for."""
+
+_KEPT = frozenset({("HETERO", "MODEL_DISTRIBUTION_POLICY")})
+"""What a virtual device neither reports nor passes on: those behind it report something else."""
+
 _UNLIMITED = 2**63
 """OpenVINO reports no limit as a number that no option has."""
 
@@ -38,29 +48,41 @@ class Readings:
         nested = self._own.pop("DEVICE_PROPERTIES", {})
         self._nested: Mapping[str, Mapping[str, object]] = nested if isinstance(nested, dict) else {}
         devices = self._own.get("EXECUTION_DEVICES", ())
-        self.devices = (devices,) if isinstance(devices, str) else tuple(devices)
+        named = (devices,) if isinstance(devices, str) else tuple(devices)
+        # AUTO reports (CPU) while the CPU stands in for a device whose model is being compiled
+        self.devices = tuple(device.strip("()") for device in named)
         """The devices that compute, such as `CPU`."""
-        self.kinds = self._virtual_kinds() or tuple(map(kind_of, self.devices))
-        """The kinds of device that the model was compiled for: virtual ones, or those that compute."""
+        self.virtual = self._virtual()
+        """The virtual device that the model was compiled for, such as `AUTO`; None without one."""
+        self.kinds = tuple(map(kind_of, self.devices)) if self.virtual is None else (self.virtual,)
+        """The kinds of device that the model was compiled for: a virtual one, or those that compute."""
 
-    def _virtual_kinds(self) -> tuple[str, ...]:
+    def _virtual(self) -> str | None:
         """Return the virtual device, as its own properties show it; OpenVINO does not name it."""
-        if "MULTI_DEVICE_PRIORITIES" in self._own:
-            return ("AUTO", "MULTI")
         if "HETERO_NUMBER_OF_SUBMODELS" in self._own:
-            return ("HETERO",)
-        return ("BATCH",) if "AUTO_BATCH_TIMEOUT" in self._own else ()
+            return "HETERO"
+        if "MULTI_DEVICE_PRIORITIES" in self._own:
+            is_cumulative = _word("performance_hint", self._own.get("PERFORMANCE_HINT")).startswith("cumul")
+            # both report a policy where requests are divided; MULTI always reports the hint THROUGHPUT
+            return "MULTI" if "SCHEDULE_POLICY" in self._own and not is_cumulative else "AUTO"
+        return "BATCH" if "AUTO_BATCH_TIMEOUT" in self._own else None
 
     def values(self, prop: Property) -> Mapping[str, object]:
-        """Return the values of a property by device, where OpenVINO reports one."""
-        found: dict[str, object] = {}
-        owners = [kind for kind in self.kinds if kind in prop.devices]
+        """Return the values of a property by device, where OpenVINO reports one.
+
+        What the virtual device reports of itself counts; only other properties are those of the devices
+        behind it. So AUTO has the hint cumulative_throughput, for which it gives devices throughput.
+        """
+        owners = [kind for kind in self.kinds if kind in prop.devices and (kind, prop.key) not in _CONSTANT]
         if prop.key in self._own and owners:
-            found[owners[0]] = self._own[prop.key]
-        for device, values in self._nested.items():
-            if prop.key in values and kind_of(device) in prop.devices:
-                found.setdefault(device, values[prop.key])
-        return found
+            return {owners[0]: self._own[prop.key]}
+        if (self.virtual, prop.key) in _KEPT:
+            return {}
+        return {
+            device: values[prop.key]
+            for device, values in self._nested.items()
+            if prop.key in values and kind_of(device) in prop.devices
+        }
 
 
 def effective(compiled: Any) -> dict[str, EffectiveOption]:
@@ -90,7 +112,7 @@ def adjustments(compiled: Any, options: OpenvinoOptions) -> Iterator[str]:
     for name, value in wanted.items():
         for device, raw in readings.values(PROPERTIES[name]).items():
             used = spelled(name, raw)
-            if used != value:
+            if name not in _NOT_KEPT and not is_met(name, value, used):
                 yield f"{name} is {_text(value)}, but OpenVINO uses {_text(used)} on {device}"
 
 
@@ -127,7 +149,7 @@ def _option(name: str, prop: Property, readings: Readings) -> EffectiveOption:
     if isinstance(first, int) and first >= _UNLIMITED:
         return EffectiveOption.unknown("OpenVINO reports no limit")
     if all(value == first for value in values.values()):
-        return EffectiveOption.read_back(first, "OpenVINO reports it")
+        return EffectiveOption.read_back(first, "OpenVINO reports it", meets=ValueMatch(name, first))
     listed = ", ".join(f"{_text(value)} on {device}" for device, value in values.items())
     return EffectiveOption.unknown(f"the devices differ: {listed}")
 
@@ -144,7 +166,10 @@ def _why_unknown(prop: Property, readings: Readings) -> str:
 def _device(readings: Readings) -> EffectiveOption:
     if not readings.devices:
         return EffectiveOption.unknown("OpenVINO does not report the devices of this model")
-    return EffectiveOption.read_back(",".join(readings.devices), "the devices that run the model")
+    match = DeviceMatch(readings.virtual, readings.devices)
+    return EffectiveOption.read_back(
+        ",".join(readings.devices), "the devices that run the model", meets=match
+    )
 
 
 def _properties_of(compiled: Any, keys: Iterable[str] | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from etconfig_openvino.devices import DeviceChoice, kind_of, parse_device
 from etconfig_openvino.options import OpenvinoOptions
 from etconfig_openvino.properties import CORE, PROPERTIES
+from etconfig_openvino.rules import reached
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,13 @@ def settings_of(options: OpenvinoOptions, available: Sequence[str] | None = None
     properties: dict[str, object] = {}
     by_target: dict[str, dict[str, object]] = {}
     for name in requested(options):
-        prop, value = PROPERTIES[name], word_of(name, getattr(options, name))
-        if choice.kind == "BATCH" or not {CORE, choice.kind}.isdisjoint(prop.devices):
+        prop, given = PROPERTIES[name], getattr(options, name)
+        value, kinds = word_of(name, given), reached(name, given, choice)
+        if choice.kind == "BATCH" or not kinds.isdisjoint((CORE, choice.kind)):
             properties[prop.key] = value
             continue
-        for target in _targets(choice, available):
-            if kind_of(target) in prop.devices:
+        for target in targets_of(choice, available):
+            if kind_of(target) in kinds:
                 by_target.setdefault(target, {})[prop.key] = value
     if by_target:
         properties["DEVICE_PROPERTIES"] = by_target
@@ -59,7 +61,13 @@ def word_of(name: str, value: object) -> object:
     return words.get(value, value) if isinstance(value, str) else value
 
 
-def _targets(choice: DeviceChoice, available: Sequence[str] | None) -> Sequence[str]:
+def targets_of(choice: DeviceChoice, available: Sequence[str] | None) -> Sequence[str]:
+    """Return the devices that compute: those named, or those that OpenVINO chooses among.
+
+    Args:
+        choice: The device.
+        available: The devices that OpenVINO finds; None for any.
+    """
     if choice.targets or not choice.is_virtual:
         return choice.targets
-    return choice.kinds if available is None else available
+    return choice.kinds if available is None else [each for each in available if choice.includes(each)]

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from etconfig_openvino import engine, facts, readback
+from etconfig_openvino.cache import cache_directory
 from etconfig_openvino.errors import AdjustedValueError, ModelError, PropertyError
+from etconfig_openvino.installed import installed_version
 from etconfig_openvino.options import OpenvinoOptions
 from etconfig_openvino.plugin import SPEC
 from etconfig_openvino.properties import CORE, PROPERTIES, READ_ONLY_ROLES
@@ -65,6 +67,7 @@ def error_of(compiled: Any, exact: Any) -> float:
     return float(np.abs(compiled(X)[0] - exact).max() / np.abs(exact).max())
 
 
+@pytest.mark.skipif((installed_version() or "") < "2026.4", reason="the table is that of OpenVINO 2026.4")
 class TestPropertyTable:
     """The table of properties is that of the installed library."""
 
@@ -285,6 +288,32 @@ class TestCache:
         engine.build(OpenvinoOptions(**base), path)
         assert len(self.caches(tmp_path)) == 5
 
+    def test_another_driver_or_device_has_its_own(self, tmp_path: Path) -> None:
+        class Core:
+            def __init__(self, **values: str) -> None:
+                self.values = {"FULL_DEVICE_NAME": "Arc", "GPU_DRIVER_VERSION": "25.1", **values}
+                self.available_devices = ["GPU"]
+
+            def get_property(self, device: str, key: str) -> str:
+                return self.values[key]
+
+        options = OpenvinoOptions(device="GPU", cache_dir=str(tmp_path))
+        cores = (Core(), Core(GPU_DRIVER_VERSION="25.2"), Core(FULL_DEVICE_NAME="Iris"), Core())
+        found = [cache_directory(options, b"hash", core) for core in cores]
+        assert (len(set(found)), found[0]) == (3, found[3])
+
+    def test_weights_that_changed_are_another_model(self, path: Path, tmp_path: Path) -> None:
+        """The .xml is the same, so a key from it alone would serve the old weights."""
+        options = OpenvinoOptions(cache_dir=str(tmp_path / "cache"), cpu_inference_precision="f32")
+        for each in (path, path.with_suffix(".bin")):
+            (tmp_path / each.name).write_bytes(each.read_bytes())
+        before = engine.build(options, tmp_path / path.name)(X)[0]
+        weights = np.frombuffer(path.with_suffix(".bin").read_bytes(), np.uint8).view(np.float32) * 2
+        (tmp_path / path.name).with_suffix(".bin").write_bytes(weights.tobytes())
+        after = engine.build(options, tmp_path / path.name)
+        assert not after.get_property("LOADED_FROM_CACHE")
+        assert not np.allclose(after(X)[0], before)
+
     def test_a_model_in_memory_is_refused(self, model: Any, tmp_path: Path) -> None:
         with pytest.raises(ModelError, match=r"save it with openvino\.save_model"):
             engine.build(OpenvinoOptions(cache_dir=str(tmp_path)), model)
@@ -303,11 +332,45 @@ class TestErrors:
         with pytest.raises(ModelError, match=r"there is no model at .*net\.xml; name a file"):
             engine.build(OpenvinoOptions(), tmp_path / "net.xml")
 
-    def test_a_damaged_file(self, path: Path, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("share", [0, 0.05, 0.25, 0.26, 0.27, 0.5, 0.99])
+    def test_a_file_that_is_cut_off(self, path: Path, tmp_path: Path, share: float) -> None:
         damaged = tmp_path / "net.xml"
-        damaged.write_bytes(path.read_bytes()[:500])
-        with pytest.raises(ModelError, match=r"cannot load .*export the model again"):
+        data = path.read_bytes()
+        damaged.write_bytes(data[: int(len(data) * share)])
+        damaged.with_suffix(".bin").write_bytes(path.with_suffix(".bin").read_bytes())
+        with pytest.raises(
+            ModelError, match=r"cannot load .*net\.xml: .*; (copy or )?export the model again"
+        ):
             engine.build(OpenvinoOptions(), damaged)
+
+    @pytest.mark.parametrize("size", [0, 1, 1000, -1])
+    def test_weights_that_are_cut_off(self, path: Path, tmp_path: Path, size: int) -> None:
+        (tmp_path / "net.xml").write_bytes(path.read_bytes())
+        weights = path.with_suffix(".bin").read_bytes()[:size]
+        (tmp_path / "net.bin").write_bytes(weights)
+        with pytest.raises(ModelError, match=r"net\.xml: .*the \.xml and the \.bin do not belong together"):
+            engine.build(OpenvinoOptions(), tmp_path / "net.xml")
+        with pytest.raises(ModelError, match=r"the \.xml and the \.bin do not belong together"):
+            engine.build(OpenvinoOptions(), path.read_bytes(), weights=weights)
+
+    def test_weights_that_are_missing(self, path: Path, tmp_path: Path) -> None:
+        (tmp_path / "net.xml").write_bytes(path.read_bytes())
+        with pytest.raises(ModelError, match=r"there is no .*net\.bin: copy both files of the model"):
+            engine.build(OpenvinoOptions(), tmp_path / "net.xml")
+
+    def test_weights_beside_a_path(self, path: Path) -> None:
+        with pytest.raises(ModelError, match=r"weights are for the bytes of an \.xml"):
+            engine.build(OpenvinoOptions(), path, weights=b"1")
+
+    def test_a_model_of_another_format(self, tmp_path: Path) -> None:
+        other = tmp_path / "net.onnx"
+        other.write_bytes(b"not a model")
+        with pytest.raises(ModelError, match=r"net\.onnx.*; export the model again"):
+            engine.build(OpenvinoOptions(), other)
+
+    def test_an_unusable_cache(self, path: Path) -> None:
+        with pytest.raises(ModelError, match="let cache_dir name a directory that can be written"):
+            engine.build(OpenvinoOptions(cache_dir=str(path)), path)
 
     def test_another_object(self) -> None:
         with pytest.raises(ModelError, match="a model of type int cannot be compiled"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import subprocess
 import sys
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 from etconfig_openvino import facts
 from etconfig_openvino.devices import DeviceChoice, parse_device
+from etconfig_openvino.matching import DeviceMatch, ValueMatch, is_met
 from etconfig_openvino.messages import help_for, reason_of
-from etconfig_openvino.options import RECOMMENDED, OpenvinoOptions
+from etconfig_openvino.options import OpenvinoOptions
 from etconfig_openvino.plugin import SPEC, options_of_program
 from etconfig_openvino.properties import PROPERTIES
+from etconfig_openvino.rules import RECOMMENDED
 from etconfig_openvino.settings import Settings, settings_of
 
 import etconfig
@@ -49,7 +52,7 @@ class TestDevices:
             ("GPU.1", "GPU", ("GPU.1",), ("GPU",)),
             ("AUTO", "AUTO", (), ("CPU", "GPU", "NPU")),
             ("AUTO:GPU,CPU", "AUTO", ("GPU", "CPU"), ("GPU", "CPU")),
-            ("AUTO:-NPU", "AUTO", (), ("CPU", "GPU", "NPU")),
+            ("AUTO:-NPU", "AUTO", (), ("CPU", "GPU")),
             ("HETERO:GPU.0,GPU.1,CPU", "HETERO", ("GPU.0", "GPU.1", "CPU"), ("GPU", "CPU")),
             ("MULTI:CPU(4),GPU(8)", "MULTI", ("CPU", "GPU"), ("CPU", "GPU")),
             ("BATCH:GPU(16)", "BATCH", ("GPU",), ("GPU",)),
@@ -57,7 +60,7 @@ class TestDevices:
     )
     def test_texts(self, text: str, kind: str, targets: tuple[str, ...], kinds: tuple[str, ...]) -> None:
         choice = parse_device(text)
-        assert choice == DeviceChoice(text, kind, targets)
+        assert choice == DeviceChoice(text, kind, targets, ("NPU",) if "-NPU" in text else ())
         assert choice.kinds == kinds
 
     @pytest.mark.parametrize(
@@ -72,6 +75,83 @@ class TestDevices:
     def test_a_list_is_needed(self, kind: str) -> None:
         with pytest.raises(ValueError, match=f"name the devices behind it, such as {kind}:CPU"):
             parse_device(kind)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("AUTO:CPU,CPU", "name CPU once"),
+            ("AUTO:CPU,-CPU", "name CPU once"),
+            ("HETERO:-CPU", "HETERO cannot leave out CPU"),
+            ("BATCH:-CPU", "BATCH cannot leave out CPU"),
+            ("BATCH:GPU(2),CPU", "BATCH takes one device"),
+            ("HETERO:CPU(4)", "HETERO takes no number of requests"),
+        ],
+    )
+    def test_lists_that_openvino_would_ignore_in_part_are_refused(self, text: str, message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            parse_device(text)
+
+    @pytest.mark.parametrize(
+        ("text", "here", "is_included"),
+        [
+            ("GPU", "GPU.1", True),
+            ("GPU.0", "GPU", True),
+            ("GPU.1", "GPU", False),
+            ("GPU.1", "GPU.1", True),
+            ("CPU.0", "CPU", False),
+            ("AUTO", "NPU", True),
+            ("AUTO:-GPU", "GPU.0", False),
+            ("AUTO:-GPU", "CPU", True),
+            ("AUTO:-GPU.1", "GPU.0", True),
+        ],
+    )
+    def test_devices_as_openvino_lists_them(self, text: str, here: str, is_included: bool) -> None:
+        assert parse_device(text).includes(here) is is_included
+
+
+class TestMatching:
+    """A requested value is met, or OpenVINO replaced it."""
+
+    @pytest.mark.parametrize(
+        ("name", "requested", "used", "meets"),
+        [
+            ("inference_num_threads", 0, 2, True),
+            ("inference_num_threads", 3, 2, False),
+            ("num_streams", -1, 4, True),
+            ("num_streams", -2, 1, True),
+            ("cpu_sparse_weights_decompression_rate", 0.1, 0.10000000149011612, True),
+            ("cpu_sparse_weights_decompression_rate", 0.1, 0.11, False),
+            ("model_distribution_policy", ("tensor_parallel",), ("tensor_parallel",), True),
+            ("model_distribution_policy", ("tensor_parallel",), (), False),
+            ("perf_count", True, False, False),
+        ],
+    )
+    def test_values(self, name: str, requested: object, used: object, meets: bool) -> None:
+        assert is_met(name, requested, used) is meets
+        match = ValueMatch(name, used)
+        assert match(requested) is meets
+        assert pickle.loads(pickle.dumps(match)) == match
+
+    @pytest.mark.parametrize(
+        ("requested", "virtual", "devices", "meets"),
+        [
+            ("CPU", None, ("CPU",), True),
+            ("GPU", None, ("GPU.0",), True),
+            ("GPU.1", None, ("GPU.0",), False),
+            ("AUTO", "AUTO", ("CPU",), True),
+            ("AUTO:GPU,CPU", "AUTO", ("CPU",), True),
+            ("AUTO:GPU", "AUTO", ("CPU",), False),
+            ("AUTO:-CPU", "AUTO", ("CPU",), False),
+            ("HETERO:GPU,CPU", "HETERO", ("GPU.0", "CPU"), True),
+            ("MULTI:CPU", "AUTO", ("CPU",), False),
+            ("AUTO", None, ("CPU",), False),
+            ("CPU", "AUTO", ("CPU",), False),
+        ],
+    )
+    def test_devices(
+        self, requested: str, virtual: str | None, devices: tuple[str, ...], meets: bool
+    ) -> None:
+        assert DeviceMatch(virtual, devices)(requested) is meets
 
 
 class TestStrictness:
@@ -97,11 +177,69 @@ class TestStrictness:
             ({"device": "AUTO", "auto_low_power_device": "XYZ"}, "'CPU'"),
             ({"device": "AUTO", "auto_devices_utilization_threshold": {"CPU": 80.5}}, "an integer"),
             ({"inference_num_thread": 1}, "inference_num_threads"),
+            ({"inference_num_threads": 2**31}, "<= 2147483647"),
+            ({"num_streams": 2**32 + 1}, "<= 2147483647"),
+            ({"key_cache_group_size": 2**63}, "<= 9223372036854775807"),
+            ({"cache_mode": "optimize_size"}, "cache_mode changes nothing without cache_dir"),
+            (
+                {"kv_cache_precision": "dynamic"},
+                "kv_cache_precision = dynamic is a value for GPU, but device",
+            ),
+            (
+                {"model_distribution_policy": ["pipeline_parallel"]},
+                "is a value for HETERO, but device is 'CPU'",
+            ),
+            (
+                {"device": "HETERO:CPU", "model_distribution_policy": ["tensor_parallel"]},
+                "is a value for CPU, but device is 'HETERO:CPU'",
+            ),
+            ({"model_distribution_policy": ["tensor_parallel"] * 2}, "has an item twice"),
+            ({"device": "AUTO", "auto_schedule_policy": "round_robin"}, "changes nothing with AUTO unless"),
+            ({"device": "AUTO:CPU", "auto_low_power_device": "NPU"}, "'NPU', which is not behind device"),
+            (
+                {"device": "AUTO", "auto_devices_utilization_threshold": {"GPX": 80}},
+                "the key 'GPX', which is not a device; did you mean 'GPU'?",
+            ),
+            (
+                {"device": "AUTO", "auto_devices_utilization_threshold": {"disk": 80}},
+                "the key 'disk', which is not a device; expected CPU, GPU, NPU",
+            ),
+            (
+                {"device": "AUTO:CPU", "auto_devices_utilization_threshold": {"CPU": 80, "GPU.1": 9}},
+                "the key 'GPU.1', which is not behind device 'AUTO:CPU'",
+            ),
+            (
+                {"device": "AUTO:CPU", "gpu_queue_priority": "low"},
+                "is an option of GPU, but device is 'AUTO:CPU'",
+            ),
+            (
+                {"device": "AUTO:-GPU", "gpu_queue_priority": "low"},
+                "is an option of GPU, but device is 'AUTO:-",
+            ),
+            ({"auto_enable_startup_fallback": True}, "is an option of AUTO, but device is 'CPU'"),
         ],
     )
     def test_refused(self, values: dict[str, object], message: str) -> None:
         with pytest.raises(OptionError, match=re.escape(message)):
             resolved(**values)
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            {"device": "AUTO", "auto_devices_utilization_threshold": {"CPU": 80, "GPU.1": 50, "GPU": 60}},
+            {"device": "AUTO:GPU,CPU", "auto_low_power_device": "GPU"},
+            {
+                "device": "AUTO",
+                "auto_schedule_policy": "round_robin",
+                "performance_hint": "cumulative_throughput",
+            },
+            {"device": "MULTI:CPU", "auto_schedule_policy": "round_robin"},
+            {"device": "HETERO:CPU", "model_distribution_policy": ["pipeline_parallel"]},
+            {"device": "AUTO", "kv_cache_precision": "dynamic"},
+        ],
+    )
+    def test_accepted(self, values: dict[str, object]) -> None:
+        assert resolved(**values) is not None
 
     def test_a_recommended_option_is_allowed_for_every_device(self) -> None:
         """The recommendation does not know the device that a profile chooses."""
@@ -207,6 +345,18 @@ class TestSpec:
         code = (
             "import sys, etconfig_openvino.plugin; "
             "print(sorted({'openvino', 'numpy', 'torch', 'executorch', 'onnx'} & set(sys.modules)))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=PLUGIN
+        )
+        assert done.stdout == "[]\n"
+
+    def test_importing_the_plugin_imports_little_of_the_standard_library(self) -> None:
+        """Those took half of the time; every command that lists backends imports the plugin."""
+        code = (
+            "import sys, etconfig.plugin.v1 as v1; v1.BackendOptions; before = set(sys.modules); "
+            "import etconfig_openvino.plugin; "
+            "print(sorted({'importlib.metadata', 'difflib', 'email'} & set(sys.modules) - before))"
         )
         done = subprocess.run(
             [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=PLUGIN
