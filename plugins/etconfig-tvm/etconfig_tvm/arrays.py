@@ -1,7 +1,7 @@
 """Arrays that compiled code may read: their memory begins at a multiple of 64 bytes.
 
 TVM checks sizes and types of the arrays that it is given, but not where they begin. Its vector instructions
-end the process for others, and numpy aligns arrays to 16 bytes only.
+end the process for others, and numpy aligns arrays to 16 bytes only. So sessions and delegates copy those.
 """
 
 from __future__ import annotations
@@ -24,6 +24,30 @@ def is_aligned(array: NDArray[Any]) -> bool:
     return bool(flags.c_contiguous and flags.writeable) and array.ctypes.data % ALIGNMENT_BYTES == 0
 
 
+def can_be_read(argument: Any) -> bool:
+    """Return True unless compiled code would end the process for an argument, or TVM would refuse it."""
+    if type(argument) is np.ndarray:
+        return is_aligned(argument)
+    address = getattr(argument, "data_ptr", None)
+    return address is None or address() % ALIGNMENT_BYTES == 0
+
+
+def readable(argument: Any) -> Any:
+    """Return an argument that compiled code can read: an array of numpy is copied if it is not one.
+
+    Raises:
+        ValueError: it is a tensor of another library, whose memory cannot be read where it is.
+    """
+    if type(argument) is np.ndarray:
+        return aligned(argument)
+    if not can_be_read(argument):
+        raise ValueError(
+            f"the memory of a {type(argument).__name__} begins at {argument.data_ptr():#x}, and TVM needs a "
+            f"multiple of {ALIGNMENT_BYTES}; pass a copy of it, such as tensor.clone()"
+        )
+    return argument
+
+
 def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return a new aligned array; its contents are arbitrary."""
     size_bytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
@@ -44,7 +68,7 @@ def same_memory(array: NDArray[Any]) -> NDArray[Any]:
 def aligned(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array that compiled code may read: the same one if it may, otherwise a copy.
 
-    Pass the result to `session["main"]`; an array that is not aligned may end the process.
+    Sessions and delegates do this at each call; do it once for an array that you pass often.
 
     Args:
         array: Any array of numpy.

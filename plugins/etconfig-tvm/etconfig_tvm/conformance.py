@@ -29,6 +29,7 @@ EVIDENCE: Mapping[str, Observed | Unobservable] = {
     "memory": Unobservable("both ways have the same memory in use while a delegate runs"),
     "device": Observed("output", values=("cpu", "cuda")),
     "device_index": Unobservable("delegates run on the processor, which has the index 0"),
+    "checksum": Unobservable("the checksum of a payload is compared in any case"),
     "runtime": Unobservable("delegates need the minimal runtime only"),
     "runtime_library": Unobservable("any copy of the same library gives the same results"),
 }

@@ -6,24 +6,25 @@ import importlib.util
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
-from etconfig.plugin.v1 import BackendUnavailableError, EffectiveOption
-from etconfig_tvm.installed import INSTALL
-from etconfig_tvm.library_file import check_library
+from etconfig.plugin.v1 import BackendUnavailableError, EffectiveOption, LibraryError
+from etconfig_tvm.installed import COMPILER, INSTALL, find_runtime_library, version_of
+from etconfig_tvm.library_file import check_end, check_library, open_library
+from etconfig_tvm.options import Checksum, TvmOptions
 from etconfig_tvm.options import Runtime as RuntimeChoice
-from etconfig_tvm.options import TvmOptions
-from etconfig_tvm.runtime import load_runtime, loaded_runtime
-from etconfig_tvm.threads import use_threads
-
-_SESSIONS = {"Module": RuntimeChoice.MINIMAL, "VirtualMachine": RuntimeChoice.FULL}
-"""The runtime by the name of a session's type: where `tvm` is imported, it has a `Module` of its own."""
+from etconfig_tvm.private_file import private_link
+from etconfig_tvm.runtime import Runtime, load_runtime
+from etconfig_tvm.seal import check_seal
+from etconfig_tvm.session import SessionState, full_session, small_session, state_of
+from etconfig_tvm.threads import check_threads, threads_in_force, use_threads
 
 
 def build(options: TvmOptions, path: str | os.PathLike[str]) -> object:
     """Load a compiled library, and return a virtual machine of its own for it.
 
-    `session["main"](array)` runs the function `main`. The threads of `options` are those of the calling
-    thread's pool: call `apply_threads` in every other thread that runs the session.
+    `session["main"](array)` runs the function `main`; in whatever thread that is, it has the threads of
+    `options`.
 
     Args:
         options: The typed options.
@@ -35,22 +36,54 @@ def build(options: TvmOptions, path: str | os.PathLike[str]) -> object:
 
     Raises:
         BackendUnavailableError: TVM, or a part of it, is not installed.
-        LibraryError: the file is missing, or is not a library that fits this device.
+        LibraryError: the file is missing or damaged, or is not a library that fits this device and TVM.
         DeviceError: the device is not there.
-        ThreadPoolError: the threads cannot be had.
+        ThreadPoolError: there are not as many cores.
+        PrivateFileError: there is no place for temporary files.
     """
-    check_library(Path(path))
-    runtime = load_runtime(options.runtime_library)
-    runtime.check_device(options.device, options.device_index)
-    use_threads(runtime, options)
-    module = runtime.load_library(Path(path).absolute())
+    path = Path(path)
+    check_threads(options)
+    try:
+        file = open_library(path)
+    except (OSError, ValueError) as error:  # ValueError: the path contains a null byte
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LibraryError(library=str(path), reason=reason, help="correct the path") from error
+    with file:
+        is_verified = _check(file, path, options)
+        runtime = load_runtime(options.runtime_library)
+        runtime.check_device(options.device, options.device_index)
+        state = SessionState(runtime, options, is_verified=is_verified)
+        with private_link(file, path) as link:
+            return _start(runtime, options, link, path, state)
+
+
+def _check(file: BinaryIO, path: Path, options: TvmOptions) -> bool:
+    """Check a library before it is loaded, and return True if its checksum was compared."""
+    check_library(file, path)
+    if check_seal(file, path, version_of(COMPILER)):
+        return True
+    check_end(file, path)
+    if options.checksum is Checksum.REQUIRED:
+        raise LibraryError(
+            library=str(path),
+            reason='it has no checksum, and checksum is "required"',
+            help='add one with `etconfig_tvm.aot.seal_library`, or set checksum to "if_present"',
+        )
+    return False
+
+
+def _start(runtime: Runtime, options: TvmOptions, link: Path, path: Path, state: SessionState) -> object:
+    module = runtime.load_library(link, path)
     if options.runtime is RuntimeChoice.FULL:
-        return _full_machine(Path(path).absolute(), options)
-    return runtime.start_machine(module, options.device, options.device_index, options.memory)
+        return _full_machine(link, options, state)
+    machine = runtime.start_machine(module, options.device, options.device_index, options.memory)
+    return small_session(machine, state)
 
 
 def apply_threads(options: TvmOptions) -> None:
     """Give the calling thread's pool the threads and cores of `options`.
+
+    Sessions do this themselves at each call. It is for modules that you load with TVM's own functions.
 
     Raises:
         BackendUnavailableError: TVM is not installed.
@@ -60,41 +93,57 @@ def apply_threads(options: TvmOptions) -> None:
 
 
 def effective(session: object) -> Mapping[str, EffectiveOption]:
-    """Return what can be known about a session: the threads of the calling thread's pool, and the runtime.
+    """Return what is in force in a session; its threads are those of the calling thread.
 
     Raises:
         TypeError: it is not a session that `build` returns.
     """
-    choice = _SESSIONS.get(type(session).__name__)
-    if choice is None:
-        raise TypeError(f"expected a session that build returned, given {type(session).__name__}")
-    runtime = loaded_runtime()
-    found = {
-        "num_threads": EffectiveOption.read_back(
-            runtime.count_threads(), "NumThreads of the calling thread's pool"
+    state = state_of(session)
+    options = state.options
+    passed_on = "passed to TVM's virtual machine, which does not report it"
+    verified = "the SHA-256 was compared" if state.is_verified else "the library has none"
+    device = state.runtime.has_device(options.device, options.device_index)
+    return {
+        **threads_in_force(state.runtime, options),
+        "memory": EffectiveOption.assumed(options.memory, passed_on),
+        **{
+            name: EffectiveOption.observed(getattr(options, name), "TVM finds the device")
+            for name in ("device", "device_index")
+            if device
+        },
+        "checksum": EffectiveOption.observed(options.checksum, verified),
+        "runtime": EffectiveOption.observed(options.runtime, "the type of the session"),
+        "runtime_library": EffectiveOption.observed(
+            options.runtime_library, f"loaded from {state.runtime.path}"
         ),
-        "runtime": EffectiveOption.read_back(choice, "the type of the session"),
     }
-    if hasattr(os, "sched_getaffinity"):
-        cores = tuple(sorted(os.sched_getaffinity(0)))
-        found["cores"] = EffectiveOption.observed(cores, "the cores that the calling thread may use")
-    return found
 
 
 def update(session: object, options: TvmOptions, previous: TvmOptions, changed: frozenset[str]) -> None:
-    """Give the calling thread's pool the new threads and cores. Raises ThreadPoolError."""
-    apply_threads(options)
+    """Use the new threads and cores from the next call of the session on, in whatever thread it is.
+
+    Raises:
+        ThreadPoolError: there are not as many cores; the session keeps its threads.
+    """
+    state = state_of(session)
+    check_threads(options)
+    state.options = options
 
 
-def _full_machine(path: Path, options: TvmOptions) -> object:
+def _full_machine(path: Path, options: TvmOptions, state: SessionState) -> object:
     if importlib.util.find_spec("tvm") is None:
         raise BackendUnavailableError(
             backend="TvmBackend",
             reason='runtime is "full", and apache-tvm is not installed',
             help=f'`{INSTALL}`, or set runtime to "minimal"',
         )
+    if state.runtime.path.resolve() != find_runtime_library().resolve():
+        raise LibraryError(
+            library=str(find_runtime_library()),
+            reason=f"this process has loaded {str(state.runtime.path)!r}, and can have one such library only",
+            help='use runtime "minimal" for all models, or runtime_library for none',
+        )
     import tvm
-    from tvm.relax import VirtualMachine
 
     device = tvm.device(options.device.value, options.device_index)
-    return VirtualMachine(tvm.runtime.load_module(str(path)), device, memory_cfg=options.memory.value)
+    return full_session(tvm.runtime.load_module(str(path)), device, options.memory.value, state)

@@ -4,6 +4,7 @@ EtconfigError
 └── TvmError             TVM cannot do what was asked
     ├── ThreadPoolError    the pool of the calling thread has fewer threads than asked
     ├── DeviceError        the device is absent, or cannot run delegates
+    ├── PrivateFileError   a library cannot be put where it is loaded from
     ├── TargetError        the target of a compilation is unknown to LLVM
     └── CompileError       a model cannot be compiled
 """
@@ -34,6 +35,10 @@ class ThreadPoolError(TvmError):
 
 class DeviceError(TvmError):
     """The device is absent, or cannot run delegates."""
+
+
+class PrivateFileError(TvmError):
+    """A library cannot be put where it is loaded from, such as on a full disk."""
 
 
 class TargetError(TvmError):

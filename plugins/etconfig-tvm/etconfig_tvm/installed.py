@@ -45,25 +45,29 @@ def find_runtime_library(given: str = "") -> Path:
     """Return the path of libtvm_runtime.
 
     Args:
-        given: The option `runtime_library`; empty for that of apache-tvm.
+        given: The option `runtime_library`; empty for that of apache-tvm. A relative path begins at the
+            current directory: the system would look for a name without a directory elsewhere.
 
     Raises:
         BackendUnavailableError: there is none.
     """
     if given:
-        if Path(given).is_file():
-            return Path(given)
+        path = Path(given).absolute()
+        if path.is_file():
+            return path
+        at = "" if Path(given).is_absolute() else f" in {str(Path.cwd())!r}, the current directory"
         raise _unavailable(
-            f"runtime_library is {given!r}, and there is no such file", "correct the path, or leave it empty"
+            f"runtime_library is {given!r}, and there is no such file{at}",
+            "correct the path, or leave it empty",
         )
     directory = library_directory()
-    path = None if directory is None else directory / f"{_PREFIX}tvm_runtime{_SUFFIX}"
-    if path is None or not path.is_file():
+    found = None if directory is None else directory / f"{_PREFIX}tvm_runtime{_SUFFIX}"
+    if found is None or not found.is_file():
         raise _unavailable(
             f"{COMPILER} is not installed, and runtime_library is not set",
             f"`{INSTALL}`, or set runtime_library to a copy of {_PREFIX}tvm_runtime{_SUFFIX}",
         )
-    return path
+    return found
 
 
 def check_ffi() -> None:

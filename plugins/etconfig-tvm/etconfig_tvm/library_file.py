@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import stat
 import struct
 from pathlib import Path
 from typing import BinaryIO
@@ -26,24 +27,91 @@ _TABLES = {
 """By bits: the type of offsets; the places in the header of the offset of the table of segments, of that of
 sections, and of the size and number of the entries of each; the places of a segment's offset and size."""
 
+_SEAL = b"ETAP"
+"""The beginning of a seal, see `etconfig_tvm.seal`."""
+
+_NO_LIBRARY = "it is not a shared library"
 _MAGICS = {b"\xcf\xfa\xed\xfe": "macOS", b"MZ\x90\x00": "Windows"}
 
 
-def check_library(path: Path) -> None:
-    """Refuse a file that is not a whole shared library for this system and architecture.
+def open_library(path: Path) -> BinaryIO:
+    """Open a library, without waiting for a writer if it is a pipe. Raises OSError or ValueError."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    return open(path, "rb", opener=lambda name, _: os.open(name, flags))  # Path.open has no opener
+
+
+def check_library(file: BinaryIO, path: Path) -> None:
+    """Refuse a file that is not a shared library for this system and architecture.
+
+    Args:
+        file: The open file.
+        path: Its path, for messages.
 
     Raises:
-        LibraryError: it is none, is cut off, or is one for another system or architecture.
+        LibraryError: it is none, or is one for another system or architecture.
     """
-    try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
-            problem = _problem(header) or _truncation(file, header)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise LibraryError(library=str(path), reason=reason, help="correct the path") from error
+    problem = _problem(_header(file, path))
     if problem is not None:
         raise LibraryError(library=str(path), reason=problem, help="compile the model for this device")
+
+
+def check_kind(file: BinaryIO, path: Path, arch: str | None) -> None:
+    """Refuse a file that is not a shared library, or is one for another architecture, on whatever system.
+
+    Args:
+        file: The open file.
+        path: Its path, for messages.
+        arch: The architecture, as in the fact `cpu.arch`; None for any. Libraries for Linux name theirs.
+
+    Raises:
+        LibraryError: it is not one.
+    """
+    header = _header(file, path)
+    if header[:4] in _MAGICS:
+        return
+    machine = _machine_of(header)
+    if machine is None:
+        raise LibraryError(library=str(path), reason=_NO_LIBRARY, help="give what `export_library` wrote")
+    if arch is not None and machine != arch:
+        raise LibraryError(
+            library=str(path),
+            reason=f"it is for {machine}, and the target is {arch}",
+            help="give the target that it was compiled for",
+        )
+
+
+def check_end(file: BinaryIO, path: Path) -> None:
+    """Refuse a library whose seal was not found if it ends too early, or is followed by a part of a seal.
+
+    The system would end a process that uses what is missing. Other tools append bytes, too, such as patchelf.
+
+    Raises:
+        LibraryError: it is cut off, or its seal is damaged.
+    """
+    file.seek(0)
+    problem = _end_problem(file, file.read(_HEADER_BYTES))
+    if problem is not None:
+        raise LibraryError(
+            library=str(path), reason=problem, help="copy it again, or compile the model again"
+        )
+
+
+def _header(file: BinaryIO, path: Path) -> bytes:
+    """Return the beginning of a library. Raises LibraryError if there is nothing to read."""
+    found = os.fstat(file.fileno())
+    if not stat.S_ISREG(found.st_mode) or not found.st_size:
+        reason = "it is empty" if stat.S_ISREG(found.st_mode) else "it is not a file"
+        raise LibraryError(library=str(path), reason=reason, help="compile the model for this device")
+    file.seek(0)
+    return file.read(_HEADER_BYTES)
+
+
+def _machine_of(header: bytes) -> str | None:
+    """Return the architecture of a shared library for Linux, or None if it is something else."""
+    if header[:4] != _ELF or len(header) < _MACHINE_END:
+        return None
+    kind, machine = struct.unpack_from(f"{'<' if header[5] == 1 else '>'}HH", header, 16)
+    return _MACHINES.get(machine, f"machine {machine}") if kind == _SHARED_OBJECT else None
 
 
 def _problem(header: bytes) -> str | None:
@@ -52,22 +120,16 @@ def _problem(header: bytes) -> str | None:
         name = _MAGICS[header[:4]]
         matches = name == {"Darwin": "macOS"}.get(system, system)
         return None if matches else f"it is a library for {name}, and this is {system}"
-    if header[:4] != _ELF or len(header) < _MACHINE_END:
-        return "it is not a shared library"
+    machine = _machine_of(header)
+    if machine is None:
+        return _NO_LIBRARY
     if system != "Linux":
         return f"it is a library for Linux, and this is {system}"
-    order = "<" if header[5] == 1 else ">"
-    kind, machine = struct.unpack_from(f"{order}HH", header, 16)
-    if kind != _SHARED_OBJECT:
-        return "it is not a shared library"
-    return _machine_problem(_MACHINES.get(machine, f"machine {machine}"), _CLASS_BITS.get(header[4], 0))
+    return _machine_problem(machine, _CLASS_BITS.get(header[4], 0))
 
 
-def _truncation(file: BinaryIO, header: bytes) -> str | None:
-    """Return the problem of an ELF file that ends too early.
-
-    The system would end a process that uses what is missing.
-    """
+def _end_problem(file: BinaryIO, header: bytes) -> str | None:
+    """Return the problem of an ELF file that ends elsewhere than its tables say."""
     bits = _CLASS_BITS.get(header[4], 0) if header[:4] == _ELF else 0
     if not bits:
         return None
@@ -76,11 +138,10 @@ def _truncation(file: BinaryIO, header: bytes) -> str | None:
         needed_bytes = _needed_bytes(file, header, bits)
     except struct.error:
         return f"it is cut off: its {size_bytes} bytes end in the middle of a table"
-    return (
-        None
-        if needed_bytes <= size_bytes
-        else f"it is cut off: {size_bytes} of {needed_bytes} bytes are there"
-    )
+    if needed_bytes > size_bytes:
+        return f"it is cut off: {size_bytes} of {needed_bytes} bytes are there"
+    file.seek(needed_bytes)
+    return "it is damaged: its checksum is not whole" if file.read(len(_SEAL)) == _SEAL else None
 
 
 def _needed_bytes(file: BinaryIO, header: bytes, bits: int) -> int:

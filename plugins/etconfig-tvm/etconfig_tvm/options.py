@@ -22,6 +22,13 @@ class Memory(enum.Enum):
     NAIVE = "naive"
 
 
+class Checksum(enum.Enum):
+    """The libraries that `build` accepts."""
+
+    IF_PRESENT = "if_present"
+    REQUIRED = "required"
+
+
 class Device(enum.Enum):
     """The kind of device that a model runs on."""
 
@@ -38,11 +45,12 @@ class TvmOptions(BackendOptions):
 
     num_threads: Annotated[int, Ge(1)] = option(
         1,
-        from_fact="cpu.available_cores",
         applies="execute",
         unit="threads",
         doc="The threads that share a kernel, the calling thread among them. TVM keeps one pool for each "
-        "thread that runs models, and by itself uses half of the hardware threads on x86.",
+        "thread that runs models, and by itself uses half of the hardware threads on x86. Recommended are "
+        "the cores that the process may use, at most as many as there are performance cores; 1 if neither "
+        "is known.",
     )
     cores: tuple[Annotated[int, Ge(0)], ...] | None = option(
         None,
@@ -66,7 +74,15 @@ class TvmOptions(BackendOptions):
         doc="The kind of device. The model must have been compiled for it. Delegates run on `cpu` only.",
     )
     device_index: Annotated[int, Ge(0)] = option(
-        0, applies="load", doc="The number of the device among those of its kind."
+        0,
+        applies="load",
+        doc="The number of the device among those of its kind. There is one `cpu`, with the number 0.",
+    )
+    checksum: Checksum = option(
+        "if_present",
+        applies="load",
+        doc="`if_present` compares the checksum of a library that has one, as those of `CompiledModel.save` "
+        "and `seal_library` do; `required` refuses others. Those of delegates are always compared.",
     )
     runtime: Runtime = option(
         "minimal",
@@ -78,8 +94,26 @@ class TvmOptions(BackendOptions):
         "",
         applies="load",
         doc="The path of libtvm_runtime where apache-tvm is not installed, only apache-tvm-ffi; empty to use "
-        "the one of apache-tvm.",
+        "the one of apache-tvm. A relative path begins at the current directory.",
     )
+
+    @model_validator(mode="after")
+    def _check_runtime(self) -> TvmOptions:
+        if self.runtime is Runtime.FULL and self.runtime_library:
+            raise ValueError(
+                'runtime_library must be empty with runtime "full": tvm loads the one of apache-tvm, and a '
+                "process can have one only"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_device(self) -> TvmOptions:
+        if self.device is Device.CPU and self.device_index:
+            raise ValueError(
+                f"device_index must be 0 for the device 'cpu', not {self.device_index}; to choose cores, set "
+                "the option cores"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_cores(self) -> TvmOptions:
@@ -88,6 +122,8 @@ class TvmOptions(BackendOptions):
             if self.pin_threads:
                 raise ValueError("pin_threads needs cores; name one for each thread")
             return self
+        if not cores:
+            raise ValueError("cores is empty; name a core, or leave cores out")
         if len({*cores}) < len(cores):
             raise ValueError(f"cores names a core twice: {list(cores)}")
         if len(cores) < self.num_threads:

@@ -17,6 +17,7 @@ from etconfig.plugin.v1 import (
     FactsRequest,
     hookimpl,
 )
+from etconfig_tvm.advice import ADVICE
 from etconfig_tvm.options import TvmOptions
 from etconfig_tvm.payload import BACKEND_ID, COMPILE_SPECS
 
@@ -38,7 +39,7 @@ def effective(session: object) -> Mapping[str, EffectiveOption]:
 
 
 def update(session: object, options: TvmOptions, previous: TvmOptions, changed: frozenset[str]) -> None:
-    """Change the threads of the calling thread; see `etconfig_tvm.engine.update`."""
+    """Change the threads of the session's next calls; see `etconfig_tvm.engine.update`."""
     from etconfig_tvm import engine
 
     engine.update(session, options, previous, changed)
@@ -76,6 +77,7 @@ SPEC = BackendSpec(
     capabilities=CAPABILITIES,
     compile_specs=COMPILE_SPECS,
     environment=ENVIRONMENT,
+    advice=ADVICE,
     build=build,
     effective=effective,
     update=update,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from etconfig.plugin.v1 import LibraryError
 from etconfig_tvm.errors import DeviceError
 from etconfig_tvm.installed import check_ffi, find_runtime_library
 from etconfig_tvm.options import Device, Memory
+from etconfig_tvm.threads import PoolState
 
 _DEVICE_TYPES = {
     Device.CPU: 1,
@@ -35,10 +37,13 @@ class Runtime:
 
     Args:
         ffi: The module tvm_ffi, with libtvm_runtime loaded into the process.
+        path: The path of libtvm_runtime.
     """
 
-    def __init__(self, ffi: Any) -> None:
+    def __init__(self, ffi: Any, path: Path) -> None:
         self._ffi = ffi
+        self.path = path
+        self.pool = PoolState()
         self._configure_threads = ffi.get_global_func("runtime.config_threadpool")
         self.count_threads = ffi.get_global_func("runtime.NumThreads")
         self._device_attribute = ffi.get_global_func("runtime.GetDeviceAttr")
@@ -54,10 +59,14 @@ class Runtime:
         except RuntimeError:
             return False
 
-    def load_library(self, path: Path) -> Any:
+    def load_library(self, path: Path, name: Path | str) -> Any:
         """Load a compiled library into the process, which runs its code, and return its module.
 
         The library is unloaded with the last reference to the module or to its functions.
+
+        Args:
+            path: The file to load.
+            name: What to call it in messages.
 
         Raises:
             LibraryError: it cannot be loaded, or was not exported from TVM's virtual machine.
@@ -65,12 +74,10 @@ class Runtime:
         try:
             module = self._ffi.load_module(str(path), keep_module_alive=False)
         except (RuntimeError, ValueError) as error:
-            raise LibraryError(
-                library=str(path), reason=_first_line(error), help="compile and export the model again"
-            ) from error
+            raise _load_error(path, name, error) from error
         if not module.implements_function("vm_load_executable"):
             raise LibraryError(
-                library=str(path),
+                library=str(name),
                 reason="it has no executable of TVM's virtual machine",
                 help="export what `tvm.compile` returns, with `export_library`",
             )
@@ -103,10 +110,6 @@ class Runtime:
         return self._ffi.from_dlpack(array)
 
 
-_LOADED: list[Runtime] = []
-"""What was loaded into this process; libraries are never unloaded."""
-
-
 @functools.cache
 def load_runtime(runtime_library: str = "") -> Runtime:
     """Load tvm_ffi and libtvm_runtime into this process, once, and return their functions.
@@ -122,24 +125,53 @@ def load_runtime(runtime_library: str = "") -> Runtime:
     path = find_runtime_library(runtime_library)
     import tvm_ffi
 
+    _check_single(tvm_ffi, path)
     try:
         ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
     except OSError as error:
         raise LibraryError(
             library=str(path), reason=_first_line(error), help="use the library of a TVM of the same version"
         ) from error
-    runtime = Runtime(tvm_ffi)
-    _LOADED.append(runtime)
-    return runtime
+    try:
+        return Runtime(tvm_ffi, path)
+    except ValueError as error:  # a function is missing
+        reason = f"it is not libtvm_runtime: {_first_line(error)}"
+        raise LibraryError(
+            library=str(path), reason=reason, help="use the library of a TVM of the same version"
+        ) from error
 
 
-def loaded_runtime() -> Runtime:
-    """Return the functions of the libtvm_runtime that this process has loaded, or load it.
+def _check_single(ffi: Any, path: Path) -> None:
+    """Raise LibraryError if the process has another libtvm_runtime: a second one would end the process."""
+    if (
+        not hasattr(os, "RTLD_NOLOAD")
+        or ffi.get_global_func("runtime.NumThreads", allow_missing=True) is None
+    ):
+        return
+    try:
+        ctypes.CDLL(str(path), os.RTLD_NOLOAD | os.RTLD_LAZY)
+    except OSError:
+        raise LibraryError(
+            library=str(path),
+            reason="this process has loaded another libtvm_runtime, and can have one only",
+            help="set runtime_library to the same file for all models, or leave it empty if tvm is imported",
+        ) from None
 
-    Raises:
-        BackendUnavailableError, LibraryError: as `load_runtime`.
-    """
-    return _LOADED[-1] if _LOADED else load_runtime()
+
+def _load_error(path: Path, name: Path | str, error: Exception) -> LibraryError:
+    """Return the error for a library that the system or TVM refuses to load."""
+    text = str(error).strip()
+    reason = _first_line(error).replace(str(path), str(name))
+    if "failed to map segment" in text:
+        place = path.resolve().parent if path.is_symlink() else path.parent.parent
+        return LibraryError(
+            library=str(name),
+            reason=f"the system does not execute files in {str(place)!r}, or there is no memory left",
+            help="move the library to a file system that is not mounted with noexec"
+            if path.is_symlink()
+            else "set TMPDIR to a directory on a file system that is not mounted with noexec",
+        )
+    return LibraryError(library=str(name), reason=reason, help="compile and export the model again")
 
 
 def _first_line(error: BaseException) -> str:

@@ -7,6 +7,7 @@ import platform
 import struct
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,25 @@ import pytest
 from etconfig_tvm import installed, private_file
 from etconfig_tvm.aot.schedule import VectorUnits, choose_tile
 from etconfig_tvm.arrays import ALIGNMENT_BYTES, aligned, empty_aligned, is_aligned, same_memory
-from etconfig_tvm.errors import ThreadPoolError
+from etconfig_tvm.engine import build
+from etconfig_tvm.errors import PrivateFileError, ThreadPoolError
 from etconfig_tvm.facts import read_facts
-from etconfig_tvm.library_file import check_library
-from etconfig_tvm.options import TvmOptions
+from etconfig_tvm.library_file import check_end, check_library
+from etconfig_tvm.options import Runtime, TvmOptions
 from etconfig_tvm.plugin import SPEC, etconfig_facts
-from etconfig_tvm.threads import usable_cores, use_threads
+from etconfig_tvm.seal import KIND, MAGIC, check_seal, seal
+from etconfig_tvm.threads import PoolState, usable_cores, use_threads
 
-from etconfig.plugin.v1 import BackendUnavailableError, FactsRequest, LibraryError
+import etconfig
+from etconfig.plugin.v1 import (
+    BackendUnavailableError,
+    EngineRange,
+    Envelope,
+    FactsRequest,
+    HostConstraints,
+    LibraryError,
+    OptionError,
+)
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -34,7 +46,10 @@ class TestOptions:
         [
             ({"pin_threads": True}, "pin_threads needs cores"),
             ({"cores": (0, 0)}, "names a core twice"),
+            ({"cores": ()}, "cores is empty; name a core, or leave cores out"),
             ({"cores": (0,), "num_threads": 2}, "num_threads must be at most 1"),
+            ({"runtime": Runtime.FULL, "runtime_library": "a"}, "runtime_library must be empty with runtime"),
+            ({"device_index": 1}, "device_index must be 0 for the device 'cpu', not 1; to choose cores, set"),
             ({"num_threads": 0}, "greater than or equal to 1"),
             ({"num_threads": True}, "valid integer"),
             ({"thraeds": 1}, "not permitted"),
@@ -48,6 +63,54 @@ class TestOptions:
         text = README.read_text()
         for name in (*TvmOptions.option_infos(), *SPEC.environment):
             assert f"`{name}`" in text, name
+
+
+class TestAdvice:
+    """The threads follow from the cores, without TVM."""
+
+    def test_cores_alone_conflict_with_the_recommended_threads(self, tmp_path: Path) -> None:
+        """The user never wrote the 2, so the message says where it comes from."""
+        profile = tmp_path / "board.toml"
+        profile.write_text('[profile]\nname = "board"\n[options.TvmBackend]\ncores = [0]\n')
+        with pytest.raises(
+            OptionError, match=r"at most 1, .* not 2 \(set num_threads too: .*recommended"
+        ) as found:
+            etconfig.resolve(
+                models={"detector": SPEC.id},
+                profile=profile,
+                facts=etconfig.FactSheet.from_values({"cpu.available_cores": 2}),
+                installation=etconfig.Installation().with_backends({SPEC.id: SPEC}),
+            )
+        (diagnostic,) = found.value.diagnostics
+        assert diagnostic.notes == ("num_threads = 2 is recommended on such a device",)
+
+    def test_the_help_of_zero_names_no_other_default(self) -> None:
+        with pytest.raises(OptionError, match="given 0") as found:
+            etconfig.resolve(
+                models={"detector": SPEC.id},
+                profile="generic/any",
+                overrides={"TvmBackend.num_threads": 0},
+                installation=etconfig.Installation().with_backends({SPEC.id: SPEC}),
+            )
+        assert "cpu.available_cores" not in str(found.value)
+
+    @pytest.mark.parametrize(
+        ("facts", "threads"),
+        [
+            ({"cpu.available_cores": 8, "cpu.performance_cores": 4}, 4),
+            ({"cpu.available_cores": 2, "cpu.performance_cores": 4}, 2),
+            ({"cpu.available_cores": 3}, 3),
+            ({}, 1),
+        ],
+    )
+    def test_num_threads(self, facts: dict[str, object], threads: int) -> None:
+        config = etconfig.resolve(
+            models={"detector": SPEC.id},
+            profile="generic/any",
+            facts=etconfig.FactSheet.from_values(facts),  # type: ignore[arg-type]  # of the facts' types
+            installation=etconfig.Installation().with_backends({SPEC.id: SPEC}),
+        )
+        assert config.options_for("detector").num_threads == threads
 
 
 class TestInstalled:
@@ -79,6 +142,17 @@ class TestInstalled:
         path = tmp_path / "libtvm_runtime.so"
         path.touch()
         assert installed.find_runtime_library(str(path)) == path
+
+    def test_a_relative_path_begins_at_the_current_directory(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The system would look for a name without a directory in its own directories only."""
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "libtvm_runtime.so").touch()
+        for given in ("libtvm_runtime.so", "./libtvm_runtime.so"):
+            assert installed.find_runtime_library(given) == tmp_path / "libtvm_runtime.so"
+        with pytest.raises(BackendUnavailableError, match=f"no such file in '{tmp_path}', the current dir"):
+            installed.find_runtime_library("other.so")
 
     def test_the_libraries_are_named_by_their_kind(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -124,7 +198,8 @@ class TestLibraryFile:
     @pytest.mark.parametrize(
         ("header", "message"),
         [
-            (b"", "it is not a shared library"),
+            (b"", "it is empty"),
+            (b"a", "it is not a shared library"),
             (b"ETAP" + bytes(60), "it is not a shared library"),
             (_elf(62, kind=2), "it is not a shared library"),
             (_elf(243), "it is for riscv64 with 64 bits, and this process is"),
@@ -140,8 +215,8 @@ class TestLibraryFile:
         monkeypatch.setattr("platform.system", lambda: "Linux")
         path = tmp_path / "model.so"
         path.write_bytes(header)
-        with pytest.raises(LibraryError, match=message):
-            check_library(path)
+        with pytest.raises(LibraryError, match=message), path.open("rb") as file:
+            check_library(file, path)
 
     @pytest.mark.skipif(platform.system() != "Linux", reason="reads a library of Linux")
     def test_a_library_that_is_cut_off_is_refused(self, tmp_path: Path) -> None:
@@ -151,15 +226,20 @@ class TestLibraryFile:
         path = tmp_path / "model.so"
         whole = Path(_ctypes.__file__).read_bytes()
         path.write_bytes(whole)
-        check_library(path)
-        for size_bytes in (20, 63, 64, 100, len(whole) // 2, len(whole) - 1):
+        with path.open("rb") as file:
+            check_end(file, path)
+        for size_bytes in (20, 63, 64, 100, len(whole) // 2, len(whole) - 2):
             path.write_bytes(whole[:size_bytes])
-            with pytest.raises(LibraryError, match=f"it is cut off: .*{size_bytes} "):
-                check_library(path)
+            with (
+                pytest.raises(LibraryError, match=f"it is cut off: .*{size_bytes} .*copy it again"),
+                path.open("rb") as file,
+            ):
+                check_end(file, path)
 
-    def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(LibraryError, match="No such file or directory; correct the path"):
-            check_library(tmp_path / "model.so")
+    @pytest.mark.parametrize("name", ["model.so", "mo\0del.so", ""])
+    def test_a_missing_file_is_named(self, name: str, tmp_path: Path) -> None:
+        with pytest.raises(LibraryError, match=r"cannot be loaded: .*; correct the path"):
+            build(TvmOptions(), tmp_path / name)
 
     @pytest.mark.parametrize("machine", ["aarch64", "arm64"])
     def test_a_library_for_this_machine_is_accepted(
@@ -169,7 +249,8 @@ class TestLibraryFile:
         monkeypatch.setattr("platform.machine", lambda: machine)
         path = tmp_path / "model.so"
         path.write_bytes(_elf(183).ljust(64, b"\0"))
-        check_library(path)
+        with path.open("rb") as file:
+            check_library(file, path)
 
 
 @pytest.mark.posix
@@ -178,6 +259,108 @@ def test_a_private_file_is_nobody_elses_and_is_removed() -> None:
         assert path.read_bytes() == b"code"
         assert path.parent.stat().st_mode & 0o777 == 0o700
     assert not path.parent.exists()
+
+
+_WHOLE = (_elf(62).ljust(40, b"\0") + struct.pack("<Q", 64)).ljust(64, b"\0")
+"""A library with nothing but a header."""
+
+
+class TestSeal:
+    """The checksum of a library is compared before its code is loaded."""
+
+    ENVELOPE = Envelope(backend="TvmBackend", kind=KIND)
+
+    def _check(self, path: Path, data: bytes, engine_version: str | None = None) -> bool:
+        path.write_bytes(data)
+        with path.open("rb") as file:
+            return check_seal(file, path, engine_version)
+
+    def test_every_flipped_bit_is_noticed(self, tmp_path: Path) -> None:
+        """A flip in the last 8 bytes leaves a part of the seal behind, which `check_end` refuses."""
+        library = _WHOLE + bytes(range(256))
+        sealed = bytearray(seal(library, self.ENVELOPE))
+        path = tmp_path / "model.so"
+        assert self._check(path, bytes(sealed))
+        for bit in range(8 * (len(sealed) - 8)):
+            sealed[bit // 8] ^= 1 << bit % 8
+            with pytest.raises(LibraryError):
+                self._check(path, bytes(sealed))
+            sealed[bit // 8] ^= 1 << bit % 8
+
+    def test_a_part_of_a_seal_is_damage(self, tmp_path: Path) -> None:
+        library = _WHOLE
+        sealed = seal(library, self.ENVELOPE)
+        path = tmp_path / "model.so"
+        for data in (sealed[:-1], sealed[:-1] + b"?", sealed + b"\n"):
+            assert not self._check(path, data)
+            with pytest.raises(LibraryError, match="its checksum is not whole"), path.open("rb") as file:
+                check_end(file, path)
+        for data in (library, library + b"\0"):
+            assert not self._check(path, data)
+            with path.open("rb") as file:
+                check_end(file, path)
+
+    def test_what_it_is_for_is_compared(self, tmp_path: Path) -> None:
+        path = tmp_path / "model.so"
+        engine = EngineRange(name="apache-tvm", min="0.27", below="0.28")
+        for host, version, message in (
+            (HostConstraints(arch="riscv64"), "0.27", "it needs a device with cpu.arch 'riscv64'"),
+            (
+                HostConstraints(features=("avx9000",)),
+                "0.27",
+                "instructions avx9000, .*; compile the model",
+            ),
+            (HostConstraints(), "0.31", "it needs apache-tvm >=0.27, <0.28; version 0.31 is installed"),
+        ):
+            envelope = Envelope(backend="TvmBackend", kind=KIND, engine=engine, host=host)
+            with pytest.raises(LibraryError, match=message):
+                self._check(path, seal(b"library", envelope), version)
+
+    @pytest.mark.parametrize("size", [0, 1, 8, 15, 16, 17])
+    def test_hostile_lengths(self, size: int, tmp_path: Path) -> None:
+        path = tmp_path / "model.so"
+        for length in (0, 1, 1 << 20, 1 << 40, (1 << 64) - 1):
+            with pytest.raises(LibraryError, match="it is damaged"):
+                self._check(path, bytes(size) + length.to_bytes(8, "little") + MAGIC)
+
+
+@pytest.mark.posix
+class TestPrivateFiles:
+    """An error names the place that cannot be written to, and the variable that changes it."""
+
+    def test_an_absent_directory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+        with (
+            pytest.raises(PrivateFileError, match=r"absent.*No such file.*set TMPDIR to a directory"),
+            private_file.private_file(b"code", ".so"),
+        ):
+            pass
+
+    def test_a_full_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        full = Path("/dev/full")
+        if not full.exists():
+            pytest.skip("needs /dev/full")
+        monkeypatch.setattr(private_file.os, "fdopen", lambda fd, _: (os.close(fd), full.open("wb"))[1])
+        with (
+            pytest.raises(PrivateFileError, match=r"4 bytes cannot be written in .*No space left"),
+            private_file.private_file(b"code", ".so"),
+        ):
+            pass
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="uses /proc")
+    def test_a_link_stays_with_the_file_that_was_opened(self, tmp_path: Path) -> None:
+        path = tmp_path / "model.so"
+        path.write_bytes(b"checked")
+        with path.open("rb") as file:
+            (tmp_path / "other").write_bytes(b"swapped")
+            with private_file.private_link(file, path) as one, private_file.private_link(file, path) as two:
+                (tmp_path / "other").replace(path)
+                assert one.read_bytes() == two.read_bytes() == b"checked"
+                assert one != two
+                assert one.parent.stat().st_mode & 0o777 == 0o700
+        assert not one.parent.exists()
 
 
 class TestArrays:
@@ -219,6 +402,7 @@ class _Pool:
     def __init__(self, size: int | None = None) -> None:
         self.size = size
         self.used = 0
+        self.pool = PoolState()
         self.calls: list[tuple[int, int, tuple[int, ...]]] = []
 
     def configure_threads(self, mode: int, count: int, cores: tuple[int, ...]) -> None:
@@ -234,7 +418,7 @@ class _Pool:
 def _four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that may use four cores, in a thread that has not run TVM."""
     monkeypatch.setattr("etconfig_tvm.threads.usable_cores", lambda: (0, 1, 2, 3))
-    monkeypatch.setattr("etconfig_tvm.threads._latest", type("Latest", (), {"wanted": None})())
+    monkeypatch.setenv("TVM_BIND_THREADS", "0")
 
 
 @pytest.mark.usefixtures("_four_cores")
@@ -257,14 +441,20 @@ class TestThreads:
     def test_cores_and_pinning_are_passed_on(self) -> None:
         pool = _Pool()
         use_threads(pool, TvmOptions(num_threads=2, cores=(3, 1), pin_threads=True))  # type: ignore[arg-type]
-        assert pool.calls[-1] == (-2, 2, (3, 1))
+        assert pool.calls[-1] == (-2, 2, (3, 1, 0, 2))
 
     def test_more_threads_than_cores_are_refused(self) -> None:
-        with pytest.raises(ThreadPoolError, match="num_threads is 5, and this process may use 4 cores"):
+        with pytest.raises(ThreadPoolError, match=r"num_threads is 5, and .*this process may use 4 cores:"):
             use_threads(_Pool(), TvmOptions(num_threads=5))  # type: ignore[arg-type]
 
+    @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="asks the system for a thread's cores")
+    def test_the_main_thread_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("etconfig_tvm.threads.usable_cores", lambda: (0,))
+        with pytest.raises(ThreadPoolError, match="and the main thread of this process may use 1 core: "):
+            use_threads(_Pool(), TvmOptions(num_threads=2))  # type: ignore[arg-type]
+
     def test_an_absent_core_is_refused(self) -> None:
-        with pytest.raises(ThreadPoolError, match="cores names 9, and this process may use"):
+        with pytest.raises(ThreadPoolError, match=r"cores names 9, and .*this process may use the"):
             use_threads(_Pool(), TvmOptions(cores=(9,)))  # type: ignore[arg-type]
 
     def test_a_pool_that_somebody_made_smaller_is_reported(self) -> None:

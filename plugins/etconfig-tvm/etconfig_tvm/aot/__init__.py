@@ -5,8 +5,15 @@ Needs apache-tvm and torch, for delegates also executorch: the extra `aot`. They
 
 from __future__ import annotations
 
-from etconfig_tvm.aot.compiler import CompiledModel, CompileSettings, compile_model
+from etconfig_tvm.aot.compiler import CompiledModel, CompileSettings, compile_model, seal_library
 from etconfig_tvm.aot.partitioner import tvm_partitioner
 from etconfig_tvm.aot.target import TvmTarget
 
-__all__ = ["CompileSettings", "CompiledModel", "TvmTarget", "compile_model", "tvm_partitioner"]
+__all__ = [
+    "CompileSettings",
+    "CompiledModel",
+    "TvmTarget",
+    "compile_model",
+    "seal_library",
+    "tvm_partitioner",
+]

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
+from etconfig.aot import EngineRange, Envelope
 from etconfig_tvm.aot.importer import import_program
 from etconfig_tvm.aot.schedule import schedule_module
 from etconfig_tvm.aot.target import TvmTarget
-from etconfig_tvm.errors import CompileError
+from etconfig_tvm.errors import CompileError, TargetError
+from etconfig_tvm.library_file import check_end, check_kind, open_library
+from etconfig_tvm.payload import BACKEND_ID, ENGINE, FIRST_UNKNOWN_ENGINE, OLDEST_ENGINE, VERSION
+from etconfig_tvm.seal import KIND, read_seal, seal
 
 _CHANNELS_LAST = {"relax.nn.conv2d": ["NHWC", "HWIO"]}
 
@@ -69,15 +75,14 @@ class CompiledModel:
     rules: Mapping[str, str]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the library to a file, which `build` of `TvmBackend` loads.
+        """Write the library with its checksum to a file, which `build` of `TvmBackend` loads.
 
         A file of that name is replaced, not changed: processes that have loaded it keep the old one.
+
+        Raises:
+            OSError: the file cannot be written; there is no part of it then.
         """
-        target = Path(path)
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, delete=False) as file:
-            file.write(self.library)
-        Path(file.name).chmod(0o755)
-        Path(file.name).replace(target)
+        write_library(Path(path), self.library, self.target)
 
 
 def compile_model(
@@ -91,7 +96,7 @@ def compile_model(
         settings: How to compile.
 
     Raises:
-        CompileError: TVM does not support an operator, or there is no linker.
+        CompileError: it is something else, or TVM does not support an operator, or there is no linker.
         TargetError: the target is unknown.
     """
     import tvm
@@ -109,7 +114,61 @@ def compile_model(
         if settings.schedule == "vectors":
             module, rules = schedule_module(module, target.vector_units)
         executable = tvm.compile(module, target=tvm_target)
-    return CompiledModel(library=_link(executable, settings.linker), target=target, rules=rules)
+    library = _link(executable, settings.linker, target)
+    return CompiledModel(library=library, target=target, rules=rules)
+
+
+def seal_library(path: str | os.PathLike[str], *, target: TvmTarget | None = None) -> None:
+    """Add a checksum to a library that TVM's `export_library` wrote.
+
+    Args:
+        path: The library. The file is replaced at once, and keeps its mode; a link stays one.
+        target: The processor that it was compiled for; by default the one at hand.
+
+    Raises:
+        OSError: the file cannot be read or written; it is as it was then.
+        CompileError: it has a checksum already.
+        LibraryError: it is not a shared library, or for another architecture, or it is cut off or damaged; it
+            is as it was then.
+    """
+    path, target = Path(path), target or TvmTarget()
+    with open_library(path) as file:
+        check_kind(file, path, target.host.arch)
+        if read_seal(file, path) is not None:
+            raise CompileError(problem=f"{str(path)!r} has a checksum already", help="leave it as it is")
+        check_end(file, path)
+        file.seek(0)
+        library, mode = file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+    write_library(path.resolve(), library, target, mode)
+
+
+def write_library(path: Path, library: bytes, target: TvmTarget, mode: int = 0o755) -> None:
+    """Write a library and its seal to a file at once, with a mode. Raises OSError."""
+    sealed = seal(library, describe(target, KIND))
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
+        temporary = Path(file.name)
+        try:
+            file.write(sealed)
+            file.flush()
+            temporary.chmod(mode)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def describe(target: TvmTarget, kind: str) -> Envelope:
+    """Return the envelope of a library: the devices and the versions of TVM that it is for."""
+    return Envelope(
+        backend=BACKEND_ID,
+        kind=kind,
+        version=VERSION,
+        engine=EngineRange(
+            name=ENGINE, built=metadata.version(ENGINE), min=OLDEST_ENGINE, below=FIRST_UNKNOWN_ENGINE
+        ),
+        host=target.host,
+        metadata={"processor": target.processor},
+    )
 
 
 def _lower(module: Any, settings: CompileSettings) -> Any:
@@ -132,10 +191,14 @@ def _lower(module: Any, settings: CompileSettings) -> Any:
     return tvm.transform.Sequential(passes)(module)
 
 
-def _link(executable: Any, linker: str) -> bytes:
+def _link(executable: Any, linker: str, target: TvmTarget) -> bytes:
     if linker and shutil.which(linker) is None:
+        raise CompileError(problem=f"the linker {linker!r} is not installed", help=_install(linker))
+    if not linker and not _is_this_machine(target):
+        usual = _usual_linker(target)
         raise CompileError(
-            problem=f"the linker {linker!r} is not installed", help="install it, or name another"
+            problem=f"the target is {target.triple}, and no linker for it is set",
+            help=f"set linker in CompileSettings, such as {usual!r}; {_install(usual)}",
         )
     with tempfile.TemporaryDirectory(prefix="etconfig-tvm-") as directory:
         path = Path(directory) / "model.so"
@@ -143,10 +206,48 @@ def _link(executable: Any, linker: str) -> bytes:
             executable.export_library(str(path), **({"cc": linker} if linker else {}))
         except (RuntimeError, ValueError, OSError) as error:
             raise CompileError(
-                problem=f"the library cannot be linked: {_first_line(error)}",
-                help="install a C compiler, such as gcc, or set linker",
+                problem=f"{linker or 'the C compiler'} cannot link the library: {_reason(error)}",
+                help="install a C compiler, such as gcc, or set linker" if not linker else _install(linker),
             ) from error
         return path.read_bytes()
+
+
+def _is_this_machine(target: TvmTarget) -> bool:
+    here, other = TvmTarget().host, target.host
+    return (here.arch, here.os, here.abi) == (other.arch, other.os, other.abi)
+
+
+def _usual_linker(target: TvmTarget) -> str:
+    arch, *others = target.triple.split("-")
+    if target.host.os == "android":
+        return f"{arch}-linux-android24-clang"
+    return "-".join((arch, *others[-2:], "gcc"))
+
+
+def _install(linker: str) -> str:
+    """Return how to get a C compiler, by the names that Debian and its relatives give its packages."""
+    name = Path(linker).name
+    if "android" in name:
+        return "it is a part of the Android NDK; give its whole path"
+    triple = name.removesuffix("-gcc")
+    if triple != name and _is_known(triple):
+        return f"on Debian and Ubuntu, `apt-get install gcc-{triple.replace('_', '-')}`"
+    return "install it, or name another"
+
+
+def _is_known(triple: str) -> bool:
+    try:
+        TvmTarget(mtriple=triple)
+    except TargetError:
+        return False
+    return True
+
+
+def _reason(error: Exception) -> str:
+    """Return the line of a linker's output that names the problem."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if "error" in line.lower() or "cannot" in line]
+    return (telling or lines or [type(error).__name__])[0].strip()
 
 
 def _first_line(error: BaseException) -> str:

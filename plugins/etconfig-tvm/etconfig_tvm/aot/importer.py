@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -21,8 +22,9 @@ def import_program(program: Any) -> Any:
         program: A `torch.export.ExportedProgram`, with operators of PyTorch or of ExecuTorch's edge dialect.
 
     Raises:
-        CompileError: TVM does not support an operator, or the program changes a buffer.
+        CompileError: it is something else, TVM does not support an operator, or a buffer changes.
     """
+    _check_type(program)
     from tvm.relax.frontend.torch import from_exported_program
 
     if not _is_edge(program):
@@ -42,6 +44,18 @@ def import_program(program: Any) -> Any:
             problem=f"TVM cannot import the model: {str(error).strip() or type(error).__name__}",
             help="leave those operators to another backend with the partitioner by operators",
         ) from error
+
+
+def _check_type(program: Any) -> None:
+    from torch.export import ExportedProgram
+
+    if isinstance(program, ExportedProgram):
+        return
+    is_path = isinstance(program, (str, os.PathLike))
+    raise CompileError(
+        problem=f"compile_model takes an exported program, and was given a {type(program).__name__}",
+        help="give torch.export.load(path)" if is_path else "give torch.export.export(model, inputs)",
+    )
 
 
 def operator_name(name: str) -> str:

@@ -5,23 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from etconfig.aot import EngineRange, Envelope, operator_partitioner, whole_graph_partitioner
-from etconfig_tvm.aot.compiler import CompileSettings, compile_model
+from etconfig.aot import operator_partitioner, whole_graph_partitioner
+from etconfig_tvm.aot.compiler import CompileSettings, compile_model, describe
 from etconfig_tvm.aot.importer import is_supported_operator
 from etconfig_tvm.aot.target import TvmTarget
-from etconfig_tvm.payload import (
-    BACKEND_ID,
-    ENGINE,
-    FIRST_UNKNOWN_ENGINE,
-    KIND,
-    OLDEST_ENGINE,
-    SETTINGS_SPEC,
-    TARGET_SPEC,
-    VERSION,
-)
+from etconfig_tvm.payload import BACKEND_ID, KIND, SETTINGS_SPEC, TARGET_SPEC
 
 if TYPE_CHECKING:
     from executorch.exir.backend.partitioner import Partitioner
@@ -63,17 +53,7 @@ def write_payload(program: Any, compile_specs: Mapping[str, bytes]) -> bytes:
     target["mattr"] = tuple(target["mattr"])
     settings = CompileSettings(**json.loads(compile_specs[SETTINGS_SPEC]))
     compiled = compile_model(program, target=TvmTarget(**target), settings=settings)
-    envelope = Envelope(
-        backend=BACKEND_ID,
-        kind=KIND,
-        version=VERSION,
-        engine=EngineRange(
-            name=ENGINE, built=metadata.version(ENGINE), min=OLDEST_ENGINE, below=FIRST_UNKNOWN_ENGINE
-        ),
-        host=compiled.target.host,
-        metadata={"processor": compiled.target.processor},
-    )
-    return envelope.seal(compiled.library)
+    return describe(compiled.target, KIND).seal(compiled.library)
 
 
 def _is_supported(node: Any) -> bool:

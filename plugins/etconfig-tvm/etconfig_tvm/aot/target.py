@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -70,6 +70,14 @@ LINUX_NAMES = {
 }
 """The names in `cpu.features` of the extensions that generated code may use, by LLVM's names."""
 
+_TRIPLE_BEGINNINGS = {"arm64": "aarch64"}
+_TRIPLE_ENDINGS = {
+    "linux": "unknown-linux-gnu",
+    "android": "linux-android",
+    "macos": "apple-darwin",
+    "windows": "pc-windows-msvc",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class TvmTarget:
@@ -112,6 +120,37 @@ class TvmTarget:
                     problem=f"mattr has {attribute!r}",
                     help="write + or - before the name of an extension, such as +avx512vnni",
                 )
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, object]) -> TvmTarget:
+        """Return the target of a device, with the instruction set extensions that its facts name.
+
+        The facts are `cpu.arch`, `os.name` and `cpu.features`, such as the `values` of a sheet that
+        `etconfig.load_device` returns. Without features, the code runs on any processor of the architecture.
+
+        Raises:
+            TargetError: the architecture or the system is unknown, or TVM has no name for it.
+        """
+        arch, system = facts.get("cpu.arch"), facts.get("os.name")
+        missing = [name for name in ("cpu.arch", "os.name") if facts.get(name) is None]
+        if missing:
+            raise TargetError(
+                problem=f"the fact {missing[0]} is unknown", help="give it, or make a TvmTarget of a triple"
+            )
+        if system not in _TRIPLE_ENDINGS or arch not in LINUX_NAMES:
+            raise TargetError(
+                problem=f"there is no target for the architecture {arch!r} and the system {system!r}",
+                help="make a TvmTarget of the compiler's triple",
+            )
+        found = facts.get("cpu.features")
+        features = {*map(str, found)} if isinstance(found, (tuple, list, set, frozenset)) else set()
+        named = sorted(llvm for llvm, name in LINUX_NAMES[str(arch)].items() if name in features)
+        ending = _TRIPLE_ENDINGS[str(system)]
+        return cls(
+            mtriple=f"{_TRIPLE_BEGINNINGS.get(str(arch), arch)}-{ending}",
+            mcpu="x86-64" if arch == "x86_64" else "generic",
+            mattr=tuple(f"+{llvm}" for llvm in named),
+        )
 
     @property
     def triple(self) -> str:
