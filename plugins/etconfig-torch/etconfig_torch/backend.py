@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 from etconfig.plugin.v1 import (
@@ -20,13 +19,12 @@ from etconfig.plugin.v1 import (
     Value,
 )
 from etconfig_torch.errors import BACKEND_ID
+from etconfig_torch.installed import installed
 from etconfig_torch.options import TorchOptions
 
 KIND = "torch exported program"
 VERSIONS = (1,)
 """The versions of the payload that this release reads; it writes the last one."""
-
-_INSTALL = "install PyTorch: pip install torch"
 
 
 @dataclass(kw_only=True)
@@ -37,11 +35,13 @@ class TorchHandle:
         program: What runs it.
         options: The options in force.
         claim: The settings of the process that it needs.
+        follow_threads: Takes the latest number of threads in the thread that calls it.
     """
 
     program: Any
     options: TorchOptions
     claim: int
+    follow_threads: Callable[[], None]
 
 
 class TorchBackend(Backend[TorchOptions, TorchHandle]):
@@ -49,14 +49,7 @@ class TorchBackend(Backend[TorchOptions, TorchHandle]):
 
     def availability(self) -> Availability:
         """Look for PyTorch without importing it."""
-        try:
-            installed = version("torch")
-        except PackageNotFoundError:
-            return Availability.no("PyTorch is not installed", _INSTALL)
-        numbers = itertools.islice(installed.split("."), 2)
-        if tuple(int(number) for number in numbers) < (2, 10):
-            return Availability.no(f"PyTorch {installed} is too old, 2.10 is needed", _INSTALL)
-        return Availability.yes()
+        return installed()
 
     def init(
         self, context: InitContext[TorchOptions], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -67,6 +60,7 @@ class TorchBackend(Backend[TorchOptions, TorchHandle]):
             DelegateInvalidCompatibilityError: the payload is for something else.
             InvalidPayloadError: it is damaged.
             UnsafeArchiveError: it contains code.
+            UnreadableModelError: the program in it is damaged.
             BackendUnavailableError: the device is not here.
             SettingRefusedError: a setting of the process cannot be brought into force.
             ValueError: there are compile specs.
@@ -77,24 +71,28 @@ class TorchBackend(Backend[TorchOptions, TorchHandle]):
         envelope.check(backend_id=BACKEND_ID, kind=KIND, versions=VERSIONS, engine_version=version("torch"))
 
         from etconfig_torch.devices import find_device
-        from etconfig_torch.process_settings import PROCESS
+        from etconfig_torch.process_settings import PROCESS, THREADS
         from etconfig_torch.program import LoadedProgram
 
         device = find_device(context.options)
         claim = PROCESS.claim(context.options)
         try:
-            program = LoadedProgram(payload, device, context.options)
+            program = LoadedProgram(payload, device, context.options, context.has_stable_arrays)
         except BaseException:
             PROCESS.release(claim)
             raise
         del payload
         processed.free()
-        return TorchHandle(program=program, options=context.options, claim=claim)
+        return TorchHandle(
+            program=program, options=context.options, claim=claim, follow_threads=THREADS.follow
+        )
 
     def execute(
         self, context: ExecuteContext[TorchOptions], handle: TorchHandle, args: Sequence[Value]
     ) -> None:
         """Run the program. Raises CallRefusedError for other values than its own."""
+        if handle.options.num_threads is not None:
+            handle.follow_threads()
         handle.program.run(args, context.resize_output)
 
     def update(
@@ -116,5 +114,6 @@ class TorchBackend(Backend[TorchOptions, TorchHandle]):
         """Release the weights and the settings of the process."""
         from etconfig_torch.process_settings import PROCESS
 
+        handle.program.close()
         handle.program = None
         PROCESS.release(handle.claim)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import enum
+import os
 import weakref
 from collections.abc import Callable, Mapping
 from os import PathLike, fspath
@@ -14,8 +16,10 @@ import torch
 from etconfig.plugin.v1 import EffectiveOption
 from etconfig_torch.archive import load_program
 from etconfig_torch.devices import find_device
+from etconfig_torch.errors import UnreadableModelError, UnsafeArchiveError, unavailable
+from etconfig_torch.exported_module import module_of
 from etconfig_torch.options import Autocast, CompileMode, TorchOptions
-from etconfig_torch.process_settings import PROCESS, SETTINGS, Setting
+from etconfig_torch.process_settings import PROCESS, SETTINGS, THREADS, Setting
 
 _BUILT: weakref.WeakKeyDictionary[Any, tuple[int, TorchOptions, torch.device]] = weakref.WeakKeyDictionary()
 """The claim, options and device of each module that `build_module` returned."""
@@ -50,16 +54,20 @@ def build_module(options: TorchOptions, model: Any) -> Any:
         BackendUnavailableError: the device is not here.
         SettingRefusedError: a setting of the process cannot be brought into force.
         UnsafeArchiveError: the file contains code.
+        UnreadableModelError: the file is absent, damaged or something else.
         TypeError: the model is something else.
     """
     device = find_device(options)
     claim = PROCESS.claim(options)
     try:
-        module = with_compile(options, with_autocast(options, device, _module(model).to(device)))
+        # torch.compile leaves out the work around each call itself
+        module = _module(model, is_called_directly=options.compile_mode is CompileMode.NONE)
+        module = with_compile(options, with_autocast(options, device, module.to(device)))
     except BaseException:
         PROCESS.release(claim)
         raise
     _BUILT[module] = claim, options, device
+    _let_threads_follow(module, options)
     weakref.finalize(module, PROCESS.release, claim)
     return module
 
@@ -67,17 +75,44 @@ def build_module(options: TorchOptions, model: Any) -> Any:
 def update_module(
     module: Any, options: TorchOptions, previous: TorchOptions, changed: frozenset[str]
 ) -> None:
-    """Bring changed settings of the process into force. Raises SettingRefusedError."""
-    claim, _, device = _BUILT[module]
+    """Bring changed settings of the process into force.
+
+    Raises:
+        SettingRefusedError: a setting cannot be brought into force.
+        TypeError: `build_module` did not return the module.
+    """
+    claim, _, device = _built(module)
     PROCESS.change(claim, options)
     _BUILT[module] = claim, options, device
+    _let_threads_follow(module, options)
 
 
 def effective_module(module: Any) -> Mapping[str, EffectiveOption]:
-    """Return what is in force in a module that `build_module` returned, by option."""
-    _, options, device = _BUILT[module]
+    """Return what is in force, by option. Raises TypeError unless `build_module` returned the module."""
+    _, options, device = _built(module)
     tensor = next(iter([*module.parameters(), *module.buffers()]), None)
     return effective_options(options, device if tensor is None else tensor.device)
+
+
+def _built(module: Any) -> tuple[int, TorchOptions, torch.device]:
+    found = _BUILT.get(module) if isinstance(module, torch.nn.Module) else None
+    if found is None:
+        raise TypeError(
+            f"expected a module that build returned, given another {type(module).__name__}; a copy is another"
+        )
+    return found
+
+
+def follow_threads(module: object, args: object) -> None:
+    """Take the latest number of threads in the thread that calls a module: a hook before each call."""
+    if not torch.compiler.is_compiling():
+        THREADS.follow()
+
+
+def _let_threads_follow(module: torch.nn.Module, options: TorchOptions) -> None:
+    """Let each thread that calls the module take its number of threads, also after that changed."""
+    if options.num_threads is not None and follow_threads not in module._forward_pre_hooks.values():
+        module.register_forward_pre_hook(follow_threads)
 
 
 def with_autocast(options: TorchOptions, device: torch.device, call: Any) -> Any:
@@ -91,6 +126,14 @@ def with_compile(options: TorchOptions, call: Any) -> Any:
     """Return what `torch.compile` makes of a module, or the module itself."""
     if options.compile_mode is CompileMode.NONE:
         return call
+    known = torch._dynamo.list_backends(exclude_tags=())
+    if options.compile_backend not in known:
+        usual = torch._dynamo.list_backends()
+        near = difflib.get_close_matches(options.compile_backend, usual, n=1)
+        raise unavailable(
+            f"torch.compile has no backend {options.compile_backend!r}",
+            f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(usual)}",
+        )
     is_inductor = options.compile_backend == "inductor"
     return torch.compile(
         call,
@@ -102,7 +145,7 @@ def with_compile(options: TorchOptions, call: Any) -> Any:
 
 def effective_options(options: TorchOptions, device: torch.device) -> dict[str, EffectiveOption]:
     """Return what is in force: the process's settings as PyTorch reports them, and the device."""
-    settings = {name: _read_back(setting) for name, setting in SETTINGS.items()}
+    settings = {name: _read_back(setting, _remark(name, device)) for name, setting in SETTINGS.items()}
     fixed = ["device_module", "autocast", "compile_mode", "compile_backend", "compile_dynamic"]
     assumed = {name: EffectiveOption.assumed(_plain(getattr(options, name)), _FIXED) for name in fixed}
     name = str(device)
@@ -114,11 +157,25 @@ def effective_options(options: TorchOptions, device: torch.device) -> dict[str, 
     }
 
 
-def _read_back(setting: Setting) -> EffectiveOption:
+def _read_back(setting: Setting, remark: Callable[[Any], str]) -> EffectiveOption:
     try:
-        return EffectiveOption.read_back(setting.read(), "PyTorch reports it")
+        value = setting.read()
+        return EffectiveOption.read_back(value, f"PyTorch reports it{remark(value)}")
     except RuntimeError as error:  # after two of PyTorch's ways to set it were mixed
         return EffectiveOption.unknown(f"PyTorch does not report it: {str(error).splitlines()[0]}")
+
+
+def _remark(name: str, device: torch.device) -> Callable[[Any], str]:
+    """Return a function that returns what to know of a value in force, for its reader."""
+    if name == "num_threads":
+        return _threads_remark
+    is_idle = name.startswith("cudnn") and device.type == "cpu"
+    return lambda value: f"; cuDNN is for CUDA, so it changes nothing on {device}" if is_idle else ""
+
+
+def _threads_remark(count: int) -> str:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or count
+    return f"; they share the {usable} cores that this process may use" if count > usable else ""
 
 
 _FIXED = "applied when it was loaded; PyTorch does not report it"
@@ -128,11 +185,26 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, enum.Enum) else value
 
 
-def _module(model: Any) -> Any:
+def _program_of(path: Path) -> torch.export.ExportedProgram:
+    """Return the program of a file. Raises UnreadableModelError, with the name of the file."""
+    try:
+        return load_program(path.read_bytes())
+    except OSError as error:
+        raise UnreadableModelError(f"cannot read the model {path}: {error.strerror or error}") from error
+    except UnsafeArchiveError as error:
+        raise UnsafeArchiveError(
+            f"{path}: {error}. If you trust the file, load it yourself, and pass build the result of "
+            "torch.export.load; that runs the code in it"
+        ) from error
+    except UnreadableModelError as error:
+        raise UnreadableModelError(f"{path}: {error}") from error
+
+
+def _module(model: Any, is_called_directly: bool) -> Any:
     if isinstance(model, torch.nn.Module):
         return model
     if isinstance(model, (str, PathLike)):
-        model = load_program(Path(fspath(model)).read_bytes())
+        model = _program_of(Path(fspath(model)))
     elif isinstance(model, (bytes, bytearray, memoryview)):
         model = load_program(model)
     if not isinstance(model, torch.export.ExportedProgram):
@@ -140,5 +212,7 @@ def _module(model: Any) -> Any:
             "expected a torch.nn.Module, an ExportedProgram, or a file or bytes of one, given "
             f"{type(model).__name__}"
         )
-    unlift: Callable[..., Any] = model.module
-    return unlift(check_guards=False)
+    if not is_called_directly:
+        unlift: Callable[..., Any] = model.module
+        return unlift(check_guards=False)
+    return module_of(model)

@@ -24,7 +24,8 @@ def find_device(options: TorchOptions) -> torch.device:
     except RuntimeError as error:
         raise unavailable(
             f"PyTorch has no device {options.device!r}: {_first_line(error)}",
-            "check the name; if another package registers it, set TorchBackend.device_module to its module",
+            f"choose one that is here ({', '.join(devices_here())}); if another package registers "
+            f"{options.device!r}, set TorchBackend.device_module to its module",
         ) from error
     try:
         _check_index(device)
@@ -67,4 +68,6 @@ def _check_index(device: torch.device) -> None:
 
 
 def _first_line(error: Exception) -> str:
+    if isinstance(error, NotImplementedError) and str(error).startswith("Could not run"):
+        return "this build of PyTorch has no operators for it"  # its own text lists all of the others
     return (str(error).splitlines() or [type(error).__name__])[0]

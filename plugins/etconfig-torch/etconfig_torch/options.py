@@ -9,6 +9,8 @@ from typing import Annotated
 from etconfig.plugin.v1 import BackendOptions, Ge, Le, model_validator, option
 
 _DEVICE = re.compile(r"[a-z][a-z0-9_]*(?::(?:0|[1-9][0-9]{0,3}))?")
+_USUAL = ("cpu", "cuda", "mps", "xpu")
+"""Devices of PyTorch itself; names near them are taken for mistakes, unless `device_module` is set."""
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
@@ -36,6 +38,19 @@ class CompileMode(enum.Enum):
     REDUCE_OVERHEAD = "reduce-overhead"
     MAX_AUTOTUNE = "max-autotune"
     MAX_AUTOTUNE_NO_CUDAGRAPHS = "max-autotune-no-cudagraphs"
+
+
+def _meant(device: str) -> str:
+    """Return which device of PyTorch a text may mean, as the end of a message; "" if it may be another."""
+    name, colon, index = device.partition(":")
+    if name == "gpu":
+        return "; write cuda, xpu or mps"
+    if name in _USUAL:
+        return f"; did you mean {device!r}?" if _DEVICE.fullmatch(device) else ""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, _USUAL, 1, 0.8)
+    return f"; did you mean {near[0] + colon + index!r}?" if near else ""
 
 
 def _flag(name: str, effect: str) -> bool | None:
@@ -126,13 +141,45 @@ class TorchOptions(BackendOptions):
         if not _DEVICE.fullmatch(self.device):
             raise ValueError(
                 f"device must be a name and an optional index, such as 'cuda:1', not {self.device!r}"
+                f"{_meant(self.device.lower())}"
             )
+        if self.device_module is None and self.device.partition(":")[0] not in _USUAL and _meant(self.device):
+            raise ValueError(f"device {self.device!r} is not one of PyTorch{_meant(self.device)}")
         if self.device_module is not None and not _MODULE.fullmatch(self.device_module):
             raise ValueError(f"device_module must be the name of a module, not {self.device_module!r}")
         return self
 
     @model_validator(mode="after")
     def _check_compile(self) -> TorchOptions:
-        if self.compile_mode is CompileMode.NONE and self.compile_dynamic is not None:
-            raise ValueError("compile_dynamic has no effect while compile_mode is none; set both or neither")
+        mode, backend = self.compile_mode, self.compile_backend
+        if mode is CompileMode.NONE:
+            if self.compile_dynamic is not None:
+                raise ValueError(
+                    "compile_dynamic has no effect while compile_mode is none; set both or neither"
+                )
+            if backend != "inductor":
+                raise ValueError(
+                    "compile_backend has no effect while compile_mode is none; set both or neither"
+                )
+        elif mode is not CompileMode.DEFAULT and backend != "inductor":
+            raise ValueError(
+                f"compile_mode {mode.value} is one of the compile_backend inductor; set it to default for "
+                f"{backend!r}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_device(self) -> TorchOptions:
+        if self.device.partition(":")[0] != "cpu":
+            return self
+        if self.device_module is not None:
+            raise ValueError(
+                f"device_module has no effect while device is {self.device}; set device to the one that it "
+                "registers"
+            )
+        if self.compile_mode is CompileMode.REDUCE_OVERHEAD:
+            raise ValueError(
+                f"compile_mode reduce-overhead has no effect beyond default while device is {self.device}: "
+                "it is for CUDA graphs"
+            )
         return self

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from etconfig.plugin.v1 import Advice, ApiRange, Backend, BackendRequest, BackendSpec, Capabilities, hookimpl
 from etconfig_torch.errors import BACKEND_ID
+from etconfig_torch.installed import check_installed
 from etconfig_torch.options import TorchOptions
 
 
@@ -19,6 +21,8 @@ def make_backend() -> Backend[Any, Any]:
 
 def build(options: TorchOptions, model: Any) -> Any:
     """Return a module of PyTorch; see `build_module`."""
+    check_installed()
+
     from etconfig_torch.build import build_module
 
     return build_module(options, model)
@@ -36,6 +40,13 @@ def update(module: Any, options: TorchOptions, previous: TorchOptions, changed: 
     from etconfig_torch.build import update_module
 
     update_module(module, options, previous, changed)
+
+
+def joint_update() -> AbstractContextManager[None]:
+    """Return a block in which all updates count as one; see `ProcessSettings.joint_change`."""
+    from etconfig_torch.process_settings import PROCESS
+
+    return PROCESS.joint_change()
 
 
 ADVICE = (
@@ -73,6 +84,7 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    joint_update=joint_update,
     environment={
         "OMP_NUM_THREADS": "The threads of operators, unless `num_threads` is set.",
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "With `0`, PyTorch does not import the packages that add devices by "

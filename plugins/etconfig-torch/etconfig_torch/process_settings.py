@@ -6,9 +6,12 @@ PyTorch ignores some mistakes without an error, so each value is read back after
 from __future__ import annotations
 
 import enum
+import gc
 import itertools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -50,12 +53,41 @@ class Setting:
             )
 
 
+class ThreadCount(Setting):
+    """`torch.set_num_threads`, which reaches the thread that calls it and those that begin later."""
+
+    def __init__(self) -> None:
+        super().__init__(torch.get_num_threads, torch.set_num_threads)
+        self._latest: tuple[int, ...] = ()
+        self._of_thread = threading.local()
+
+    def bring_into_force(self, name: str, value: Any) -> None:
+        """Set the value in this thread, and let others take it in `follow`. Raises SettingRefusedError."""
+        super().bring_into_force(name, value)
+        if self._latest != (value,):
+            self._latest = (value,)
+        self._of_thread.followed = self._latest
+
+    def follow(self) -> None:
+        """Take the latest value in this thread, once: what it sets by itself afterwards stays."""
+        latest = self._latest
+        if getattr(self._of_thread, "followed", ()) is latest:
+            return
+        if latest != (torch.get_num_threads(),):
+            torch.set_num_threads(*latest)
+        self._of_thread.followed = latest
+
+
+THREADS = ThreadCount()
+"""The threads of operators in this process."""
+
+
 def _attribute(owner: Any, name: str) -> Setting:
     return Setting(lambda: getattr(owner, name), lambda value: setattr(owner, name, value))
 
 
 SETTINGS: Mapping[str, Setting] = {
-    "num_threads": Setting(torch.get_num_threads, torch.set_num_threads),
+    "num_threads": THREADS,
     "num_interop_threads": Setting(
         torch.get_num_interop_threads,
         torch.set_num_interop_threads,
@@ -93,9 +125,11 @@ class ProcessSettings:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # reentrant: the collector may release a claim while this thread is inside
+        self._lock = threading.RLock()
         self._numbers = itertools.count()
         self._claims: dict[int, Mapping[str, object]] = {}
+        self._before: _Before | None = None
 
     def claim(self, options: TorchOptions) -> int:
         """Bring the settings of new options into force, until `release` gets the number that this returns.
@@ -105,7 +139,10 @@ class ProcessSettings:
         """
         with self._lock:
             number = next(self._numbers)
-            self._bring_into_force(number, wanted_settings(options))
+            wanted = wanted_settings(options)
+            if self._before is None and self._conflict(number, wanted) is not None:
+                gc.collect()  # modules that nothing refers to may still have claims
+            self._bring_into_force(number, wanted)
         return number
 
     def change(self, number: int, options: TorchOptions) -> None:
@@ -117,26 +154,89 @@ class ProcessSettings:
         """Forget a claim; the values stay in force."""
         with self._lock:
             self._claims.pop(number, None)
+            if self._before is not None:
+                self._before.claims.pop(number, None)
 
-    def _bring_into_force(self, number: int, wanted: Mapping[str, object]) -> None:
-        others = [claim for key, claim in self._claims.items() if key != number]
+    @contextmanager
+    def joint_change(self) -> Iterator[None]:
+        """Let all changes in the `with` block count as one: claims may disagree before its end.
+
+        Inside of another such block, of the same thread, the outer one decides. Other threads wait.
+
+        Raises:
+            SettingRefusedError: claims disagree at the end. As after any error, all settings and claims are
+                those from before.
+        """
+        with self._lock:
+            if self._before is not None:
+                yield
+                return
+            self._before = _Before(self._claims.copy())
+            try:
+                yield
+                self._check_agreement()
+            except BaseException:
+                _restore(self._before.values)
+                self._claims = self._before.claims
+                raise
+            finally:
+                self._before = None
+
+    def _check_agreement(self) -> None:
+        former = {} if self._before is None else self._before.claims
+        agreed: dict[str, tuple[object, bool]] = {}
+        for number, claim in self._claims.copy().items():
+            for name, value in claim.items():
+                is_new = former.get(number, {}).get(name) != value
+                other, is_other_new = agreed.setdefault(name, (value, is_new))
+                if other != value:
+                    raise _disagreement(name, *((value, other) if is_other_new else (other, value)))
+
+    def _conflict(self, number: int, wanted: Mapping[str, object]) -> tuple[str, object, object] | None:
+        """Return a setting, its value in another claim, and the other one that is wanted."""
+        others = [claim for key, claim in self._claims.copy().items() if key != number]
         for name, value in wanted.items():
             for claim in others:
                 if claim.get(name, value) != value:
-                    raise SettingRefusedError(
-                        f"{name} is one setting for the whole process: {claim[name]!r} is in use by another "
-                        f"method or module, so {value!r} cannot be; give both the same value, or close it"
-                    )
+                    return name, claim[name], value
+        return None
+
+    def _bring_into_force(self, number: int, wanted: Mapping[str, object]) -> None:
+        conflict = None if self._before is not None else self._conflict(number, wanted)
+        if conflict is not None:
+            raise _disagreement(*conflict)
         before = {name: SETTINGS[name].read() for name in wanted}
+        if self._before is not None:
+            self._before.values = {**before, **self._before.values}
         try:
             for name, value in wanted.items():
                 SETTINGS[name].bring_into_force(name, value)
         except SettingRefusedError:
-            for name, value in before.items():
-                if name != "num_interop_threads":  # set once, so it cannot go back
-                    SETTINGS[name].bring_into_force(name, value)
+            _restore(before)
             raise
         self._claims[number] = wanted
+
+
+@dataclass
+class _Before:
+    """The claims from before a joint change, and the former values of the settings that it touched."""
+
+    claims: dict[int, Mapping[str, object]]
+    values: dict[str, object] = field(default_factory=dict)
+
+
+def _restore(values: Mapping[str, object]) -> None:
+    for name, value in values.items():
+        if name != "num_interop_threads":  # set once, so it cannot go back
+            SETTINGS[name].bring_into_force(name, value)
+
+
+def _disagreement(name: str, in_use: object, wanted: object) -> SettingRefusedError:
+    return SettingRefusedError(
+        f"{name} is one setting for the whole process: {in_use!r} is in use by another "
+        f"method or module, so {wanted!r} cannot be; give both the same value, or close the "
+        "method, or `del` all references to the module"
+    )
 
 
 PROCESS = ProcessSettings()

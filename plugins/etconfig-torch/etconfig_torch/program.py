@@ -27,12 +27,19 @@ class LoadedProgram:
         payload: The bytes of the program.
         device: Where it computes.
         options: How it is compiled, and the type it computes in.
+        has_stable_arrays: True if each call passes the same arrays: then tensors over them are made once.
 
     Raises:
         UnsafeArchiveError: the payload contains code or is malformed.
     """
 
-    def __init__(self, payload: memoryview, device: torch.device, options: TorchOptions) -> None:
+    def __init__(
+        self,
+        payload: memoryview,
+        device: torch.device,
+        options: TorchOptions,
+        has_stable_arrays: bool = False,
+    ) -> None:
         program = load_program(payload)
         self.device = device
         self._is_on_cpu = device.type == "cpu"
@@ -54,6 +61,8 @@ class LoadedProgram:
         call = with_compile(options, with_autocast(options, device, program.graph_module))
         # the module's own function, without the hooks that a call of the module looks for
         self._call: Callable[..., Sequence[Any]] = call.forward if call is program.graph_module else call
+        self._has_stable_arrays = has_stable_arrays
+        self._bound: _Bound | None = None
 
     def run(self, args: Sequence[Value], resize_output: Callable[..., Any]) -> None:
         """Run the program on the arguments of a delegate: inputs, then outputs.
@@ -61,6 +70,9 @@ class LoadedProgram:
         Raises:
             CallRefusedError: there are more or fewer arguments, or one is neither an array nor a number.
         """
+        if self._bound is not None:
+            self._bound.run()
+            return
         if len(args) != self._argument_count:
             raise CallRefusedError(f"the program takes {self._argument_count} arguments, given {len(args)}")
         inputs = [_tensor(arg, index) for index, arg in enumerate(args[: self._input_count])]
@@ -73,11 +85,59 @@ class LoadedProgram:
                 if out.shape != tuple(result.shape):
                     out = resize_output(index, tuple(result.shape))
                 _shared(out).copy_(result)
+        if self._has_stable_arrays:
+            self._bound = self._bind(args)
+
+    def close(self) -> None:
+        """Release the weights now; what refers to itself waits for the collector."""
+        self._constants.clear()
+        self._bound = None
+
+    def _bind(self, args: Sequence[Value]) -> _Bound | None:
+        """Return the call with tensors over the arrays; None if something else than arrays is passed.
+
+        The first call has compared them with those of the program, whose sizes are fixed.
+        """
+        if not all(isinstance(arg, np.ndarray) and arg.flags.writeable for arg in args):
+            return None
+        tensors = [_shared(arg) for arg in args]  # type: ignore[arg-type]  # they are arrays
+        inputs, outputs = tensors[: self._input_count], tensors[self._input_count :]
+        if self._is_on_cpu:
+            return _Bound(self._call, [*self._constants, *inputs], outputs)
+        return _Bound(lambda *given: self._call(*self._constants, *self._placed(given)), inputs, outputs)
 
     def _placed(self, inputs: Sequence[Any]) -> Sequence[Any]:
         if self._is_on_cpu:
             return inputs
         return [each.to(self.device) if isinstance(each, torch.Tensor) else each for each in inputs]
+
+
+class _Bound:
+    """A call whose inputs and outputs are tensors over arrays that stay where they are.
+
+    Args:
+        call: Computes the results.
+        inputs: Its arguments.
+        outputs: Tensors that get the results.
+    """
+
+    def __init__(
+        self, call: Callable[..., Sequence[Any]], inputs: Sequence[Any], outputs: Sequence[torch.Tensor]
+    ) -> None:
+        self._call = call
+        self._inputs = inputs
+        self._outputs = outputs
+        self._mode = torch.inference_mode()
+
+    def run(self) -> None:
+        """Compute the results. Raises CallRefusedError for one of another size."""
+        with self._mode:
+            for out, result in zip(self._outputs, self._call(*self._inputs), strict=True):
+                if out.shape != result.shape:
+                    raise CallRefusedError(
+                        f"an output has the shape {tuple(result.shape)} after {tuple(out.shape)}"
+                    )
+                out.copy_(result)
 
 
 def _constant(program: torch.export.ExportedProgram, spec: Any) -> torch.Tensor:

@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from etconfig_torch.plugin import SPEC
 import etconfig
 from etconfig.errors import DelegateError
 from etconfig.plugin.v1 import DelegateInvalidCompatibilityError, Envelope, InvalidPayloadError
+from etconfig.program import open_program
+from etconfig.provenance import Origin, OriginKind, Sourced
 
 torch = pytest.importorskip("torch")
 exir = pytest.importorskip("executorch.exir")
@@ -127,6 +130,24 @@ class TestAnswers:
             ]
         assert errors[0] == errors[2] < 1e-6 < 1e-4 < errors[1] < 0.1
 
+    def test_tensors_over_arrays_that_stay_are_made_once(
+        self, sequence: tuple[Any, bytes], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from etconfig_torch import program
+
+        made: list[Any] = []
+        shared = program._shared
+        monkeypatch.setattr(program, "_shared", lambda array: made.append(1) or shared(array))
+        module, data = sequence
+        with load(data) as method:
+            kept = []
+            for _ in range(4):
+                x = torch.randn(1, 3, 8, 8)
+                kept.append((method.execute([x.numpy()])[0], module(x).detach().numpy()))
+            for found, expected in kept:  # results are the caller's, and do not change afterwards
+                np.testing.assert_allclose(found, expected, atol=1e-6)
+        assert len(made) == 4  # two in the first call, and two that stay
+
     def test_compiled(self, sequence: tuple[Any, bytes]) -> None:
         module, data = sequence
         x = torch.randn(1, 3, 8, 8)
@@ -144,6 +165,79 @@ class TestOptions:
             assert torch.get_num_threads() == 1
             method.update({"TorchBackend": {"num_threads": 2}})
             assert torch.get_num_threads() == 2
+        torch.set_num_threads(before)
+
+    def test_two_delegates_of_a_method_move_together(self) -> None:
+        class Split(torch.nn.Module):
+            def forward(self, x: Any) -> Any:
+                return torch.relu(torch.sin(torch.relu(x)))
+
+        before = torch.get_num_threads()
+        x = np.ones((2, 3), np.float32)
+        data = program_of(Split(), torch.ones(2, 3), supported=["aten::relu"])
+        assert len(open_program(data).plan("forward").delegates) == 2
+        with load(data, num_threads=1) as method:
+            method.update({"TorchBackend": {"num_threads": 2}})
+            assert torch.get_num_threads() == 2
+            method.execute([x], options={"TorchBackend.num_threads": 1})
+            assert torch.get_num_threads() == 2
+            with (
+                load(program_of(Split(), torch.ones(2, 3)), num_threads=2),
+                pytest.raises(
+                    DelegateError, match=r"num_threads is one setting .* 2 is in use .* so 1 cannot"
+                ),
+            ):
+                method.update({"TorchBackend": {"num_threads": 1}})
+            assert torch.get_num_threads() == 2
+            assert method.options("TorchBackend").num_threads == 2
+        torch.set_num_threads(before)
+
+    def test_loaded_methods_follow_the_facts_together(
+        self, sequence: tuple[Any, bytes], tmp_path: Path
+    ) -> None:
+        def cores(count: int) -> etconfig.FactSheet:
+            values = {"cpu.available_cores": Sourced(count, Origin(OriginKind.SHEET, "test"))}
+            return etconfig.FactSheet.empty().with_overrides(values)
+
+        before = torch.get_num_threads()
+        path = tmp_path / "board.toml"
+        expression = '{ expr = "cpu.available_cores" }'
+        path.write_text(
+            f"[profile]\nname = 'acme/board'\n[options.TorchBackend]\nnum_threads = {expression}\n"
+        )
+        program = etconfig.load_program(sequence[1], installation=INSTALLATION)
+        live = etconfig.LiveArguments(
+            program, profile=path, facts=cores(1), installation=INSTALLATION,
+            instances={"forward": ["left", "right"]},
+        )  # fmt: skip
+        with (
+            program.load_method("forward", live.arguments("forward", "left")) as left,
+            program.load_method("forward", live.arguments("forward", "right")) as right,
+        ):
+            live.attach(left)
+            live.attach(right)
+            with right._entered():  # as while it executes in another thread
+                report = live.refresh(cores(2))
+            assert (report.applied, report.refused, len(report.postponed)) == ((), (), 2)
+            assert torch.get_num_threads() == 1
+            assert left.options("TorchBackend").num_threads == 1
+            assert len(live.refresh().applied) == 2
+            assert torch.get_num_threads() == 2
+            assert left.options("TorchBackend").num_threads == right.options("TorchBackend").num_threads == 2
+        torch.set_num_threads(before)
+
+    def test_another_thread_takes_a_new_number_of_threads(self, sequence: tuple[Any, bytes]) -> None:
+        before = torch.get_num_threads()
+        x = np.zeros((1, 3, 8, 8), np.float32)
+
+        def threads_after() -> int:
+            method.execute([x])
+            return int(torch.get_num_threads())
+
+        with load(sequence[1], num_threads=2) as method, ThreadPoolExecutor(max_workers=1) as worker:
+            assert worker.submit(threads_after).result() == 2
+            method.update({"TorchBackend": {"num_threads": 3}})
+            assert worker.submit(threads_after).result() == 3
         torch.set_num_threads(before)
 
     def test_methods_that_disagree_are_an_error(self, sequence: tuple[Any, bytes]) -> None:

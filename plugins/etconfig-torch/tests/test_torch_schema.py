@@ -11,7 +11,7 @@ from etconfig_torch.options import TorchOptions
 from etconfig_torch.plugin import SPEC
 
 import etconfig
-from etconfig.plugin.v1 import Scope
+from etconfig.plugin.v1 import BackendUnavailableError, Scope
 from etconfig.schema import validate_options
 
 PACKAGE = Path(__file__).parents[1]
@@ -61,6 +61,12 @@ class TestMistakes:
             ("float32_matmul_precision", "hihg", "did you mean 'high'"),
             ("cudnn_benchmrak", True, "did you mean 'cudnn_benchmark'"),
             ("compile_mode", "reduce_overhead", "did you mean 'reduce-overhead'"),
+            ("device", "CUDA:1", "did you mean 'cuda:1'"),
+            ("device", "CPU", "did you mean 'cpu'"),
+            ("device", "GPU", "write cuda, xpu or mps"),
+            ("device", "gpu:0", "write cuda, xpu or mps"),
+            ("device", "cud", "did you mean 'cuda'"),
+            ("device", "mpps", "did you mean 'mps'"),
         ],
     )
     def test_the_message_has_the_fix(self, name: str, value: object, fix: str) -> None:
@@ -73,11 +79,29 @@ class TestMistakes:
         assert problems(compile_dynamic=True, compile_mode="default") == []
 
     @pytest.mark.parametrize(
+        ("values", "problem"),
+        [
+            ({"compile_backend": "eager"}, "compile_backend has no effect while compile_mode is none"),
+            (
+                {"compile_backend": "eager", "compile_mode": "max-autotune"},
+                "compile_mode max-autotune is one of the compile_backend inductor",
+            ),
+            ({"compile_mode": "reduce-overhead"}, "has no effect beyond default while device is cpu"),
+            ({"device_module": "torch_npu"}, "device_module has no effect while device is cpu"),
+        ],
+    )
+    def test_other_settings_without_effect(self, values: dict[str, object], problem: str) -> None:
+        (found,) = problems(**values)
+        assert problem in found
+
+    @pytest.mark.parametrize(
         "values",
         [
             {},
             {"device": "cuda:1", "num_threads": 4, "float32_matmul_precision": "medium"},
             {"device": "npu", "device_module": "torch_npu.npu", "autocast": "float16"},
+            *({"device": name} for name in ("npu", "openreg", "hpu:0", "mlu", "musa", "dipu", "xla", "mtia")),
+            {"device": "gpu", "device_module": "acme_gpu"},
             {"compile_mode": "max-autotune", "compile_backend": "inductor", "onednn": False},
         ],
     )
@@ -125,18 +149,23 @@ def test_the_plugin_does_not_import_torch() -> None:
 
 def test_it_is_unavailable_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     from etconfig_torch import backend
+    from etconfig_torch import installed as of_torch
 
     def installed(version: str | None) -> None:
         def answer(name: str) -> str:
             if version is None:
-                raise backend.PackageNotFoundError(name)
+                raise of_torch.PackageNotFoundError(name)
             return version
 
-        monkeypatch.setattr(backend, "version", answer)
+        monkeypatch.setattr(of_torch, "version", answer)
 
     installed(None)
     answer = backend.TorchBackend().availability()
-    assert (answer.reason, answer.fix) == ("PyTorch is not installed", "install PyTorch: pip install torch")
+    fix = 'install PyTorch, which etconfig-torch[engine] brings: pip install "torch>=2.10"'
+    assert (answer.reason, answer.fix) == ("PyTorch is not installed", fix)
+    with pytest.raises(BackendUnavailableError, match="PyTorch is not installed") as caught:
+        etconfig.resolve(models={"detector": SPEC.id}, installation=INSTALLATION).build("detector", "m.pt2")
+    assert caught.value.help == fix
     installed("2.4.1+cpu")
     assert backend.TorchBackend().availability().reason == "PyTorch 2.4.1+cpu is too old, 2.10 is needed"
     installed("3.0.0a0")
