@@ -7,7 +7,7 @@
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch and executorch, and test against them
 #   make test-device  test the C++ headers with clang, and for arm64 and arm32 under emulators; Java and Kotlin on the JVM
-#   make test-fleet   install DuckDB, and test fleets of devices with it
+#   make test-fleet   install DuckDB, Dask and Arrow, and test fleets of devices with it
 #   make test-ray     install Ray, and test fleets on local clusters of it
 #   make test-engines install ONNX Runtime, OpenVINO, TVM and torch, and test the plugins for them
 #   make demo-device  build a C++ program with ExecuTorch's own runtime that chooses model and options where it runs
@@ -87,11 +87,11 @@ docs: $(VENV)/.installed-docs
 test-peers: $(PEERS)/.native
 	$(PEERS)/bin/python -m pytest -m peers --timeout 600 tests/peers tests/conformance plugins $(ARGS)
 
-# DuckDB, Dask and Ray come with the extras; conditions are compared with SQL on many more rows than in `make test`.
+# DuckDB, Dask, Arrow and Ray come with the extras; conditions are compared with SQL on many more rows than in `make test`.
 test-fleet: $(FLEET)/.installed
 	ETCONFIG_FLEET_ROWS=100000 $(FLEET)/bin/python -m pytest tests/unit/fleet tests/property/test_fleet_conditions.py \
-		tests/integration/test_fleet_command.py tests/integration/test_fleet_clusters.py tests/integration/test_fleet_namespaces.py \
-		tests/integration/test_path_arguments.py tests/docs/test_fleet_page.py $(ARGS)
+		tests/property/test_json_lines.py $(wildcard tests/integration/test_fleet_*.py) tests/integration/test_path_arguments.py \
+		tests/docs/test_fleet_page.py $(ARGS)
 
 # Apart from the others: on a busy machine, Ray's own server for clients does not always start.
 test-ray: $(FLEET)/.installed
@@ -158,7 +158,7 @@ $(FLEET)/bin/python:
 	$(PYTHON) -m venv $(FLEET)
 
 $(FLEET)/.installed: $(MANIFESTS) | $(FLEET)/bin/python
-	$(FLEET)/bin/python $(PIP) install -e '.[test,dask]' -e plugins/etconfig-reference
+	$(FLEET)/bin/python $(PIP) install -e '.[test,dask,jsonl]' -e plugins/etconfig-reference
 	@touch $@
 
 $(PEERS)/bin/python:
@@ -182,6 +182,6 @@ $(ENGINES)/bin/python:
 $(ENGINES)/.installed: $(MANIFESTS) | $(ENGINES)/bin/python
 	$(ENGINES)/bin/python $(PIP) install torch==2.13.0
 	$(ENGINES)/bin/python $(PIP) install executorch==1.5.1
-	$(ENGINES)/bin/python $(PIP) install onnxruntime==1.32.0 onnx==1.23.2 onnxscript==0.7.2 openvino==2026.4.1 apache-tvm==0.27.0.post1
+	$(ENGINES)/bin/python $(PIP) install onnxruntime==1.32.0 onnx==1.23.2 onnxscript==0.7.2 openvino==2026.4.1 apache-tvm==0.27.0.post1 ninja
 	$(ENGINES)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference $(addprefix -e ,$(ENGINE_PLUGINS))
 	@touch $@

@@ -1,43 +1,38 @@
-"""Three networks on every engine: as a delegate, and alone by the fastest call from Python.
+"""Three networks on every engine: as a delegate, and alone by the fastest calls from Python.
 
-    python benchmarks/bench_engines.py
+    python benchmarks/bench_engines.py [onnxruntime] [openvino] [tvm] [torch]
 
-Needs what `make test-engines` installs. Prints, for each way, the median and the 10th percentile of the wall
-time of a call in us, taken in turns, and the largest error against eager PyTorch, as a share of its largest
-output. Every engine uses one thread, and OpenVINO float32; other options are the defaults.
+Measures the engines named, all of them by default; they need what `make test-engines` installs. Every engine
+uses one thread, and OpenVINO float32; other options are the defaults.
+
+"Alone" does for its caller what `Method.execute` does: it takes an array of the caller and returns one that
+later calls do not change. Engines that bind memory copy both; TVM returns a new array by itself, and PyTorch
+takes the array as it is, too. "Call only" leaves the copies out: the data are in the engine's memory already,
+and the results stay there.
+
+Each round measures all ways in random order, those of one engine next to each other. Before each timed call,
+the same way runs once without the clock, so that none pays for the caches that another one left behind.
+Printed are the median and the 10th percentile of the wall time of a call in us, the largest error against
+eager PyTorch, as a share of its largest output, and for each delegate the median of the differences from
+"alone" of the same round, in us and in percent of that.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import random
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import etconfig_onnxruntime.payload as onnxruntime_payload
-import etconfig_openvino.payload as openvino_payload
-import etconfig_torch.plugin as torch_plugin
-import etconfig_tvm.payload as tvm_payload
 import numpy as np
-import onnxruntime
-import openvino
 import torch
-import tvm_ffi
-from etconfig_onnxruntime import OnnxRuntimeOptions, build_session
-from etconfig_onnxruntime.aot import onnx_partitioner
-from etconfig_openvino.aot import whole_model_partitioner
-from etconfig_openvino.options import OpenvinoOptions
-from etconfig_torch.aot import torch_partitioner
-from etconfig_torch.options import TorchOptions
-from etconfig_tvm.aot import CompileSettings, tvm_partitioner
-from etconfig_tvm.arrays import aligned
-from etconfig_tvm.engine import build as build_tvm
-from etconfig_tvm.options import TvmOptions
+from engine_networks import NETWORKS
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
 from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool
@@ -47,122 +42,150 @@ from torch import nn
 import etconfig
 from etconfig.program import open_program
 
-ROUNDS = 300
+ROUNDS = 400
 SECONDS_EACH = 10.0
-"""The time limit of one way; afterwards it skips the remaining rounds."""
+"""The time limit of one group of ways; afterwards it skips the remaining rounds."""
 
 Run = Callable[[], object]
 
 
-class Block(nn.Module):
-    """Attention with 4 heads, then two linear layers, each with a residual and a norm."""
+class Alone(NamedTuple):
+    """An engine without etconfig.
 
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.heads = 4
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
-        self.projections = nn.ModuleList(nn.Linear(width, width) for _ in range(4))
-        self.wide = nn.Linear(width, 4 * width)
-        self.narrow = nn.Linear(4 * width, width)
+    Attributes:
+        run: Takes the caller's array, and returns one of the caller.
+        call: The engine's call by itself.
+    """
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return as many numbers as it gets: shape (batch, tokens, width)."""
-        batch, tokens, width = x.shape
-        normed = self.norms[0](x)
-        query, key, value = (
-            project(normed).view(batch, tokens, self.heads, width // self.heads).transpose(1, 2)
-            for project in self.projections[:3]
-        )
-        weights = torch.softmax(query @ key.transpose(-1, -2) / (width // self.heads) ** 0.5, -1)
-        mixed = (weights @ value).transpose(1, 2).reshape(batch, tokens, width)
-        x = x + self.projections[3](mixed)
-        return x + self.narrow(torch.relu(self.wide(self.norms[1](x))))
+    run: Run
+    call: Run
 
 
-def tiny_net() -> tuple[nn.Module, torch.Tensor]:
-    """Return one convolution, and an image of 3x8x8."""
-    return nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU()), torch.rand(1, 3, 8, 8)
+class Engine(NamedTuple):
+    """An engine as a delegate and alone.
+
+    Attributes:
+        title: Its name.
+        partitioner: The partitioner.
+        options: The options of the delegate.
+        alone: Makes the calls without etconfig, of the payload, the module, the example and its array; None
+            to leave them out.
+    """
+
+    title: str
+    partitioner: object
+    options: tuple[str, ...]
+    alone: Callable[[memoryview, nn.Module, torch.Tensor, np.ndarray], Alone] | None
 
 
-def convolution_net() -> tuple[nn.Module, torch.Tensor]:
-    """Return five convolutions, three of them with stride 2, and an image of 3x96x96."""
-    channels = (3, 16, 32, 64, 64, 64)
-    strides = (2, 2, 1, 2, 1)
-    parts: list[nn.Module] = []
-    for (before, after), stride in zip(pairwise(channels), strides, strict=True):
-        parts += [nn.Conv2d(before, after, 3, stride, padding=1), nn.ReLU()]
-    return nn.Sequential(*parts), torch.rand(1, 3, 96, 96)
+def onnxruntime_ways() -> list[Engine]:
+    """Return ONNX Runtime: alone, a session whose input and output are bound."""
+    import etconfig_onnxruntime.payload
+    import onnxruntime
+    from etconfig_onnxruntime import OnnxRuntimeOptions, build_session
+    from etconfig_onnxruntime.aot import onnx_partitioner
+
+    def alone(payload: memoryview, module: nn.Module, example: torch.Tensor, array: np.ndarray) -> Alone:
+        model = etconfig_onnxruntime.payload.open_payload(payload, onnxruntime.__version__)
+        session = build_session(OnnxRuntimeOptions(intra_op_num_threads=1), model)
+        bound = np.empty_like(array), np.empty(session.get_outputs()[0].shape, np.float32)
+        binding = session.io_binding()
+        for bind, value, memory in (
+            (binding.bind_input, session.get_inputs()[0], bound[0]),
+            (binding.bind_output, session.get_outputs()[0], bound[1]),
+        ):
+            bind(value.name, "cpu", 0, np.float32, memory.shape, memory.ctypes.data)
+
+        def run() -> object:
+            np.copyto(bound[0], array)
+            session.run_with_iobinding(binding)
+            return bound[1].copy()
+
+        return Alone(run, lambda: session.run_with_iobinding(binding))
+
+    return [Engine("ONNX Runtime", onnx_partitioner(), ("OnnxRuntimeBackend.intra_op_num_threads=1",), alone)]
 
 
-def transformer() -> tuple[nn.Module, torch.Tensor]:
-    """Return two blocks of width 128, and 64 tokens."""
-    return nn.Sequential(Block(128), Block(128)), torch.rand(1, 64, 128)
+def openvino_ways() -> list[Engine]:
+    """Return OpenVINO: alone, an inference request whose input and output are bound."""
+    import etconfig_openvino.payload
+    import openvino
+    from etconfig_openvino.aot import whole_model_partitioner
+    from etconfig_openvino.options import OpenvinoOptions
+
+    def alone(payload: memoryview, module: nn.Module, example: torch.Tensor, array: np.ndarray) -> Alone:
+        options = OpenvinoOptions(inference_num_threads=1, cpu_inference_precision="f32")
+        compiled = etconfig_openvino.payload.load(options, payload, openvino.Core())
+        request = compiled.create_infer_request()
+        bound = np.empty_like(array), np.empty(tuple(compiled.output(0).shape), np.float32)
+        request.set_input_tensor(openvino.Tensor(bound[0], shared_memory=True))
+        request.set_output_tensor(openvino.Tensor(bound[1], shared_memory=True))
+
+        def run() -> object:
+            np.copyto(bound[0], array)
+            request.infer()
+            return bound[1].copy()
+
+        return Alone(run, request.infer)
+
+    options = ("OpenvinoBackend.inference_num_threads=1", "OpenvinoBackend.cpu_inference_precision=f32")
+    return [Engine("OpenVINO, float32", whole_model_partitioner(), options, alone)]
 
 
-DELEGATES: Mapping[str, tuple[Callable[[], object], tuple[str, ...]]] = {
-    "etconfig's own kernels": (list, ()),
-    "ONNX Runtime": (onnx_partitioner, ("OnnxRuntimeBackend.intra_op_num_threads=1",)),
-    "OpenVINO, float32": (
-        whole_model_partitioner,
-        ("OpenvinoBackend.inference_num_threads=1", "OpenvinoBackend.cpu_inference_precision=f32"),
-    ),
-    "TVM": (tvm_partitioner, ("TvmBackend.num_threads=1",)),
-    "TVM, plain loops": (
-        lambda: tvm_partitioner(settings=CompileSettings(schedule="none")),
-        ("TvmBackend.num_threads=1",),
-    ),
-    "PyTorch": (torch_partitioner, ("TorchBackend.num_threads=1",)),
+def tvm_ways() -> list[Engine]:
+    """Return TVM, with and without schedules: alone, the virtual machine with a tensor."""
+    import etconfig_tvm.payload
+    import tvm_ffi
+    from etconfig_tvm.aot import CompileSettings, tvm_partitioner
+    from etconfig_tvm.arrays import aligned
+    from etconfig_tvm.engine import build
+    from etconfig_tvm.options import TvmOptions
+
+    def alone(payload: memoryview, module: nn.Module, example: torch.Tensor, array: np.ndarray) -> Alone:
+        library = etconfig_tvm.payload.open_payload(payload, None)
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "model.so"
+            path.write_bytes(library)
+            session: Any = build(TvmOptions(num_threads=1), path)
+        main = session["main"]
+        bound = aligned(array.copy())
+        tensor = tvm_ffi.from_dlpack(bound)
+
+        def run() -> object:
+            np.copyto(bound, array)
+            return [np.from_dlpack(result) for result in main(tensor)]
+
+        return Alone(run, lambda: (main(tensor), session))
+
+    options = ("TvmBackend.num_threads=1",)
+    plain = tvm_partitioner(settings=CompileSettings(schedule="none"))
+    return [
+        Engine("TVM", tvm_partitioner(), options, alone),
+        Engine("TVM, plain loops", plain, options, None),
+    ]
+
+
+def torch_ways() -> list[Engine]:
+    """Return PyTorch: alone, the module that the plugin builds."""
+    import etconfig_torch.plugin
+    from etconfig_torch.aot import torch_partitioner
+    from etconfig_torch.options import TorchOptions
+
+    def alone(payload: memoryview, module: nn.Module, example: torch.Tensor, array: np.ndarray) -> Alone:
+        exported = torch.export.export(module, (example,))
+        built: Any = etconfig_torch.plugin.build(TorchOptions(num_threads=1), exported)
+        return Alone(lambda: built(torch.from_numpy(array)).numpy(), lambda: built(example))
+
+    return [Engine("PyTorch", torch_partitioner(), ("TorchBackend.num_threads=1",), alone)]
+
+
+ENGINES: Mapping[str, Callable[[], list[Engine]]] = {
+    "onnxruntime": onnxruntime_ways,
+    "openvino": openvino_ways,
+    "tvm": tvm_ways,
+    "torch": torch_ways,
 }
-"""For each way through etconfig: its partitioner, and the options."""
-
-
-def onnxruntime_alone(payload: memoryview, array: np.ndarray) -> Run:
-    """Return a call of a session whose input and output are bound."""
-    model = onnxruntime_payload.open_payload(payload, onnxruntime.__version__)
-    session = build_session(OnnxRuntimeOptions(intra_op_num_threads=1), model)
-    output = np.empty(session.get_outputs()[0].shape, np.float32)
-    binding = session.io_binding()
-    for bind, value, memory in (
-        (binding.bind_input, session.get_inputs()[0], array),
-        (binding.bind_output, session.get_outputs()[0], output),
-    ):
-        bind(value.name, "cpu", 0, np.float32, memory.shape, memory.ctypes.data)
-    return lambda: (session.run_with_iobinding(binding), array, output)
-
-
-def openvino_alone(payload: memoryview, array: np.ndarray) -> Run:
-    """Return a call of an inference request whose input is bound."""
-    options = OpenvinoOptions(inference_num_threads=1, cpu_inference_precision="f32")
-    compiled = openvino_payload.load(options, payload, openvino.Core())
-    request = compiled.create_infer_request()
-    request.set_input_tensor(openvino.Tensor(array, shared_memory=True))
-    return lambda: (request.infer(), array)
-
-
-def tvm_alone(payload: memoryview, array: np.ndarray) -> Run:
-    """Return a call of the virtual machine with a tensor."""
-    library = tvm_payload.open_payload(payload, None)
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "model.so"
-        path.write_bytes(library)
-        session: Any = build_tvm(TvmOptions(num_threads=1), path)
-    main = session["main"]
-    tensor = tvm_ffi.from_dlpack(aligned(array))
-    return lambda: (main(tensor), session)
-
-
-def torch_alone(module: nn.Module, example: torch.Tensor) -> Run:
-    """Return a call of the module that the plugin builds."""
-    built: Any = torch_plugin.build(TorchOptions(num_threads=1), torch.export.export(module, (example,)))
-    return lambda: built(example)
-
-
-ALONE = {
-    "ONNX Runtime": onnxruntime_alone,
-    "OpenVINO, float32": openvino_alone,
-    "TVM": tvm_alone,
-}
-"""The fastest call of each engine whose payload is a model of its own."""
+"""The engines by the names of their packages."""
 
 
 def program_of(module: nn.Module, example: torch.Tensor, partitioner: object) -> bytes:
@@ -196,49 +219,79 @@ def payload_of(data: bytes) -> memoryview:
     return program.delegate_data(delegate)
 
 
-def times_us(runs: Mapping[str, Run]) -> dict[str, np.ndarray]:
-    """Return the wall times of each way, one after the other in each round."""
-    times: dict[str, list[int]] = {name: [] for name in runs}
+def ways_of(engine: Engine, module: nn.Module, example: torch.Tensor, array: np.ndarray) -> dict[str, Run]:
+    """Return the calls of an engine by title: those of the delegate first."""
+    data = program_of(module, example, engine.partitioner)
+    ways = {engine.title: through_etconfig(data, engine.options, array)}
+    if engine.alone is not None:
+        alone = engine.alone(payload_of(data), module, example, array)
+        ways |= {f"{engine.title}, alone": alone.run, f"{engine.title}, call only": alone.call}
+    return ways
+
+
+def times_us(groups: list[dict[str, Run]]) -> dict[str, np.ndarray]:
+    """Return the wall times of each way: an item for each round, groups and ways in random order."""
+    times: dict[str, list[int]] = {name: [] for ways in groups for name in ways}
+    spent = [0.0] * len(groups)
+    order = random.Random(0)
     for _ in range(ROUNDS):
-        for name, run in runs.items():
-            if sum(times[name]) < SECONDS_EACH * 1e9:
+        for index in order.sample(range(len(groups)), len(groups)):
+            if spent[index] > SECONDS_EACH:
+                continue
+            started = time.perf_counter()
+            for name, run in order.sample([*groups[index].items()], len(groups[index])):
+                run()  # brings its own data into the caches
                 begin = time.perf_counter_ns()
                 run()
                 times[name].append(time.perf_counter_ns() - begin)
+            spent[index] += time.perf_counter() - started
     return {name: np.array(values) / 1000 for name, values in times.items()}
 
 
-def measure(title: str, module: nn.Module, example: torch.Tensor) -> None:
+def measure(title: str, engines: list[Engine], module: nn.Module, example: torch.Tensor) -> None:
     """Print a row for each way."""
     module.eval()
-    array = aligned(example.numpy())
-    programs = {name: program_of(module, example, make()) for name, (make, _) in DELEGATES.items()}
-    runs = {name: through_etconfig(programs[name], DELEGATES[name][1], array) for name in programs}
+    array = example.numpy()
+    own = Engine("etconfig's own kernels", [], (), None)
+    groups = [ways_of(engine, module, example, array) for engine in (own, *engines)]
     stock = program_of(module, example, XnnpackPartitioner())
-    runs["XNNPACK in executorch.runtime"] = through_stock_runtime(stock, example)
+    groups.append({"XNNPACK in executorch.runtime": through_stock_runtime(stock, example)})
     with torch.no_grad():
         expected = module(example).numpy()
         errors = {
-            name: np.abs(np.asarray(run()) - expected).max() / np.abs(expected).max()
-            for name, run in runs.items()
+            name: np.abs(np.asarray(ways[name]()) - expected).max() / np.abs(expected).max()
+            for ways in groups
+            for name in [*ways][:1]
         }
-        alone = {name: make(payload_of(programs[name]), array) for name, make in ALONE.items()}
-        alone["PyTorch"] = torch_alone(module, example)
-        runs |= {f"{name}, alone": run for name, run in alone.items()}
-        runs["PyTorch, eager"] = lambda: module(example)
-        times = times_us(runs)
+        groups.append({"PyTorch, eager": lambda: module(example)})
+        times = times_us(groups)
     print(f"{title}, {'x'.join(map(str, example.shape))}")
     for name, values in times.items():
-        error = f"{errors[name]:>12.1e}" if name in errors else ""
-        print(f"  {name:<31}{np.median(values):>11.1f}{np.percentile(values, 10):>11.1f}{error}")
+        row = f"  {name:<31}{np.median(values):>11.1f}{np.percentile(values, 10):>11.1f}"
+        row += f"{errors[name]:>12.1e}" if name in errors else ""
+        if f"{name}, alone" in times:
+            alone = times[f"{name}, alone"]
+            added = np.median(values - alone)
+            row += f"   {added:+.1f} us, {100 * added / np.median(alone):+.1f} %"
+        print(row)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Measure the engines that the command line names."""
+    parser = argparse.ArgumentParser(description="Measure engines as delegates and alone.")
+    parser.add_argument(
+        "engines", nargs="*", choices=[[], *ENGINES], metavar="ENGINE", help=", ".join(ENGINES)
+    )
+    chosen = parser.parse_args().engines or [*ENGINES]
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     torch.manual_seed(0)
     torch.set_num_threads(1)
     _unsafe_reset_threadpool(1)
-    measure("tiny net", *tiny_net())
-    measure("convolution net", *convolution_net())
-    measure("transformer", *transformer())
+    engines = [engine for name in chosen for engine in ENGINES[name]()]
+    for title, make in NETWORKS.items():
+        measure(title, engines, *make())
+
+
+if __name__ == "__main__":
+    main()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from etconfig.plain_data import jsonable
@@ -34,6 +34,8 @@ class EffectiveOption:
         is_asked: True if the backend was asked and gave this answer.
         reason: The source of the answer, or the reason for the assumption or the lack of an answer.
         source: The way in which the value is known; by default, `READ_BACK` if `is_asked`, else `ASSUMED`.
+        meets: Returns True for a requested value that the value in force satisfies, such as 0 threads where 0
+            leaves the number to the engine. None if only an equal value does.
 
     Raises:
         ValueError: `is_asked` and `source` contradict each other.
@@ -43,6 +45,7 @@ class EffectiveOption:
     is_asked: bool
     reason: str
     source: EffectiveSource = field(default=None)  # type: ignore[assignment]  # set by `__post_init__`
+    meets: Callable[[object], bool] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if vars(self)["source"] is None:
@@ -52,14 +55,26 @@ class EffectiveOption:
             raise ValueError(f"is_asked is {self.is_asked}, but the source is {self.source.value!r}")
 
     @classmethod
-    def read_back(cls, value: object, reason: str = "the engine reports it") -> EffectiveOption:
+    def read_back(
+        cls,
+        value: object,
+        reason: str = "the engine reports it",
+        *,
+        meets: Callable[[object], bool] | None = None,
+    ) -> EffectiveOption:
         """Return an option whose value the backend or engine reported when asked."""
-        return cls(value=value, is_asked=True, reason=reason, source=EffectiveSource.READ_BACK)
+        return cls(value=value, is_asked=True, reason=reason, source=EffectiveSource.READ_BACK, meets=meets)
 
     @classmethod
-    def observed(cls, value: object, reason: str = "measured from outside") -> EffectiveOption:
+    def observed(
+        cls,
+        value: object,
+        reason: str = "measured from outside",
+        *,
+        meets: Callable[[object], bool] | None = None,
+    ) -> EffectiveOption:
         """Return an option whose value was measured from outside of the engine."""
-        return cls(value=value, is_asked=False, reason=reason, source=EffectiveSource.OBSERVED)
+        return cls(value=value, is_asked=False, reason=reason, source=EffectiveSource.OBSERVED, meets=meets)
 
     @classmethod
     def assumed(cls, value: object, reason: str) -> EffectiveOption:
@@ -104,11 +119,15 @@ class ComparedOption:
         """True if another value than the requested one is in force; None if that is unknown.
 
         A request of None never differs: it leaves the value to the backend. An enum member equals its
-        value, and a tuple equals a list of the same items.
+        value, and a tuple equals a list of the same items. If the value in force has a `meets`, it decides.
         """
         if not self.effective.is_known:
             return None
-        return self.requested is not None and jsonable(self.requested) != jsonable(self.effective.value)
+        if self.requested is None:
+            return False
+        if self.effective.meets is not None:
+            return not self.effective.meets(self.requested)
+        return jsonable(self.requested) != jsonable(self.effective.value)
 
     def to_jsonable(self) -> dict[str, object]:
         """Return the comparison as plain data for JSON."""

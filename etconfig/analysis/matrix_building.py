@@ -134,6 +134,6 @@ def _device(
         profile=resolution.profile,
         selected_by=resolution.selected_by,
         is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
-        problems=resolution.warnings,
+        problems=(*resolution.warnings, *resolution.undecided),
         options=known.setdefault(canonical(options), options),
     )

@@ -17,7 +17,7 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from etconfig.aot.operators import Preprocess, Supported, operator_name
-from etconfig.diagnostics import did_you_mean
+from etconfig.diagnostics import nearest
 
 _PREPROCESS = "etconfig_preprocess"
 """The attribute of a class of `BackendDetails` with the function behind it."""
@@ -163,17 +163,31 @@ def _checked_name(name: str) -> str:
     base, _, overload = rest.partition(".")
     packet = getattr(getattr(torch.ops, namespace), base, None) if base else None
     if packet is None:
-        known = (
-            [each for each in dir(torch.ops.aten) if not each.startswith("_")] if namespace == "aten" else []
-        )
-        hint = did_you_mean(base, known)
+        hint = _likely_operator(base if namespace == "aten" else namespace if not base else "")
         raise ValueError(f"torch has no operator {name!r}; {hint or 'import what registers it first'}")
-    # such as aten::add of two numbers, which no program has
-    overloads = [each for each in packet.overloads() if "Tensor" in str(getattr(packet, each)._schema)]
+    overloads = _overloads(packet)
     if (overload or "default") not in overloads:
         choices = ", ".join(f"{namespace}::{base}.{each}" for each in overloads)
         raise ValueError(f"torch has no operator {name!r}; there is {choices}".replace(".default", ""))
     return f"{namespace}::{base}" + (f".{overload}" if overload not in ("", "default") else "")
+
+
+def _likely_operator(base: str) -> str | None:
+    """Return a question with the full name of the operator of torch that was probably meant, or None."""
+    if not base:
+        return None
+    known = [each for each in dir(torch.ops.aten) if not each.startswith("_")]
+    meant = base if base in known else nearest(base, known)
+    overloads = _overloads(getattr(torch.ops.aten, meant)) if meant is not None else []
+    if not overloads:
+        return None
+    overload = "" if "default" in overloads else f".{overloads[0]}"
+    return f"did you mean 'aten::{meant}{overload}'?"
+
+
+def _overloads(packet: Any) -> list[str]:
+    """Return the overloads on tensors; others, such as aten::add of two numbers, are in no program."""
+    return [each for each in packet.overloads() if "Tensor" in str(getattr(packet, each)._schema)]
 
 
 def _details_class(backend_id: str, preprocess: Preprocess) -> type[Any]:

@@ -6,6 +6,7 @@ The functions import torch and executorch when they are called.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from etconfig.aot.operators import Preprocess, Supported
@@ -39,14 +40,13 @@ def whole_graph_partitioner(
         ImportError: torch or executorch is not installed.
         ValueError: an operator is unknown, or another function writes the payloads of this backend.
     """
-    from etconfig.aot.executorch_partitioner import GraphPartitioner, OperatorNames
-
-    return GraphPartitioner(
+    classes = _classes()
+    return classes.GraphPartitioner(
         backend_id,
         preprocess,
         compile_specs or {},
         supported=None,
-        keep_whole=OperatorNames.predicate(keep_whole),
+        keep_whole=classes.OperatorNames.predicate(keep_whole),
     )
 
 
@@ -72,11 +72,10 @@ def operator_partitioner(
         ImportError: torch or executorch is not installed.
         ValueError: an operator is unknown, or another function writes the payloads of this backend.
     """
-    from etconfig.aot.executorch_partitioner import GraphPartitioner, OperatorNames
-
-    is_supported = OperatorNames.predicate(supported)
-    is_kept = OperatorNames.predicate(keep_whole)
-    return GraphPartitioner(
+    classes = _classes()
+    is_supported = classes.OperatorNames.predicate(supported)
+    is_kept = classes.OperatorNames.predicate(keep_whole)
+    return classes.GraphPartitioner(
         backend_id, preprocess, compile_specs or {}, supported=is_supported, keep_whole=is_kept
     )
 
@@ -100,6 +99,23 @@ def tag_supported(
     Returns:
         The delegates by tag, for `PartitionResult`.
     """
-    from etconfig.aot.executorch_partitioner import tag_groups
+    tags: dict[str, DelegationSpec] = _classes().tag_groups(
+        exported_program, backend_id, is_supported, compile_specs or {}
+    )
+    return tags
 
-    return tag_groups(exported_program, backend_id, is_supported, compile_specs or {})
+
+def _classes() -> ModuleType:
+    """Import the module with the classes. Raises ImportError with the packages to install."""
+    try:
+        from etconfig.aot import executorch_partitioner
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("torch", "executorch"):
+            raise
+        raise ModuleNotFoundError(
+            f"partitioners need torch and executorch, and {missing} is not installed: install the extra "
+            "[aot] of the backend's package, or `pip install torch executorch`",
+            name=error.name,
+        ) from error
+    return executorch_partitioner

@@ -11,7 +11,7 @@ from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import find_installation
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names
-from etconfig.errors import ModelError
+from etconfig.errors import DocumentError, ModelError
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.resolver import unknown_model
@@ -78,7 +78,11 @@ class Models(Displayed):
         from etconfig.app.model_catalog import catalog_of_file  # most models are given in code
 
         path, installation = as_path("path", path), find_installation(installation)
-        found = cls.of_catalog(catalog_of_file(path, installation.fact_registry), installation)
+        try:
+            catalog = catalog_of_file(path, installation.fact_registry)
+        except DocumentError as error:
+            raise _not_a_table(path, error) from error
+        found = cls.of_catalog(catalog, installation)
         if found is None:
             raise ModelError(diagnostics=(_no_models(path),))
         found._path = str(path)
@@ -151,6 +155,20 @@ def with_models(
     else:
         given = Models(models, find_installation(installation, program))
     return given if program is None else SeveralPrograms.joined((program, given))
+
+
+def _not_a_table(path: Path, error: DocumentError) -> DocumentError:
+    """Return the error of a file that is not TOML; if it has another ending, it is rather a model itself."""
+    if path.suffix in ("", ".toml") or not path.is_file():
+        return error
+    problem = Diagnostic(
+        code="invalid-toml",
+        message=f"{path} is not a TOML file of models",
+        spans=(Span(file=str(path)),),
+        help='write [model.NAME] with backends = ["OnnxRuntimeBackend"] in a .toml file, and give that; '
+        "the model's own file is an argument of build()",
+    )
+    return DocumentError(diagnostics=(problem,))
 
 
 def _no_models(path: Path) -> Diagnostic:

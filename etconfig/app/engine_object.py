@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from etconfig.errors import EngineError, OptionError
@@ -62,10 +63,23 @@ class EngineObject:
             OptionError: the backend's checks refuse the new values beside the others.
             EngineError: the engine failed to apply them; the old options are in force.
         """
+        with self.tentative_update(changes):
+            pass
+
+    @contextmanager
+    def tentative_update(self, changes: Mapping[str, object]) -> Iterator[None]:
+        """Change options as `update` does, and back if the `with` block raises.
+
+        Args:
+            changes: As for `update`.
+
+        Raises: as `update`; and what the block raises.
+        """
         from etconfig.schema import build_options  # imports pydantic
 
-        update, built = self.spec.update, self.built
-        if not changes or built is None or update is None:
+        built = self.built
+        if not changes or built is None or self.spec.update is None:
+            yield
             return
         new = {parse_option_path(path).option: value for path, value in changes.items()}
         before = self._options
@@ -73,13 +87,25 @@ class EngineObject:
         validated = build_options(self.spec, {**values, **new})
         if validated.options is None:
             raise OptionError(diagnostics=tuple(each.to_diagnostic() for each in validated.problems))
+        self._change(built, validated.options, frozenset(new))
         try:
-            update(built, validated.options, before, frozenset(new))
+            yield
+        except BaseException:
+            self._change(built, before, frozenset(new))
+            raise
+
+    def failure(self, cause: str) -> EngineError:
+        """Return the error of an update that failed."""
+        label = instance_label(self.name, self.instance)
+        return EngineError(backend=self.spec.id, method=label, phase="update", cause=cause)
+
+    def _change(self, built: object, options: BackendOptions, changed: frozenset[str]) -> None:
+        assert self.spec.update is not None
+        try:
+            self.spec.update(built, options, self._options, changed)
         except Exception as error:
-            label = instance_label(self.name, self.instance)
-            cause = f"{type(error).__name__}: {error}"
-            raise EngineError(backend=self.spec.id, method=label, phase="update", cause=cause) from error
-        self._options = validated.options
+            raise self.failure(f"{type(error).__name__}: {error}") from error
+        self._options = options
 
 
 def _reference(built: object) -> Callable[[], Any]:

@@ -159,8 +159,9 @@ def _check(
             continue
         value = check_value(schema, info, raw)
         if isinstance(value, OptionProblem):
-            spans = source.place(name, True, value.path)
-            problems.append(_named(executor, schema, value.to_diagnostic(*spans)))
+            for each in value.each:
+                spans = source.place(name, True, each.path)
+                problems.append(_named(executor, schema, each.to_diagnostic(*spans)))
         elif info.name in contribution.path_options:
             typed[info.name], missing = _anchored(executor, info.name, value, source)
             problems += missing

@@ -15,7 +15,7 @@ from etconfig.app.executor_options import (
 )
 from etconfig.app.installation import Installation
 from etconfig.app.targets import find_spec
-from etconfig.diagnostics import Diagnostic, Respelling, Severity, nearest
+from etconfig.diagnostics import Diagnostic, Severity, guessed_fix, nearest
 from etconfig.errors import (
     BackendUnavailableError,
     EtconfigError,
@@ -289,7 +289,7 @@ def unknown_executor(reference: Reference, known: Sequence[str]) -> Diagnostic:
         spans=(span,),
         notes=(f"installed: {', '.join((NUMPY, *known))}",),
         help=_executor_help(name, known),
-        fix=Respelling(name, guess).at(span) if guess else None,
+        fix=guessed_fix(name, guess, (NUMPY, _REAL, *known), span),
     )
 
 

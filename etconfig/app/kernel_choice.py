@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from etconfig.diagnostics import Diagnostic, Respelling, did_you_mean, nearest
+from etconfig.diagnostics import Diagnostic, did_you_mean, guessed_fix, nearest
 from etconfig.errors import DuplicatePluginError
 from etconfig.kernel.registry import ENTRY_POINT_GROUP, Kernel, KernelTable, table_problem
 from etconfig.plugin.entry_points import normalized_name
@@ -255,5 +255,5 @@ def _not_among(claims: Sequence[str], operator: str, reference: Reference) -> Di
         spans=(reference.span,),
         notes=(f"kernels for it: {', '.join(claims)}",),
         help=did_you_mean(reference.target, claims) or f"write one of them, or install {reference.target!r}",
-        fix=Respelling(reference.target, guess).at(reference.span) if guess else None,
+        fix=guessed_fix(reference.target, guess, claims, reference.span),
     )

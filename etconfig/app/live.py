@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import fields, replace
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from etconfig.app.configuration import Configuration, configure, documented_like
 from etconfig.app.engine_object import EngineObject
+from etconfig.app.joint_refresh import DisagreementError, is_joint, joint_specs, jointly
 from etconfig.app.profile_change import ProfileChange, profile_change
 from etconfig.display import count_text
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, MethodInUseError, OptionError
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from etconfig.parameters import AnyPath
     from etconfig.profile import Layer
     from etconfig.resolver import Overrides
-    from etconfig.schema import BackendOptions
+    from etconfig.schema import BackendOptions, BackendSpec
 
 
 @record(frozen=True, kw_only=True)
@@ -285,7 +288,7 @@ class LiveArguments:
             wanted = [resolution.arguments(method.name, method.instance) for method in self._methods]
             profile = profile_change(self._resolution, resolution)
             self._configuration, self._resolution, self._facts = configuration, resolution, facts
-            reports = [self._update(*pair) for pair in zip(tuple(self._methods), wanted, strict=True)]
+            reports = self._update_all(wanted)
         changes = {part: tuple(c for r in reports for c in getattr(r, part)) for part in _CHANGES}
         return Refresh(**changes, profile=profile)
 
@@ -319,13 +322,54 @@ class LiveArguments:
 
         return Follower(refresh_once, interval_s)
 
-    def _update(self, method: Method | EngineObject, arguments: Arguments) -> Refresh:
+    def _update_all(self, wanted: Sequence[Arguments]) -> list[Refresh]:
+        """Apply all differences; those in options of the process in all that have them at once."""
+        pairs = list(zip(self._methods, wanted, strict=True))
+        planned = {index: (method, _changes(method, each)) for index, (method, each) in enumerate(pairs)}
+        specs = joint_specs(wanted)
+        ids = {
+            index: {c.path.backend for c in changes if is_joint(specs, c.path.backend, c.path.option)}
+            for index, (_, changes) in planned.items()
+        }
+        together = [index for index in planned if ids[index]]
+        if len(together) < 2:
+            together = []
+        reports = {i: self._update(*plan, plan[0].update) for i, plan in planned.items() if i not in together}
+        shared = {specs[each].id: specs[each] for index in together for each in ids[index]}
+        reports |= self._update_together({index: planned[index] for index in together}, shared.values())
+        return [reports[index] for index in planned]
+
+    def _update_together(
+        self,
+        planned: Mapping[int, tuple[Method | EngineObject, list[LiveChange]]],
+        specs: Iterable[BackendSpec],
+    ) -> dict[int, Refresh]:
+        """Apply the differences in all of these Methods and objects, or in none."""
+        reports: dict[int, Refresh] = {}
+        try:
+            # Each stays as it is, and keeps executes out, until all are known to agree.
+            with ExitStack() as kept, jointly(specs):
+                for index, (method, changes) in planned.items():
+                    reports[index] = self._update(method, changes, partial(_keep, kept, method))
+        except DisagreementError as error:
+            must_wait = any(report.postponed for report in reports.values())
+            return {
+                index: _undone(planned[index][0], report, None if must_wait else error)
+                for index, report in reports.items()
+            }
+        return reports
+
+    def _update(
+        self,
+        method: Method | EngineObject,
+        changes: Sequence[LiveChange],
+        update: Callable[[Mapping[str, object]], None],
+    ) -> Refresh:
         """Apply the differences in one Method, as far as possible now."""
-        changes = _changes(method, arguments)
         at_load = tuple(change for change in changes if change.applies is Applies.LOAD)
         now = tuple(change for change in changes if change.applies is Applies.EXECUTE)
         try:
-            method.update({f"{c.path.backend}.{c.path.option}": c.new for c in now})
+            update({f"{c.path.backend}.{c.path.option}": c.new for c in now})
         except MethodInUseError:  # it is executing: do not wait, the next refresh tries again
             return Refresh(postponed=now, needs_reload=at_load)
         except MethodClosedError:
@@ -334,6 +378,29 @@ class LiveArguments:
         except (OptionError, DelegateError) as error:
             return Refresh(refused=tuple(replace(c, error=error) for c in now), needs_reload=at_load)
         return Refresh(applied=now, needs_reload=at_load)
+
+
+def _keep(kept: ExitStack, method: Method | EngineObject, changes: Mapping[str, object]) -> None:
+    """Update a Method or object, until `kept` ends with an error."""
+    kept.enter_context(method.tentative_update(changes))
+
+
+def _undone(method: Method | EngineObject, report: Refresh, error: DisagreementError | None) -> Refresh:
+    """Return the report on changes that were applied, and then undone since others did not agree.
+
+    Args:
+        method: The Method or object.
+        report: What became of the changes at first.
+        error: The reason; None if a Method that executes is in the way, so that the next refresh tries again.
+    """
+    if error is None:
+        return replace(report, applied=(), postponed=report.postponed + report.applied)
+    if isinstance(method, EngineObject):
+        failure: DelegateError = method.failure(error.cause)
+    else:
+        failure = DelegateError(backend=error.backend, method=method.name, phase="update", cause=error.cause)
+    refused = tuple(replace(change, error=failure) for change in report.applied)
+    return replace(report, applied=(), refused=report.refused + refused)
 
 
 _CHANGES = ("applied", "postponed", "refused", "needs_reload")

@@ -419,6 +419,8 @@ class LoadedProgram(Displayed, Immutable):
             changed=partial(change_options, spec),
             is_given=spec.factory is not None
             and any(entry.name == backend_id for entry in self.installation.index.given),
+            joint_update=spec.joint_update,
+            is_asked_for=arguments.backends[backend_id].is_asked_for,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Protocol, cast, runtime_checkable
 
 from etconfig.app.installation import Installation
@@ -17,6 +17,9 @@ from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.provenance import Sourced
 from etconfig.resolver import ANY_METHOD, Target
 from etconfig.schema import BackendSpec
+
+_PROGRAM = "what etconfig.load_program returns"
+_PROGRAM_NOT_PATH = f'{_PROGRAM}, or for models of engines models={{"NAME": "BACKEND"}}'
 
 
 @runtime_checkable
@@ -64,7 +67,8 @@ def find_installation(installation: Installation | None, program: Delegating | N
     """
     # `isinstance` looks at each member of a protocol, which takes longer than all else that is checked here
     if program is not None and not all(hasattr(program, name) for name in _MEMBERS):
-        check_type("program", program, Delegating, "what etconfig.load_program returns")
+        is_path = isinstance(program, (str, PurePath))
+        check_type("program", program, Delegating, _PROGRAM_NOT_PATH if is_path else _PROGRAM)
     if installation is None:
         return Installation(Path.cwd()) if program is None else program.installation
     check_type("installation", installation, Installation, "an etconfig.Installation")

@@ -10,7 +10,7 @@ from etconfig.app.engine_models import Models
 from etconfig.app.installation import Installation
 from etconfig.app.project_programs import models_of_project, programs_of_project, unreadable_program
 from etconfig.app.targets import Delegating, model_names_of
-from etconfig.diagnostics import Diagnostic, Respelling, Severity, nearest_backend
+from etconfig.diagnostics import Diagnostic, Severity, guessed_fix, nearest_backend
 from etconfig.errors import BackendUnavailableError, ConfigError, ProgramError
 from etconfig.parameters import check_type
 from etconfig.profile import Reference
@@ -100,7 +100,7 @@ def _not_installed(model: str, reference: Reference, installed: Collection[str])
         notes=(f"installed: {known}",),
         help=f"did you mean {guess!r}?" if guess else f"install the plugin that declares {backend}",
         severity=Severity.ERROR if guess else Severity.WARNING,
-        fix=Respelling(backend, guess).at(reference.span) if guess else None,
+        fix=guessed_fix(backend, guess, installed, reference.span),
     )
 
 

@@ -400,7 +400,9 @@ class Validator:
             advice = self.installation.advice
             resolver = Resolver.compile(specs, layers, targets, self._backend_ids, advice)
             yield from resolver.warnings
-            resolver.resolve(self._facts)
+            resolution = resolver.resolve(self._facts)
+            if self.device is not None:
+                yield from resolution.undecided
         except ConfigError as error:
             yield from error.diagnostics
 

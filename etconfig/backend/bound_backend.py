@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from etconfig.backend.contract import Backend
@@ -23,6 +24,11 @@ class BoundBackend:
             problem, for a name, value or time that is not allowed. It does not change the backend.
         is_given: True if the caller gave the backend in code: an executor that has its own backend of this id
             must not run that one instead.
+        joint_update: Returns a context manager in which all updates count as one; see `BackendSpec`. None if
+            each stands for itself.
+        is_asked_for: Returns True for the name of an option that somebody set; False for a default, the
+            program's own value and a recommendation, which an executor that cannot pass the option on may
+            leave to the backend. None if that is not known, so that each counts as set.
     """
 
     backend_id: str
@@ -30,3 +36,5 @@ class BoundBackend:
     options: Any
     changed: Callable[[Any, Mapping[str, object]], Any]
     is_given: bool = False
+    joint_update: Callable[[], AbstractContextManager[object]] | None = None
+    is_asked_for: Callable[[str], bool] | None = None

@@ -1,13 +1,23 @@
 """Problems as data: the message, the place and the fix; renderers are separate."""
 
 from etconfig.diagnostics.codes import CODES, CodeInfo
-from etconfig.diagnostics.fix import Edit, Fix, Respelling, Rewriting, removed_item
+from etconfig.diagnostics.fix import Edit, Fix, Respelling, Rewriting, guessed, guessed_fix, removed_item
 from etconfig.diagnostics.model import Diagnostic, Severity
 from etconfig.diagnostics.span import Span
-from etconfig.diagnostics.suggest import did_you_mean, did_you_mean_backend, nearest, nearest_backend
+from etconfig.diagnostics.suggest import (
+    MAX_NAMES,
+    did_you_mean,
+    did_you_mean_backend,
+    is_certain,
+    nearest,
+    nearest_backend,
+    nearest_word,
+    shown_names_near,
+)
 
 __all__ = [
     "CODES",
+    "MAX_NAMES",
     "CodeInfo",
     "Diagnostic",
     "Edit",
@@ -18,7 +28,12 @@ __all__ = [
     "Span",
     "did_you_mean",
     "did_you_mean_backend",
+    "guessed",
+    "guessed_fix",
+    "is_certain",
     "nearest",
     "nearest_backend",
+    "nearest_word",
     "removed_item",
+    "shown_names_near",
 ]

@@ -79,6 +79,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("expression-too-large", "An expression exceeds a bound on length or depth."),
     ("expression-type", "A part of an expression has a type that does not fit."),
     ("evaluation-failed", "An expression divides by zero or exceeds 64 bits."),
+    ("undecided-condition", "A condition needs a fact that is not known on this device."),
     ("constant-condition", "A condition never holds, or always does."),
     ("unselectable-profile", "Another profile matches wherever this one does, so auto never selects it."),
     ("shadowed-assignment", "A later assignment always replaces this one."),

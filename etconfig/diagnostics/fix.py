@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 
 from etconfig.diagnostics.span import Span
+from etconfig.diagnostics.suggest import is_certain
 from etconfig.records import record
 
 _BARE = re.compile(r"[\w.+-]+", re.ASCII)
@@ -79,6 +81,25 @@ class Respelling:
         if _read_basic(span.underlined) == self.wrong and _QUOTABLE.fullmatch(self.right):
             return Fix(span=span, replacement=f'"{self.right}"', is_safe=self.is_safe)
         return None
+
+
+def guessed(wrong: str, right: str | None, known: Collection[str]) -> Respelling | None:
+    """Return the respelling of a name that was guessed by its letters; None if the guess is not certain.
+
+    A wrong guess in a message costs a second, a wrong repair changes what a device does.
+
+    Args:
+        wrong: The name that is written.
+        right: The nearest of the known names, or None.
+        known: The known names.
+    """
+    return Respelling(wrong, right) if right is not None and is_certain(wrong, right, known) else None
+
+
+def guessed_fix(wrong: str, right: str | None, known: Collection[str], span: Span | None) -> Fix | None:
+    """Return the fix that `guessed` makes at a place, if both exist."""
+    respelling = guessed(wrong, right, known)
+    return None if respelling is None or span is None else respelling.at(span)
 
 
 def _read_basic(written: str | None) -> str | None:

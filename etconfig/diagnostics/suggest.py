@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 _MAX_NAME_LENGTH = 200
 _BACKEND = "backend"
+_SHORTEST_TYPO = 4
+MAX_NAMES = 12
+"""The most names that a message lists in full."""
+_LETTERS_PER_TYPO = 5
+_SEPARATORS = re.compile(r"[\W_]+")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_]+")
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:
@@ -71,6 +78,97 @@ def _in_order(known: tuple[str, ...]) -> Sequence[tuple[str, str, frozenset[str]
     """Return names in alphabetical order, each with its folded form and the letters of that."""
     folded = ((candidate, candidate.casefold()) for candidate in sorted(set(known)))
     return [(candidate, text, frozenset(text)) for candidate, text in folded]
+
+
+def nearest_word(word: str, known: Collection[str]) -> str | None:
+    """Return the word that a value was certainly meant to be, or None.
+
+    Values are often short, and words of opposite meaning differ by one letter: `gpu` does not suggest `cpu`,
+    nor `int4` `int8`. A value is its nearest word if that is certain or two characters are swapped, and less
+    than a third is wrong.
+    """
+    guess = nearest(word, known)
+    if guess is None or not (is_certain(word, guess, known) or _is_swap(word, guess, known)):
+        return None
+    if _plain(word) == _plain(guess):
+        return guess
+    longer = max(len(word), len(guess))
+    return guess if 3 * edit_distance(word.casefold(), guess.casefold(), longer) < longer else None
+
+
+def _is_swap(word: str, guess: str, known: Iterable[str]) -> bool:
+    """Return True if two adjacent characters are swapped, digits too, as they are in no other known word."""
+    same = [each for each in known if sorted(each) == sorted(word)]
+    return same == [guess] and edit_distance(word, guess, 1) == 1
+
+
+def is_certain(word: str, guess: str, known: Iterable[str]) -> bool:
+    """Return True if `word` can hardly mean anything but `guess`, so that a program may replace it.
+
+    Case, hyphens, underscores, spaces and the ending `Backend` do not count. Beyond that, each word inside
+    of the name may have one typo (two from ten letters on), but in words of three letters no other letter.
+    The first letter and all digits are right, and no other known name is as near. So `decoder` is not a typo
+    of `encoder`, `disable_x` of `enable_x`, `min_size` of `max_size`, or `pi-4` of `pi-5`.
+    """
+    others = tuple(each for each in known if each != guess)
+    if _plain(word) == _plain(guess):
+        return all(_plain(each) != _plain(word) for each in others)
+    if not _has_typos(word, guess) and not _has_typos(_stem(word), _stem(guess)):
+        return False
+    second = nearest(word, others)
+    if second is None:
+        return True
+    distance = edit_distance(word.casefold(), guess.casefold(), len(word))
+    return edit_distance(word.casefold(), second.casefold(), distance) > distance
+
+
+def _has_typos(name: str, meant: str) -> bool:
+    """Return True if each word of a name is that of another one, but for typos."""
+    words, meant_words = _words(name), _words(meant)
+    if len(words) != len(meant_words):
+        words, meant_words = [_plain(name)], [_plain(meant)]
+    return all(map(_is_typo, words, meant_words))
+
+
+def _is_typo(written: str, meant: str) -> bool:
+    """Return True if one word is the other one, with a typo or none."""
+    if written == meant:
+        return True
+    if _digits(written) != _digits(meant):
+        return False
+    if written[:1] != meant[:1] and written[:2] != meant[1::-1]:
+        return False
+    shorter = min(len(written), len(meant))
+    if shorter < _SHORTEST_TYPO and len(written) == len(meant):
+        return False
+    limit = max(1, shorter // _LETTERS_PER_TYPO)
+    return edit_distance(written, meant, limit) <= limit
+
+
+def _plain(name: str) -> str:
+    return _SEPARATORS.sub("", _stem(name) or name).casefold()
+
+
+def _words(name: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(name)]
+
+
+def _digits(name: str) -> list[str]:
+    return [character for character in name if character.isdigit()]
+
+
+def shown_names_near(name: str, known: Collection[str]) -> str:
+    """Return the known names as a list; of more than `MAX_NAMES`, their number and the nearest few."""
+    if len(known) <= MAX_NAMES:
+        return ", ".join(known)
+    words = set(_words(name))
+
+    def difference(each: str) -> tuple[int, int]:
+        shared = sum(1 for word in _words(each) if any(_is_typo(own, word) for own in words))
+        return -shared, edit_distance(name.casefold(), each.casefold(), len(name) + len(each))
+
+    near = sorted(known, key=difference)[: MAX_NAMES // 2]
+    return f"{len(known)} options, such as {', '.join(near)}"
 
 
 def nearest_backend(backend: str, known: Collection[str]) -> str | None:

@@ -91,7 +91,7 @@ def _value(info: FactInfo) -> dict[str, object]:
     bounds = {
         "minimum": lowest if info.minimum is None else info.minimum,
         "maximum": highest if info.maximum is None else info.maximum,
-        "enum": list(info.choices) or None,
+        "enum": list(info.choices) if info.choices and info.type is FactType.STRING else None,
     }
     return _TYPES[info.type] | {key: value for key, value in bounds.items() if value is not None}
 

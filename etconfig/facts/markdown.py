@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from etconfig.facts.registry import FactInfo, FactRegistry
+from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 
 _HEAD = "| fact | type | unit | volatility | meaning |\n|---|---|---|---|---|\n"
 
@@ -20,4 +20,5 @@ def _row(info: FactInfo) -> str:
 def _meaning(info: FactInfo) -> str:
     if not info.choices:
         return info.doc
-    return f"{info.doc} One of {', '.join(f'`{choice}`' for choice in info.choices)}."
+    words = "One of" if info.type is FactType.STRING else "Usual items are"
+    return f"{info.doc} {words} {', '.join(f'`{choice}`' for choice in info.choices)}."

@@ -39,7 +39,7 @@ def redact(sheet: FactSheet) -> FactSheet:
 def _may_identify(info: FactInfo | None) -> bool:
     if info is None or info.is_identifying is not None:
         return info is None or bool(info.is_identifying)
-    return info.type in _TEXTS and not info.choices
+    return info.type in _TEXTS and not (info.choices and info.type is FactType.STRING)
 
 
 def _without(sheet: FactSheet, names: list[str], reason: str) -> FactSheet:

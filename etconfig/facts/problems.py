@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from etconfig.diagnostics import Diagnostic, Respelling, Rewriting, Span, nearest
+from etconfig.diagnostics import Diagnostic, Respelling, Rewriting, Span, nearest_word
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.registry import FactInfo, FactRegistry
 
@@ -11,16 +11,18 @@ _LISTED = 8
 
 def unknown_fact(name: str, registry: FactRegistry, *spans: Span) -> Diagnostic:
     """Return the diagnostic for a name that no fact has."""
-    from etconfig.facts.suggestions import likely_facts
+    from etconfig.facts.suggestions import is_certain_fact, likely_facts
 
     likely = likely_facts(name, registry)
-    guess = likely[0] if len(likely) == 1 else None
+    guess, fix = likely[0] if len(likely) == 1 else None, None
+    if guess is not None and spans and is_certain_fact(name, guess):
+        fix = Respelling(name, guess).at(spans[0])
     return Diagnostic(
         code="unknown-fact",
         message=f"no fact is called {name!r}",
         spans=spans,
         help=_unknown_fact_help(likely),
-        fix=Respelling(name, guess).at(spans[0]) if guess is not None and spans else None,
+        fix=fix,
     )
 
 
@@ -41,7 +43,7 @@ def _without_value(message: str) -> str:
 
 def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *spans: Span) -> Diagnostic:
     """Return the diagnostic for a value that `info.check` refused with `error`."""
-    guess = nearest(value, info.choices) if isinstance(value, str) else None
+    guess = nearest_word(value, info.choices) if isinstance(value, str) else None
     guess = meant_value(name, value) or guess
     unit = f", {info.unit}" if info.unit else ""
     help = f"did you mean {guess!r}?" if guess is not None else _value_help(info, value)

@@ -123,7 +123,8 @@ class FactInfo:
         doc: Its meaning, in a sentence.
         volatility: The time for which it stays true.
         unit: The unit of its value, such as `bytes`; None if it has no unit.
-        choices: The allowed values of a string; empty if any is allowed.
+        choices: The allowed values of a string; empty if any is allowed. Of a list of strings, the usual
+            items: it may have others, but a condition may not ask for a misspelt one.
         minimum: The smallest value of a number, or None.
         maximum: The largest value of a number, or None.
         is_identifying: True if a value identifies one device or its user, rather than a model: a serial
@@ -165,7 +166,7 @@ class FactInfo:
             ValueError: the value has another type, or is out of bounds.
         """
         checked = self.type.check(value)
-        if self.choices and checked not in self.choices:
+        if self.choices and self.type is FactType.STRING and checked not in self.choices:
             expected = " or ".join(map(repr, self.choices))
             raise ValueError(f"expected {expected}, found {shown_value(value)}")
         meant = meant_value(self.name, checked)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from etconfig.diagnostics.suggest import edit_distance, nearest
+from etconfig.diagnostics.suggest import edit_distance, is_certain, nearest
 from etconfig.facts.registry import INDEX, INDEX_PATTERN, FactRegistry
 
 _MAX_NAME_LENGTH = 200
@@ -29,6 +29,21 @@ def likely_facts(name: str, registry: FactRegistry) -> tuple[str, ...]:
     # Any number counts as an index here: a file may contain very many, and the answer is remembered.
     hidden = ".".join(INDEX if part.isdecimal() else part for part in parts)
     return tuple(_with_indices(found, indices) for found in _likely(hidden, registry.names))
+
+
+def is_certain_fact(name: str, guess: str) -> bool:
+    """Return True if each word of `name` is one of the fact `guess`, so that a program may replace the name.
+
+    `battery.level` certainly means `power.battery_level`, but `cpu.min_frequency` not `cpu.max_frequency`.
+    """
+    if is_certain(name, guess, ()):
+        return True
+    known = {part for part in re.split(r"[._]+", guess.casefold()) if part}
+    known |= set(_words(guess))
+    return all(
+        any(each.startswith(word) or is_certain(word, each, known) for each in known)
+        for word in _words(name.removeprefix("facts."))
+    )
 
 
 def _with_indices(pattern: str, indices: list[str]) -> str:

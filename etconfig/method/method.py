@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
@@ -28,7 +28,7 @@ from etconfig.method.contract import (
     OptionChanges,
     RunnableMethod,
 )
-from etconfig.method.options_update import validated_changes
+from etconfig.method.options_update import joint_update, validated_changes
 from etconfig.method.stop import CancelToken, StopCheck
 from etconfig.parameters import check_type, plain_value
 from etconfig.program import MethodMeta
@@ -260,14 +260,26 @@ class Method(Displayed):
             MethodClosedError: the Method was closed.
             TypeError: `changes` is not a mapping.
         """
-        check_type("changes", changes, Mapping, 'values, as {"NpuBackend.power_mode": "low"}')
         with self._entered():
-            runnable = self._open_runnable()
-            self._restore_options(runnable)
-            validated = validated_changes(self.name, self._backends, self._options, changes)
-            new = {**self._options, **{each: options for each, (options, _) in validated.items()}}
-            runnable.update(validated)
-            self._options = new
+            self._change_options(changes)
+
+    @contextmanager
+    def tentative_update(self, changes: Mapping[str, object]) -> Iterator[None]:
+        """Change options as `update` does, and back if the `with` block raises; no other call enters before.
+
+        Args:
+            changes: As for `update`.
+
+        Raises: as `update`; and what the block raises.
+        """
+        with self._entered():
+            before = self._options
+            validated = self._change_options(changes)
+            try:
+                yield
+            except BaseException:
+                self._change_back(before, validated)
+                raise
 
     def get_attribute(self, name: str) -> Any:
         """Return a copy of an attribute: a mutable buffer that the program names.
@@ -396,11 +408,9 @@ class Method(Displayed):
         is_refused = False
         try:
             # before the change, so that whoever comes next finds it, if Ctrl-C interrupts the way back, too
-            self._pending_options = {
-                backend: (self._options[backend], names) for backend, (_, names) in changes.items()
-            }
+            self._pending_options = self._way_back(changes)
             try:
-                runnable.update(changes)
+                self._update_delegates(runnable, changes)
             except DelegateError:  # the former options are in force
                 is_refused = True
                 raise
@@ -410,11 +420,52 @@ class Method(Displayed):
                 self._pending_options = None
             self._restore_options(runnable)
 
+    def _change_options(self, changes: Mapping[str, object]) -> OptionChanges:
+        """Change options, all or none, and return the validated changes. Raises as `update`."""
+        check_type("changes", changes, Mapping, 'values, as {"NpuBackend.power_mode": "low"}')
+        runnable = self._open_runnable()
+        self._restore_options(runnable)
+        before = self._options
+        validated = validated_changes(self.name, self._backends, before, changes)
+        try:
+            self._update_delegates(runnable, validated)
+            self._options = {**before, **{each: options for each, (options, _) in validated.items()}}
+        except DelegateError:  # the old options are in force
+            raise
+        except BaseException:  # Ctrl-C, at any moment
+            self._change_back(before, validated)
+            raise
+        return validated
+
+    def _change_back(self, before: Mapping[str, Any], changes: OptionChanges) -> None:
+        """End `changes`: the options are again those before. Raises DelegateError."""
+        self._options = before
+        self._pending_options = self._way_back(changes)  # for the next call, if Ctrl-C interrupts this one
+        self._restore_options(self._open_runnable())
+
+    def _way_back(self, changes: OptionChanges) -> OptionChanges:
+        """Return the changes that end `changes`."""
+        return {backend: (self._options[backend], names) for backend, (_, names) in changes.items()}
+
+    def _update_delegates(self, runnable: RunnableMethod, changes: OptionChanges) -> None:
+        """Update the delegates; options of the process move in all of them at once. Raises DelegateError."""
+        is_updated = False
+        try:
+            with ExitStack() as joint:
+                for backend in changes:
+                    joint.enter_context(joint_update(self._backends[backend], self.name))
+                runnable.update(changes)
+                is_updated = True
+        except DelegateError:
+            if is_updated:  # the delegates agreed, and then something else in the process did not
+                runnable.update(self._way_back(changes))
+            raise
+
     def _restore_options(self, runnable: RunnableMethod) -> None:
         """Change the options of a call back, unless that is done; also if this raises DelegateError."""
         if self._pending_options is not None:
             try:
-                runnable.update(self._pending_options)
+                self._update_delegates(runnable, self._pending_options)
             except DelegateError:
                 self._host.set_options(self._options)
                 self._pending_options = None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from etconfig.backend import BoundBackend
 from etconfig.diagnostics import Diagnostic, did_you_mean_backend
-from etconfig.errors import OptionError
+from etconfig.errors import DelegateError, OptionError
 from etconfig.method.contract import OptionChanges
 from etconfig.option_path import parse_option_path
 from etconfig.parameters import check_type, plain_value
@@ -51,6 +52,26 @@ def validated_changes(
     if problems:
         raise OptionError(diagnostics=tuple(problems))
     return validated
+
+
+@contextmanager
+def joint_update(backend: BoundBackend, method: str) -> Iterator[None]:
+    """Let all updates of a backend's delegates in the `with` block count as one.
+
+    Raises:
+        DelegateError: they, or other users of the process, disagree at the end on an option of the process.
+    """
+    if backend.joint_update is None:
+        yield
+        return
+    try:
+        with backend.joint_update():
+            yield
+    except DelegateError:
+        raise
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise DelegateError(backend=backend.backend_id, method=method, phase="update", cause=cause) from error
 
 
 def _by_path(changes: Mapping[str, object]) -> Iterator[tuple[str, object]]:

@@ -41,6 +41,10 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
         PluginLoadError: the factory fails, or its result does not fulfill the contract.
         BackendUnavailableError: the backend cannot run here, or is schema-only.
     """
+    if spec.factory is None and spec.build is not None:
+        reason = f"{entry.source} builds objects of an engine, and has no implementation for delegates"
+        help_text = "give it models of their own, with models= or --models, and call build of the result"
+        raise BackendUnavailableError(backend=spec.id, reason=reason, help=help_text)
     if spec.factory is None:
         reason = f"{entry.source} only declares its options and has no implementation"
         help_text = (

@@ -154,6 +154,16 @@ class PluginRegistry:
         complete = [each for each, spec in zip(entries, specs, strict=True) if spec.has_implementation]
         return complete[0] if len(complete) == 1 else None
 
+    def only_declares(self, entry: EntryPoint) -> bool:
+        """Return True if the plugin of an entry point only declares the options of its backend.
+
+        A plugin that cannot be loaded might have an implementation.
+        """
+        try:
+            return not self._answer(entry, BACKEND_HOOK).has_implementation
+        except PluginLoadError:
+            return False  # listed in `failures`
+
     def backend_spec(self, backend_id: str) -> BackendSpec:
         """Return the declaration of a backend. Raises the same errors as `contribution`."""
         return self.contribution(BACKEND_HOOK, backend_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from etconfig.diagnostics import Diagnostic, Respelling, nearest
+from etconfig.diagnostics import Diagnostic, guessed_fix, nearest
 from etconfig.errors import ProfileError
 from etconfig.profile.layer import InstanceDeclaration, Layer
 from etconfig.profile.profile import Profile
@@ -78,7 +78,7 @@ def _declare(settings: DocumentSettings, declared: dict[str, InstanceDeclaration
                 help=(
                     f"did you mean {guess!r}?" if guess else f'write method = "..." under [instances.{name}]'
                 ),
-                fix=Respelling(name, guess).at(span) if guess else None,
+                fix=guessed_fix(name, guess, declared, span),
             )
 
 

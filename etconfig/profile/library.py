@@ -223,7 +223,7 @@ class ProfileLibrary:
             raise _error(
                 "duplicate-profile", message, spans, "remove or rename one of them, or give its path"
             )
-        from etconfig.profile.meant_names import meant_profile
+        from etconfig.profile.meant_names import is_certain_profile, meant_profile
 
         guess, fix = meant_profile(name, self.names), None
         help = f"did you mean {guess!r}?" if guess else "`etconfig profiles list` shows the known ones"
@@ -232,7 +232,8 @@ class ProfileLibrary:
         elif guess is not None and spans:
             from etconfig.diagnostics import Respelling
 
-            fix = Respelling(name, guess).at(spans[0])
+            is_certain = is_certain_profile(name, guess, self.names)
+            fix = Respelling(name, guess).at(spans[0]) if is_certain else None
         unknown = _error("unknown-profile", f"there is no profile {name!r}", spans, help, fix)
         if self.problems:  # it may be in what cannot be read
             raise type(unknown)(diagnostics=(*unknown.diagnostics, *self.problems))

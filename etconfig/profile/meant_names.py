@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from etconfig.diagnostics import Diagnostic, Respelling, Span, nearest
+from etconfig.diagnostics import Diagnostic, Respelling, Span, nearest, suggest
 
 _SUFFIX = ".toml"
 _MAX_PARTS = 4
@@ -43,6 +43,18 @@ def meant_profile(target: str, names: Sequence[str]) -> str | None:
     return next(filter(None, (nearest(end, names) for end in (name, *ends) if len(end) > 2)), None)
 
 
+def is_certain_profile(target: str, meant: str, names: Sequence[str]) -> bool:
+    """Return True if `target` is the name `meant` as a path, without a folder, or with a plain typo."""
+    name = target.replace("\\", "/")
+    if name.casefold().endswith(_SUFFIX):
+        name = name[: -len(_SUFFIX)]
+    bare = name.strip("./")
+    if f"/{bare}".endswith(f"/{meant}") or meant.endswith(f"/{bare}"):
+        return True
+    last = "/".join(name.split("/")[-1 - meant.count("/") :])
+    return suggest.is_certain(last, meant, names)
+
+
 def no_such_file(path: str, target: str, names: Sequence[str], spans: tuple[Span, ...]) -> Diagnostic | None:
     """Return the problem with a path to no file if the name of a profile was meant, else None.
 
@@ -55,10 +67,11 @@ def no_such_file(path: str, target: str, names: Sequence[str], spans: tuple[Span
     meant = meant_profile(target, names)
     if meant is None:
         return None
+    is_certain = bool(spans) and is_certain_profile(target, meant, names)
     return Diagnostic(
         code="unknown-profile",
         message=f"there is no file {path!r}",
         spans=spans,
         help=f"did you mean {meant!r}? Names of profiles do not end in {_SUFFIX}",
-        fix=Respelling(target, meant).at(spans[0]) if spans else None,
+        fix=Respelling(target, meant).at(spans[0]) if is_certain else None,
     )

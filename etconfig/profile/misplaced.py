@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from etconfig.diagnostics import Edit, Fix, Respelling, Span, nearest
+from etconfig.diagnostics import Edit, Fix, Respelling, Span, is_certain, nearest
 from etconfig.profile.document import Document
 from etconfig.profile.headers import header_fix, header_text
 from etconfig.profile.positions import KeyPath
@@ -22,6 +22,9 @@ _SYNONYMS: Mapping[str, Mapping[str, str]] = {
     },
     "when": dict.fromkeys(("condition", "cond", "match", "when", "expr", "where", "is", "test"), "if"),
     "project": dict.fromkeys(("extends", "use", "base", "select", "default", "name"), "profile"),
+    "settings": dict.fromkeys(("models", "model", "functions", "function"), "methods"),
+    "plugins": {"allowed": "allow", "denied": "deny", "preferred": "prefer"},
+    "instance": dict.fromkeys(("model", "of", "instance_of", "function"), "method"),
     "models": dict.fromkeys(("models",), "model"),
     "model": dict.fromkeys(("variant", "files", "programs"), "variants"),
     "variant": {
@@ -54,8 +57,9 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     },
     "models": {"profile": "a file of models has no profile: write [profile] in a file of its own"},
     "model": {
-        "file": "write file under [[{table}.variants]]",
+        "file": "write a program's file under [[{table}.variants]]; an engine's is an argument of build",
         "when": "write when under [[{table}.variants]]",
+        "options": "options belong in [methods.NAME.options.BACKEND] of a profile or the project file",
     },
     "variant": {
         "fallback": "write fallback above the variants, under the model's own header",
@@ -112,16 +116,25 @@ class UnknownKey:
         items = self.value if is_list and isinstance(self.value, list) else [self.value]
         return all(isinstance(item, dict) for item in items)
 
+    @property
+    def entries(self) -> Sequence[Mapping[str, object]]:
+        """The tables directly below it."""
+        below = self.value.values() if isinstance(self.value, dict) else ()
+        return [entry for entry in below if isinstance(entry, dict)]
+
     def span(self) -> Span:
         """Return its place."""
         return self.document.key_span((*self.path, self.key))
 
     def spelled(self, meant: str) -> Remedy:
-        """Return the advice to write another key of the same table."""
+        """Return the advice to write another key of the same table, with a fix if that is certain."""
         fix = None
         if meant not in self.siblings:
             fix = self.moved((*self.names[:-1], meant)) if self.is_table else None
             fix = fix or Respelling(self.key, meant).at(self.span())
+        is_synonym = any(words.get(self.key) == meant for words in _SYNONYMS.values())
+        if not is_synonym and not is_certain(self.key, meant, self.known):
+            fix = None
         return Remedy(f"did you mean {meant!r}?", fix, meant)
 
     def moved(self, new: Sequence[str], below: Sequence[str] | None = None) -> Fix | None:
@@ -150,7 +163,7 @@ def advise(kind: str, unknown: UnknownKey) -> Remedy:
 
 def _of_root(unknown: UnknownKey) -> Remedy:
     key = unknown.key
-    if key in _ELSEWHERE["root"]:
+    if key in _ELSEWHERE["root"] and not _names_methods(unknown):
         return Remedy(_ELSEWHERE["root"][key])
     if key in _HEAD:
         return Remedy(f"write {key} under [profile]")
@@ -203,13 +216,37 @@ def _of_when(unknown: UnknownKey) -> Remedy:
 
 def _of_settings(unknown: UnknownKey, prefix: Sequence[str]) -> Remedy:
     """Advise for a key beside `options`, `methods` and `instances`, whose tables have the names `prefix`."""
+    if _names_methods(unknown):
+        return _of_methods(unknown, prefix)
     if guess := nearest(unknown.key, unknown.known):
         return unknown.spelled(guess)
+    if any(isinstance(entry.get("options"), dict) for entry in unknown.entries):
+        methods, instances = (header_text((*prefix, key, "NAME")) for key in ("methods", "instances"))
+        return Remedy(f"options of a method or model belong in {methods}, of an instance in {instances}")
     meant = _meant_table(unknown, prefix) if unknown.is_table else None
     if meant is None:
         backend = header_text((*prefix, "options", "BACKEND"))
         return Remedy(f"its keys are {', '.join(unknown.known)}; options of a backend belong in {backend}")
     return unknown.place(*meant)
+
+
+def _names_methods(unknown: UnknownKey) -> bool:
+    """Return True for a table with the meaning of `methods`: options below names of models or methods."""
+    if _SYNONYMS["settings"].get(unknown.key) is None:
+        return False
+    return any("options" in entry or any(map(_is_backend, entry)) for entry in unknown.entries)
+
+
+def _of_methods(unknown: UnknownKey, prefix: Sequence[str]) -> Remedy:
+    """Advise for options of models in a table `models`, with the fix where all headers say `options`."""
+    fix = unknown.moved((*prefix, "methods")) if all("options" in x for x in unknown.entries) else None
+    header = header_text((*prefix, "methods", "NAME", "options", "BACKEND"))
+    return Remedy(f"write {header} for the options of a model or method", fix, "methods")
+
+
+def _is_backend(key: str) -> bool:
+    """Return True for a key that may be the id of a backend, which has capitals."""
+    return key != key.lower()
 
 
 def _meant_table(
@@ -228,10 +265,11 @@ def _meant_table(
     if isinstance(entries.get("options"), dict):
         return (*prefix, "methods", key), None
     if entries and all(
-        isinstance(item, dict) and not {"expr", "unset"} & set(item) for item in entries.values()
+        isinstance(item, dict) and not {"expr", "unset"} & set(item) and _is_backend(name)
+        for name, item in entries.items()
     ):
         return (*prefix, "methods", key), (*prefix, "methods", key, "options")
-    if key == key.lower():  # backends have capitals
+    if not _is_backend(key):
         return None
     return (*prefix, "options", key), None
 
@@ -253,6 +291,8 @@ def _of_entry(unknown: UnknownKey, placeholder: str) -> Remedy:
         return unknown.place(("when",), ("when", *table))
     if key == "if":
         return Remedy("write if under [[when]], and the options below " + header_text(("when", *table)))
+    if key in _SYNONYMS["instance"] and "method" in unknown.known and isinstance(unknown.value, str):
+        return unknown.spelled("method")
     if key == "method":
         return Remedy("only [instances.NAME] names a method, outside [[when]]")
     if unknown.is_table and key not in _SETTINGS:
@@ -260,7 +300,8 @@ def _of_entry(unknown: UnknownKey, placeholder: str) -> Remedy:
             return unknown.spelled(guess)
         if isinstance(unknown.value, dict) and isinstance(unknown.value.get("options"), dict):
             return _of_instance_below(unknown)
-        return unknown.place((*table, "options", key))
+        advice = unknown.place((*table, "options", key))
+        return advice if _is_backend(key) else Remedy(advice.help)
     if guess := nearest(key, unknown.known):
         return unknown.spelled(guess)
     return Remedy(f"write {header_text((*table, 'options', 'BACKEND'))} above the options of a backend")

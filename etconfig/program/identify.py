@@ -11,7 +11,14 @@ from etconfig.program.program_errors import unsupported
 
 _EXPECTED = "an ExecuTorch program (.pte), which has 'ET12' at byte 4"
 _EXPECTED_DATA = "an ExecuTorch data file (.ptd), which has 'FT01' at byte 4"
+_TEXT_HELP = "give a .pte here, and a profile by --profile or profile="
 _EXPORT = "export it first: torch.export.export(...), then to_edge(...).to_executorch()"
+_ENGINE = (
+    "name it as [model.NAME], with its backends, in a TOML file for --models or models=; its own file is an "
+    "argument of build()"
+)
+_ONNX_FIELDS = (b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\x42")
+"""The tags of the fields that may follow the version, the first field of an ONNX model (onnx.proto)."""
 _HEAD_BYTES = 64
 
 
@@ -39,6 +46,8 @@ _FORMATS = (
         "a device bundle of `etconfig pack`",
         "give a .pte; `etconfig resolve --bundle` and `etconfig inspect FILE.etbundle` read bundles",
     ),
+    _Format(4, b"ORTM", "a model in the ORT format of ONNX Runtime", _ENGINE),
+    _Format(0, b"\x7fELF", "a shared library, such as a model that TVM compiled", _ENGINE),
     _Format(0, b"PK\x03\x04", "a zip archive, such as a .pt2, .pt or .pth of PyTorch", _EXPORT),
     _Format(0, b"\x80\x02", "a Python pickle, such as an old .pt or .pth of PyTorch", _EXPORT),
     _Format(0, b"version https://git-lfs", "a Git LFS pointer", "fetch the file itself with `git lfs pull`"),
@@ -101,12 +110,13 @@ def _describe(head: bytes) -> tuple[str, str | None]:
     for known in _FORMATS:
         if head.startswith(known.magic, known.at):
             return known.name, known.help
+    if head[0] == 8 and head[1:2] < b"\x20" and head[2:3] in _ONNX_FIELDS:
+        return "an ONNX model", _ENGINE
     text = _as_text(head)
     if text is not None:
-        return (
-            f"a text file that begins with {text!r}",
-            "give a .pte here, and a profile by --profile or profile=",
-        )
+        if text.startswith(("<?xml", "<net")):
+            return "an XML file, such as a model of OpenVINO", _ENGINE
+        return f"a text file that begins with {text!r}", _TEXT_HELP
     return f"bytes that begin with {head[:16].hex(' ')}", None
 
 

@@ -27,9 +27,11 @@ class DeviceView:
     def meets(self, condition: Expression) -> bool:
         """Return True if a condition is true; one that is unknown or cannot be computed is not."""
         holds = self.conditions.get(id(condition))
-        return self.evaluate(condition) if holds is None else holds
+        if holds is None:
+            holds = self.conditions[id(condition)] = condition.holds(self.values)
+        return holds
 
     def evaluate(self, condition: Expression) -> bool:
         """Evaluate a condition as `meets` does, but ignore earlier results."""
-        holds = self.conditions[id(condition)] = condition.evaluate(self.values) is True
+        holds = self.conditions[id(condition)] = condition.holds(self.values)
         return holds

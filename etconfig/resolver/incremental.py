@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
+from operator import ne
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
@@ -33,7 +35,7 @@ class IncrementalResolver:
         self._with_named = {method for method, instance in instances if instance is not None}
         number_of: dict[int, int] = {}
         self._backends: list[BackendCandidates] = []
-        self._numbers: list[list[int]] = []
+        self._parts: list[list[tuple[str, int]]] = []
         self._instances_of: list[list[int]] = []
         for instance_number, backends in enumerate(instances.values()):
             for backend in backends:
@@ -42,7 +44,7 @@ class IncrementalResolver:
                     self._backends.append(backend)
                     self._instances_of.append([])
                 self._instances_of[number_of[id(backend)]].append(instance_number)
-            self._numbers.append([number_of[id(backend)] for backend in backends])
+            self._parts.append([(backend.spec.id, number_of[id(backend)]) for backend in backends])
         specs = {backend.spec.id: backend.spec for backend in self._backends}
         self._recommending = [spec for spec in specs.values() if spec.recommend is not None]
         self._process_options = process_options(specs.values())
@@ -58,31 +60,35 @@ class IncrementalResolver:
     def resolve(self, values: Mapping[str, object], last: LastResolve | None) -> LastResolve:
         """Return the arguments on a device with these facts, reusing the results of `last` that still apply.
 
+        Args:
+            values: The values of the known facts; nobody changes them later.
+            last: The last results, or None.
+
         Raises:
             OptionError: an option has no valid value; with every problem of every method instance.
             PluginCallError: a backend's recommendation failed.
         """
+        if last is not None and last.values is values:
+            return last
         facts = tuple(map(values.get, self._facts))
         recommendations = {} if last is None else last.recommendations
-        renewed = self._renewed_recommendations(values, recommendations)
-        if last is not None and last.facts == facts and not renewed:
-            return last
-        known = {name: value for name, value in zip(self._facts, facts, strict=True) if value is not None}
+        renewed = self._renewed_recommendations(values, recommendations) if self._recommending else {}
         if last is None:
-            device = DeviceView(known)
+            device = DeviceView(self._known(facts))
             stale: Collection[int] = range(len(self._backends))
             results: list[BackendResult] = [()] * len(self._backends)
-            # a method that delegates nothing has no backend, so nothing below sets its arguments
-            instances: list[Arguments | Sequence[Diagnostic]] = [
-                Arguments(method=method, instance=instance, backends={})
-                for method, instance in self._instances
-            ]
+            touched: Collection[int] = range(len(self._instances))
+            instances: list[Arguments | Sequence[Diagnostic]] = [()] * len(self._instances)
         else:
-            device = DeviceView(known, last.conditions)
+            if last.facts == facts and not renewed:
+                return last
+            device = DeviceView(values, last.conditions)
             stale = self._stale(last.facts, facts, device)
             stale.update(number for backend in renewed for number in self._numbers_of_backend[backend])
             if not stale:
-                return replace(last, facts=facts, conditions=device.conditions)
+                return last.on_other_facts(values, facts, device.conditions)
+            device.values = self._known(facts)
+            touched = {i for number in stale for i in self._instances_of[number]}
             results, instances = list(last.results), list(last.instances)
         if renewed:
             recommendations = {**recommendations, **renewed}
@@ -90,9 +96,13 @@ class IncrementalResolver:
             backend = self._backends[number]
             recommendation = recommendations.get(backend.spec.id, _NO_RECOMMENDATION)
             results[number] = backend.resolve(device, recommendation)
-        for instance_number in {i for number in stale for i in self._instances_of[number]}:
+        for instance_number in touched:
             instances[instance_number] = self._gathered(instance_number, results)
-        return self._finished(facts, device.conditions, recommendations, results, instances)
+        return self._finished(values, facts, device.conditions, recommendations, results, instances)
+
+    def _known(self, facts: tuple[object, ...]) -> dict[str, object]:
+        """Return the facts that the results depend on and that are known, by name."""
+        return {name: value for name, value in zip(self._facts, facts, strict=True) if value is not None}
 
     def _renewed_recommendations(
         self, values: Mapping[str, object], known: Mapping[str, Recommendation]
@@ -106,11 +116,12 @@ class IncrementalResolver:
 
     def _stale(self, before: tuple[object, ...], after: tuple[object, ...], device: DeviceView) -> set[int]:
         """Return the numbers with a value computed from a changed fact or a condition that changed."""
-        changed = [name for name, old, new in zip(self._facts, before, after, strict=True) if old != new]
         stale: set[int] = set()
-        for name in changed:
+        conditions: set[int] = set()
+        for name in compress(self._facts, map(ne, before, after)):
             stale.update(self._computed_from.get(name, ()))
-        for index in {index for name in changed for index in self._conditions_on.get(name, ())}:
+            conditions.update(self._conditions_on.get(name, ()))
+        for index in conditions:
             condition, numbers = self._conditions[index]
             if device.conditions.get(id(condition)) is not device.evaluate(condition):
                 stale.update(numbers)
@@ -123,16 +134,17 @@ class IncrementalResolver:
         found: dict[str, BackendArguments] = {}
         problems: list[Diagnostic] = []
         method, instance = self._instances[instance_number]
-        for number in self._numbers[instance_number]:
+        for backend, number in self._parts[instance_number]:
             result = results[number]
             if isinstance(result, BackendArguments):
-                found[self._backends[number].spec.id] = result
+                found[backend] = result
             else:
                 problems += (_placed(problem, method, instance) for problem in result)
         return problems or Arguments(method=method, instance=instance, backends=found)
 
     def _finished(
         self,
+        values: Mapping[str, object],
         facts: tuple[object, ...],
         conditions: Mapping[int, bool],
         recommendations: Mapping[str, Recommendation],
@@ -149,10 +161,12 @@ class IncrementalResolver:
                 problems[key] = found
         incomplete = {key: found for key, found in problems.items() if self._is_template(key, found)}
         errors = [problem for key, found in problems.items() if key not in incomplete for problem in found]
-        errors += process_conflicts(arguments.values(), self._process_options)
+        if self._process_options:
+            errors += process_conflicts(arguments.values(), self._process_options)
         if errors:
             raise OptionError(diagnostics=tuple(dict.fromkeys(errors)))
         return LastResolve(
+            values=values,
             facts=facts,
             conditions=conditions,
             recommendations=recommendations,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest_backend
+from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, guessed_fix, nearest_backend
 from etconfig.profile import UNSET, Assignment, Expression, Layer, TextValue
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.provenance import OriginKind
@@ -135,6 +135,11 @@ class Matcher:
             return None
         self._found += twice
         value = _typed(spec, info, assignment)
+        if isinstance(value, OptionProblem):
+            from etconfig.resolver.value_problems import value_problem  # most values are right
+
+            self._found += [value_problem(each, info, assignment) for each in value.each]
+            return None
         if isinstance(value, Diagnostic):
             self._found.append(value)
             return None
@@ -214,19 +219,16 @@ def _remember(fit: Fit, known_fits: set[Fit]) -> None:
         known_fits.add(fit)
 
 
-def _typed(spec: BackendSpec, info: OptionInfo, assignment: Assignment) -> object | Diagnostic:
+def _typed(
+    spec: BackendSpec, info: OptionInfo, assignment: Assignment
+) -> object | OptionProblem | Diagnostic:
     raw: Any = assignment.value
     if raw is UNSET:
         return raw
     if isinstance(raw, Expression):
         return _checked_expression(spec, info, raw)
     text = raw if isinstance(raw, TextValue) else None
-    value = check_value(spec, info, raw if text is None else read_text(info.type, text.text))
-    if not isinstance(value, OptionProblem):
-        return value
-    from etconfig.resolver.value_problems import value_problem  # most values are right
-
-    return value_problem(value, info, assignment)
+    return check_value(spec, info, raw if text is None else read_text(info.type, text.text))
 
 
 def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Expression) -> object | Diagnostic:
@@ -256,7 +258,7 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
         notes=(f"installed: {known}",),
         help=advice,
         severity=Severity.ERROR if is_error else Severity.WARNING,
-        fix=Respelling(backend, guess).at(assignment.backend_span) if guess else None,
+        fix=guessed_fix(backend, guess, names.known_backends, assignment.backend_span),
     )
 
 

@@ -26,6 +26,7 @@ class LastResolve:
     """The results of a resolve that succeeded, in the order of the `IncrementalResolver` that made them.
 
     Attributes:
+        values: The values of the facts of the device, which do not change.
         facts: The values of the facts that the results depend on.
         conditions: For each condition, by identity, whether it holds.
         recommendations: The vendors' recommendations, by backend id.
@@ -35,6 +36,7 @@ class LastResolve:
         incomplete: The problems of the others.
     """
 
+    values: Mapping[str, object]
     facts: tuple[object, ...]
     conditions: Mapping[int, bool]
     recommendations: Mapping[str, Recommendation]
@@ -42,6 +44,21 @@ class LastResolve:
     instances: Sequence[Arguments | Sequence[Diagnostic]]
     arguments: Mapping[MethodInstance, Arguments]
     incomplete: Mapping[MethodInstance, Sequence[Diagnostic]]
+
+    def on_other_facts(
+        self, values: Mapping[str, object], facts: tuple[object, ...], conditions: Mapping[int, bool]
+    ) -> LastResolve:
+        """Return the same results for facts that change none of them; much faster than `replace`."""
+        return LastResolve(
+            values=values,
+            facts=facts,
+            conditions=conditions,
+            recommendations=self.recommendations,
+            results=self.results,
+            instances=self.instances,
+            arguments=self.arguments,
+            incomplete=self.incomplete,
+        )
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
-from etconfig.diagnostics import Diagnostic, Respelling, Severity, Span, nearest
+from etconfig.diagnostics import Diagnostic, Severity, Span, guessed_fix, nearest
 from etconfig.profile import Assignment, InstanceDeclaration, Layer
 from etconfig.records import record
 
@@ -165,7 +165,7 @@ def _unknown_method(method: str, programs: KnownPrograms, lacking: Sequence[str]
         message=f"{subject} {verb} {no} method {method!r}",
         spans=(span,),
         help=f"did you mean {guess!r}?" if guess else f"{it} {', '.join(known)}",
-        fix=Respelling(method, guess).at(span) if guess else None,
+        fix=guessed_fix(method, guess, known, span),
     )
 
 
@@ -185,7 +185,7 @@ def unknown_model(name: str, known: Sequence[str], span: Span | None = None, nou
         message=f"there is no {noun} {name!r}",
         spans=() if span is None else (span,),
         help=f"did you mean {guess!r}?" if guess else f"the {plural} are {', '.join(known)}",
-        fix=Respelling(name, guess).at(span) if guess and span is not None else None,
+        fix=guessed_fix(name, guess, known, span),
     )
 
 

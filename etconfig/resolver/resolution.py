@@ -71,6 +71,13 @@ class Resolution(Displayed):
     def __len__(self) -> int:
         return len(self.instances)
 
+    @property
+    def undecided(self) -> tuple[Diagnostic, ...]:
+        """A note for each of your conditions that needs a fact which is unknown here; it counts as false."""
+        from etconfig.resolver.undecided import undecided_conditions
+
+        return undecided_conditions(self.instances.values(), self.facts.values)
+
     def arguments(self, method: str, instance: str | None = None) -> Arguments:
         """Return the arguments of one method instance.
 

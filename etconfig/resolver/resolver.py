@@ -144,6 +144,10 @@ class Resolver:
         return dependencies_by_option(self.instances, self.layers)
 
     @cached_property
+    def _layers_with_facts(self) -> Sequence[Layer]:
+        return [layer for layer in self.layers if layer.facts]
+
+    @cached_property
     def _incremental(self) -> IncrementalResolver:
         return IncrementalResolver(self.instances)
 
@@ -158,9 +162,8 @@ class Resolver:
             OptionError: an option has no valid value; with every problem of every method instance.
             PluginCallError: a backend's recommendation failed.
         """
-        for layer in self.layers:
-            if layer.facts:
-                facts = facts.with_overrides(layer.facts)
+        for layer in self._layers_with_facts:
+            facts = facts.with_overrides(layer.facts)
         found = self._incremental.resolve(facts.values, self._memo.last)
         self._memo.last = found
         return Resolution(

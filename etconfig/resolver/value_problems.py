@@ -17,6 +17,8 @@ from etconfig.provenance import OriginKind
 from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionKind, OptionProblem, OptionType
 
 _DEFAULT_WORDS = frozenset(("", "all", "auto", "default", "max", "none", "null", "nil", "unset"))
+_CERTAIN_DEFAULT_WORDS = frozenset(("", "auto", "default", "unset"))
+"""Those that cannot mean a value, as 0, `none` and `max` may where the default follows no fact."""
 _EXPRESSION_WORDS = frozenset(("exp", "expr", "expression", "eval", "formula", "computed"))
 _NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
 _KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
@@ -99,7 +101,8 @@ def _without_value(found: Diagnostic, info: OptionInfo) -> Diagnostic:
     follows = _default_source(info)
     fix = None
     written = found.spans[0].underlined or ""
-    if written:
+    word = written.strip("\"'").strip().casefold()
+    if written and (word in _CERTAIN_DEFAULT_WORDS or info.from_fact is not None):
         fix = Rewriting(written.strip("\"'"), "{ unset = true }").at(found.spans[0])
     return replace(found, help=f"write {{ unset = true }} for the default{follows}", fix=fix)
 

@@ -31,6 +31,7 @@ _HOME = {
     "Unit": "units",
     "ValidatedOptions": "validate",
     "Wire": "declaration",
+    "are_shareable": "validate",
     "assemble_options": "validate",
     "cache_key": "cache_keys",
     "build_options": "validate",
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from etconfig.schema.validate import (
         OptionsSchema,
         ValidatedOptions,
+        are_shareable,
         assemble_options,
         build_options,
         change_options,
@@ -101,6 +103,7 @@ __all__ = [
     "Unit",
     "ValidatedOptions",
     "Wire",
+    "are_shareable",
     "assemble_options",
     "build_options",
     "cache_key",

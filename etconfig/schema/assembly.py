@@ -58,7 +58,7 @@ class Assembly:
     def make(self, cls: type[ModelT], values: Mapping[str, object]) -> ModelT | None:
         """Return `cls(**values)` for values that are valid one by one, or None if it would refuse them."""
         fields = {**self.template, **values}
-        if len(fields) > len(self.template) or not self.required <= values.keys():
+        if len(fields) > len(self.template) or (self.required and not self.required <= values.keys()):
             return None
         for name in self.changeable:
             fields[name] = _copied(fields[name])

@@ -11,11 +11,11 @@ import enum
 import math
 import re
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from etconfig.diagnostics import Respelling, nearest
+from etconfig.diagnostics import Respelling, guessed, nearest, nearest_word, shown_names_near
 from etconfig.errors import OptionError
 from etconfig.plain_data import jsonable
 from etconfig.records import record
@@ -26,7 +26,10 @@ from etconfig.schema.problem import OptionProblem, ProblemKind
 from etconfig.schema.text import parse_scalar, read_text
 from etconfig.schema.units import Unit, parse_quantity
 
+_MAX_FURTHER = 20
+"""The most mistakes of one value that are reported."""
 _MAX_SHOWN = 60
+_MAX_SHOWN_TABLES = 100
 _KEY = OptionType(kind=OptionKind.STRING)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SIZE_HELP = f"integers have 64 bits: {INT64_MIN} to {INT64_MAX}"
@@ -54,6 +57,7 @@ class Mismatch:
         respelling: The help as a change of the text, if it is a single word.
         is_key: True if the last key of the path itself does not fit, rather than its value.
         is_explained: True if nothing better can be guessed than `help`.
+        further: What else is wrong in the same array or table.
     """
 
     expected: str
@@ -63,6 +67,12 @@ class Mismatch:
     respelling: Respelling | None = None
     is_key: bool = False
     is_explained: bool = False
+    further: tuple[Mismatch, ...] = ()
+
+    def below(self, key: str | int) -> Mismatch:
+        """Return the same of an array or table in which the value has this index or key."""
+        further = tuple(each.below(key) for each in self.further)
+        return replace(self, path=(key, *self.path), further=further)
 
     @property
     def place(self) -> str:
@@ -131,13 +141,42 @@ def show_value(raw: object) -> str:
     if isinstance(raw, enum.Enum):
         raw = raw.value
     if _has_tables(raw):
-        raw = jsonable(raw)
+        text = _tables_text(raw, is_brief=False)
+        return text if len(text) <= _MAX_SHOWN_TABLES else _cut(_tables_text(raw, is_brief=True))
     if isinstance(raw, bool):
         return "true" if raw else "false"
     if isinstance(raw, int) and raw.bit_length() > 4 * _MAX_SHOWN:
         return "a very large integer"  # Python refuses to print more than 4300 digits
     text = reprlib.repr(raw) if isinstance(raw, (list, tuple, dict)) else repr(raw)
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
+
+
+def _tables_text(value: object, *, is_brief: bool) -> str:
+    """Return tables of options with what differs from their defaults; briefly, with what tells them apart."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_tables_text(item, is_brief=is_brief) for item in value)}]"
+    if isinstance(value, dict):
+        pairs = (f"{key!r}: {_tables_text(item, is_brief=is_brief)}" for key, item in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if not hasattr(type(value), "is_option_table"):
+        return repr(jsonable(value))
+    infos = type(value).option_infos()  # type: ignore[attr-defined]  # of a table
+    values = {name: getattr(value, name) for name in infos}
+    kinds = {
+        name
+        for name, info in infos.items()
+        if info.type.kind is OptionKind.CHOICE and len(info.type.choices) == 1
+    }
+    changed = [name for name in infos if name not in kinds and values[name] != infos[name].default]
+    shown = [*(name for name in infos if name in kinds), *(() if is_brief and kinds else changed)]
+    texts = [f"{name!r}: {_tables_text(values[name], is_brief=is_brief)}" for name in shown]
+    if len(shown) < len(kinds) + len(changed):
+        texts.append("...")
+    return f"{{{', '.join(texts)}}}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN_TABLES else text[: _MAX_SHOWN_TABLES - 3] + "..."
 
 
 def _has_tables(value: object) -> bool:
@@ -219,7 +258,7 @@ def _no_choice(wanted: OptionType, raw: object) -> Mismatch:
         value = wanted.enum_class[raw].value
         return _mismatch(wanted, raw, f"write {value!r}", Respelling(raw, value, is_safe=True))
     words = [choice for choice in wanted.choices if isinstance(choice, str)]
-    guess = nearest(raw, words) if isinstance(raw, str) else None
+    guess = nearest_word(raw, words) if isinstance(raw, str) else None
     if guess is None:
         return _mismatch(wanted, raw)
     return _mismatch(wanted, raw, f"did you mean {guess!r}?", Respelling(str(raw), guess))
@@ -229,29 +268,36 @@ def _array(wanted: OptionType, raw: object) -> object | Mismatch:
     assert wanted.item is not None
     if not isinstance(raw, (list, tuple)):
         return _mismatch(wanted, raw)
-    items = []
+    items, wrong = [], []
     for index, raw_item in enumerate(raw):
         item = coerce(wanted.item, raw_item)
         if isinstance(item, Mismatch):
-            return replace(item, path=(index, *item.path))
+            wrong.append(item.below(index))
         items.append(item)
+    if wrong:
+        return _together(wrong)
     return tuple(items) if wanted.is_tuple else items
+
+
+def _together(wrong: Sequence[Mismatch]) -> Mismatch:
+    """Return the first mismatch, with the others as further ones."""
+    every = [each for found in wrong for each in (found, *found.further)][:_MAX_FURTHER]
+    return replace(every[0], further=tuple(replace(each, further=()) for each in every[1:]))
 
 
 def _table(wanted: OptionType, raw: object) -> object | Mismatch:
     assert wanted.item is not None
     if not isinstance(raw, Mapping):
         return _mismatch(wanted, raw)
-    values = {}
+    values, wrong = {}, []
     for key, raw_value in raw.items():
         problem = _key_problem(wanted, key, raw_value)
-        if problem is not None:
-            return problem
-        value = coerce(wanted.item, raw_value)
+        value = coerce(wanted.item, raw_value) if problem is None else problem
         if isinstance(value, Mismatch):
-            return replace(value, path=(key, *value.path))
-        values[key if type(key) is str else str.__str__(key)] = value
-    return values
+            wrong.append(value.below(key) if problem is None else value)
+        else:
+            values[key if type(key) is str else str.__str__(key)] = value
+    return _together(wrong) if wrong else values
 
 
 def _key_problem(wanted: OptionType, key: object, raw: object) -> Mismatch | None:
@@ -264,7 +310,18 @@ def _key_problem(wanted: OptionType, key: object, raw: object) -> Mismatch | Non
     known = wanted.known_keys.get(key)
     if known is not None:
         return None if isinstance(raw, str) and known.accepts(raw) else _text_problem(known, key, raw)
-    guess = nearest(key, wanted.known_keys)
+    of_options = wanted.keys_of_options or {}
+    guess = nearest(key, (*wanted.known_keys, *of_options))
+    own = of_options.get(key) or of_options.get(guess or "")
+    if own is not None:
+        return Mismatch(
+            expected="a known key",
+            given=show_value(key),
+            path=(key,),
+            help=f"set the option {own!r} instead",
+            is_key=True,
+            is_explained=True,
+        )
     return Mismatch(
         expected="a known key",
         given=show_value(key),
@@ -272,7 +329,7 @@ def _key_problem(wanted: OptionType, key: object, raw: object) -> Mismatch | Non
         help=f"did you mean {guess!r}?"
         if guess
         else "look its name up among the known keys and the options: the engine would ignore it here",
-        respelling=Respelling(key, guess) if guess else None,
+        respelling=guessed(key, guess, wanted.known_keys),
         is_key=True,
         is_explained=True,
     )
@@ -281,7 +338,7 @@ def _key_problem(wanted: OptionType, key: object, raw: object) -> Mismatch | Non
 def _text_problem(known: KnownKey, key: str, raw: object) -> Mismatch:
     meant = text_meant(known, raw)
     if meant is None and isinstance(raw, str) and known.texts:
-        guess = nearest(raw, known.texts)
+        guess = nearest_word(raw, known.texts)
         help = f"did you mean {guess!r}?" if guess else f"write {', '.join(map(repr, known.texts))}"
     else:
         guess, help = None, f'write "{meant}"' if meant is not None else f"write {known.expected}"
@@ -306,15 +363,16 @@ def _record(wanted: OptionType, raw: object) -> object | Mismatch:
         if isinstance(chosen, Mismatch):
             return chosen
         table = chosen
-    infos, values = table.option_infos(), {}
+    infos, values, wrong = table.option_infos(), {}, []
     for name, raw_value in raw.items():
         info = infos.get(name)
-        if info is None:
-            return _unknown_field(table, name)
-        value = coerce(info.type, raw_value)
+        value = _unknown_field(table, name) if info is None else coerce(info.type, raw_value)
         if isinstance(value, Mismatch):
-            return replace(value, path=(name, *value.path))
-        values[name] = value
+            wrong.append(value if info is None else value.below(name))
+        else:
+            values[name] = value
+    if wrong:
+        return _together(wrong)
     for name, info in infos.items():
         if info.default is MISSING and name not in values:
             help = f"add {name}, {info.expected}"
@@ -347,8 +405,8 @@ def _unknown_field(table: Any, name: object) -> Mismatch:
         expected=f"an option of {table.__name__}",
         given=show_value(name),
         path=(name,) if isinstance(name, str) else (),
-        help=f"did you mean {guess!r}?" if guess else f"it has {', '.join(infos)}",
-        respelling=Respelling(str(name), guess) if guess else None,
+        help=f"did you mean {guess!r}?" if guess else f"it has {shown_names_near(str(name), infos)}",
+        respelling=guessed(str(name), guess, infos),
         is_key=isinstance(name, str),
         is_explained=True,
     )

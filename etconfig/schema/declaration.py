@@ -85,6 +85,7 @@ class Declaration:
     wire: Wire | None
     invalidates_cache: bool = False
     known_keys: Mapping[str, KnownKey] | None = None
+    keys_of_options: Mapping[str, str] | None = None
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Leave pydantic's JSON Schema as it is; etconfig generates its own."""
@@ -159,6 +160,7 @@ def option(
     wire: Wire | str | None = None,
     invalidates_cache: bool = False,
     known_keys: Mapping[str, KnownKey] | None = None,
+    keys_of_options: Mapping[str, str] | None = None,
 ) -> Any:
     """Declare one option of a `BackendOptions` class.
 
@@ -180,6 +182,7 @@ def option(
         invalidates_cache: True if what the backend compiles depends on the value; see `cache_key`.
         known_keys: The keys that an option of the type `dict[str, str]` may have, and the texts of each; an
             engine may ignore others without an error.
+        keys_of_options: Keys that another option sets, by key: they are refused with the name of that option.
 
     Returns:
         A pydantic field.
@@ -202,6 +205,7 @@ def option(
         wire=_wire(wire),
         invalidates_cache=_flag("invalidates_cache", invalidates_cache),
         known_keys=_known_keys(known_keys),
+        keys_of_options=_keys_of_options(keys_of_options, known_keys),
     )
     if default is MISSING:
         return Field(json_schema_extra=declaration)
@@ -243,6 +247,23 @@ def _known_keys(given: Mapping[str, KnownKey] | None) -> Mapping[str, KnownKey] 
         raise TypeError("known_keys of option() must map keys to KnownKey")
     if not given:
         raise ValueError("known_keys of option() is empty; leave it out, or name the keys")
+    return MappingProxyType(dict(given))
+
+
+def _keys_of_options(
+    given: Mapping[str, str] | None, known: Mapping[str, KnownKey] | None
+) -> Mapping[str, str] | None:
+    if given is None:
+        return None
+    if known is None:
+        raise TypeError("keys_of_options of option() needs known_keys")
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given.values()):
+        raise TypeError("keys_of_options of option() must map keys to names of options")
+    both = sorted({*given} & {*known})
+    if both:
+        raise ValueError(
+            f"keys_of_options of option() has the known key {both[0]!r}; leave it out of one of them"
+        )
     return MappingProxyType(dict(given))
 
 

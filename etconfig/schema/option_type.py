@@ -59,6 +59,7 @@ class OptionType:
         tables: The classes of the table, for `RECORD`: one, or those that the discriminator chooses from.
         discriminator: The field whose text chooses the class, if there are several.
         known_keys: The keys that a table of strings may have; None for any.
+        keys_of_options: Other keys and the option that sets each.
     """
 
     kind: OptionKind
@@ -72,6 +73,7 @@ class OptionType:
     tables: tuple[Any, ...] = ()
     discriminator: str | None = None
     known_keys: Mapping[str, KnownKey] | None = None
+    keys_of_options: Mapping[str, str] | None = None
 
     @cached_property
     def members_by_text(self) -> Mapping[str, enum.Enum]:
@@ -212,7 +214,9 @@ def check_option_bounds(option_type: OptionType) -> None:
         check_option_bounds(option_type.item)
 
 
-def with_known_keys(option_type: OptionType, known: Mapping[str, KnownKey] | None) -> OptionType:
+def with_known_keys(
+    option_type: OptionType, known: Mapping[str, KnownKey] | None, of_options: Mapping[str, str] | None = None
+) -> OptionType:
     """Return the type of a table of strings that has no other keys than those that are known.
 
     Raises:
@@ -223,7 +227,7 @@ def with_known_keys(option_type: OptionType, known: Mapping[str, KnownKey] | Non
     is_text = option_type.item is not None and option_type.item.kind is OptionKind.STRING
     if option_type.kind is not OptionKind.TABLE or not is_text or option_type.is_optional:
         raise TypeError(f"has known keys, but its type is {option_type}; expected dict[str, str]")
-    return replace(option_type, known_keys=known)
+    return replace(option_type, known_keys=known, keys_of_options=of_options)
 
 
 def _tables_in(annotation: Any) -> tuple[Any, ...]:

@@ -166,7 +166,7 @@ def _read_field(cls: type[BackendOptions], name: str, field: FieldInfo) -> Optio
         raise TypeError("needs a doc: say what the option does")
     option_type = read_option_type(field.annotation, field.metadata, declaration.unit)
     check_option_bounds(option_type)
-    option_type = with_known_keys(option_type, declaration.known_keys)
+    option_type = with_known_keys(option_type, declaration.known_keys, declaration.keys_of_options)
     if cls.is_option_table:
         _check_in_table(declaration)
     _check_tables(option_type, declaration)
@@ -177,7 +177,8 @@ def _read_field(cls: type[BackendOptions], name: str, field: FieldInfo) -> Optio
     wire = Wire(key=None if option_type.has_tables else name)
     if declaration.wire is not None:
         wire = _checked_wire(declaration.wire, option_type)
-    fields = {name: given for name, given in vars(declaration).items() if name != "known_keys"}
+    of_type = ("known_keys", "keys_of_options")
+    fields = {name: given for name, given in vars(declaration).items() if name not in of_type}
     fields["wire"] = wire
     return OptionInfo(name=name, type=option_type, default=default, **fields)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import replace
 
 from etconfig.diagnostics import Diagnostic, Respelling, Rewriting, Severity, Span
 from etconfig.records import record
@@ -38,6 +39,7 @@ class OptionProblem:
         respelling: The replacement for the option's name or value, if there is one.
         path: The place of the problem inside an array or table, such as `(2,)`; empty for the whole value.
         is_key: True if the last key of the path is wrong, rather than its value.
+        further: The other problems of the same value.
     """
 
     kind: ProblemKind
@@ -48,6 +50,12 @@ class OptionProblem:
     respelling: Respelling | Rewriting | None = None
     path: tuple[str | int, ...] = ()
     is_key: bool = False
+    further: tuple[OptionProblem, ...] = ()
+
+    @property
+    def each(self) -> tuple[OptionProblem, ...]:
+        """This problem and the further ones, each by itself."""
+        return (replace(self, further=()), *self.further) if self.further else (self,)
 
     @property
     def is_error(self) -> bool:

@@ -13,6 +13,8 @@ from etconfig.schema.advice import Advice
 from etconfig.schema.declaration import MAX_KEY_LENGTH
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from etconfig.compile_specs import CompileSpecs
     from etconfig.schema.options import BackendOptions
 
@@ -152,6 +154,11 @@ class BackendSpec:
         update: Brings changed options that apply at execute into force in an object that `build` returned:
             `update(built, options, previous, changed)`, where `changed` has their names. If it raises,
             the previous options must still be in force.
+        joint_update: Returns a context manager in which all updates, of delegates and of objects that `build`
+            returned, count as one. Options of the whole process may differ between them meanwhile. Its exit
+            raises if they disagree at the end, or passes an error of the block on, and then the settings
+            of the process are those from before. One may be entered inside of another in the same thread:
+            the outermost one decides. None if each update stands for itself.
 
     Raises:
         TypeError, ValueError: a field breaks its rule; the message names the backend.
@@ -172,6 +179,7 @@ class BackendSpec:
     build: Callable[..., object] | None = None
     effective: Callable[[Any], Mapping[str, Any]] | None = None
     update: Callable[[Any, Any, Any, frozenset[str]], None] | None = None
+    joint_update: Callable[[], AbstractContextManager[object]] | None = None
 
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from etconfig.diagnostics import Respelling, nearest
+from etconfig.diagnostics import MAX_NAMES, Respelling, guessed, nearest, shown_names_near
 from etconfig.errors import OptionError
 from etconfig.records import record
 from etconfig.schema.coerce import Mismatch, coerce, show_value
@@ -68,6 +68,11 @@ def check_value(schema: OptionsSchema, info: OptionInfo, raw: object) -> object 
     value = coerce(info.type, raw)
     if not isinstance(value, Mismatch):
         return value
+    further = tuple(_value_problem(schema, info, raw, each) for each in value.further)
+    return replace(_value_problem(schema, info, raw, value), further=further)
+
+
+def _value_problem(schema: OptionsSchema, info: OptionInfo, raw: object, value: Mismatch) -> OptionProblem:
     problem = OptionProblem(
         kind=ProblemKind.INVALID,
         message=f"{_owner_and_class(schema)[0]}.{info.name}{value.place}: {value.message}",
@@ -144,6 +149,12 @@ def assemble_options(
     return None if assembly is None else assembly.make(options_class, values)
 
 
+def are_shareable(options_class: type[BackendOptions]) -> bool:
+    """True if equal values always give equal options, whose values nobody can change."""
+    assembly = options_class._assembly
+    return assembly is not None and not assembly.checks and not assembly.changeable
+
+
 def has_own_checks(options_class: type[BackendOptions]) -> bool:
     """True if a class may refuse values that are right one by one."""
     assembly = options_class._assembly
@@ -188,8 +199,10 @@ def _unknown(owner: str, name: str, options_class: type[BackendOptions]) -> Opti
     guess = nearest(name, infos)
     if guess is not None:
         help_text = f"did you mean {guess!r}?"
-        return _problem(ProblemKind.UNKNOWN, name, message, help_text, Respelling(name, guess))
-    help_text = f"it has {', '.join(infos)}" if infos else options_class.no_options_help()
+        return _problem(ProblemKind.UNKNOWN, name, message, help_text, guessed(name, guess, infos))
+    help_text = f"it has {shown_names_near(name, infos)}" if infos else options_class.no_options_help()
+    if owner != options_class.__name__ and len(infos) > MAX_NAMES:
+        help_text += f"; `etconfig backends {owner}` lists them"
     return _problem(ProblemKind.UNKNOWN, name, message, help_text)
 
 
@@ -208,7 +221,7 @@ def _check_values(
         other = given_names.setdefault(info.name, name)
         value = check_value(schema, info, raw) if other == name else set_twice(schema, info, other, name)
         if isinstance(value, OptionProblem):
-            problems.append(value)
+            problems += value.each
         else:
             typed[info.name] = value
     return typed, problems

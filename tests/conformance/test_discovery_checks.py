@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from etconfig_reference.conformance import GOLDEN
 from kit_checks import subject
-from plugin_data import search_path, write_distribution
+from plugin_data import forget_modules_below, search_path, write_distribution
 
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.checks.contract import api_range, signature_bind
@@ -54,6 +54,28 @@ class TestIds:
         twins = subject("TwinNpu", search_path=tuple(search_path("twin-one", "twin-two")))
         with pytest.raises(DuplicatePluginError, match=r"claimed by twin-one 1\.0 and Twin\.Two 1\.1"):
             unique_id.run(twins)
+
+    SPEC = """
+from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, hookimpl
+
+@hookimpl
+def etconfig_backend(request):
+    return BackendSpec(id="Engine", doc="An engine.", options=BackendOptions, api=ApiRange(1, 1){more})
+"""
+
+    def test_a_twin_that_only_declares_options_is_passed_over(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        for name, more in (("engine_works", ", build=print"), ("engine_schema", "")):
+            points = f"[etconfig.backends]\nEngine = {name}\n"
+            write_distribution(tmp_path, f"{name}-1.0.dist-info", points, f"Name: {name}\nVersion: 1.0\n")
+            (tmp_path / f"{name}.py").write_text(self.SPEC.format(more=more))
+        monkeypatch.syspath_prepend(str(tmp_path))
+        twins = subject("Engine", search_path=(str(tmp_path),))
+        assert twins.entry.distribution == "engine_works"
+        unique_id.run(twins)
+        static_metadata.run(twins)  # although etconfig imported both
+        forget_modules_below(tmp_path)
 
     def test_without_programs_the_check_does_not_apply(self, tmp_path: Path):
         with pytest.raises(

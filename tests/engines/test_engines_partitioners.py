@@ -228,11 +228,13 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("name", "problem"),
         [
-            ("aten::rleu", "torch has no operator 'aten::rleu'; did you mean 'relu'?"),
+            ("aten::rleu", "torch has no operator 'aten::rleu'; did you mean 'aten::relu'?"),
+            ("aten::liner", "torch has no operator 'aten::liner'; did you mean 'aten::linear'?"),
+            ("aten::ad.Tensor", "torch has no operator 'aten::ad.Tensor'; did you mean 'aten::add.Tensor'?"),
             ("aten::add", "torch has no operator 'aten::add'; there is aten::add.Tensor, "),
             ("aten::add.tensor", "torch has no operator 'aten::add.tensor'; there is "),
             ("acme::spike", "torch has no operator 'acme::spike'; import what registers it first"),
-            ("relu", "torch has no operator 'relu'; import what registers it first"),
+            ("relu", "torch has no operator 'relu'; did you mean 'aten::relu'?"),
         ],
     )
     def test_a_mistyped_operator(self, backend_id: str, name: str, problem: str) -> None:

@@ -26,7 +26,8 @@ class TestWrongTypes:
         [
             (
                 lambda loaded: etconfig.resolve(str(PORTABLE)),
-                "program: expected what etconfig.load_program returns, given str",
+                "program: expected what etconfig.load_program returns, or for models of engines "
+                'models={"NAME": "BACKEND"}, given str',
             ),
             (
                 lambda loaded: etconfig.resolve(loaded, facts="pi5.json"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from etconfig.app.installation import Installation
 from etconfig.app.live import LiveChange, Refresh
 from etconfig.errors import EngineError, OptionError, PluginCallError
 from etconfig.facts import FactSheet
-from etconfig.plugin.v1 import EffectiveOption
+from etconfig.plugin.v1 import EffectiveOption, option
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 PROFILE = """\
@@ -184,6 +185,52 @@ class TestLive:
         assert isinstance(refused.error, OptionError)
         assert "scale is too large for these threads" in str(refused.error)
         assert session.scale == 1
+
+    def test_options_of_the_process_move_together(self, place: Path) -> None:
+        values: dict[int, int] = {}
+
+        def update(session: Any, options: TinyOptions, *rest: Any) -> None:
+            if not joint and set(values.values()) - {values[id(session)]}:
+                raise RuntimeError("another session needs another scale")
+            session.scale = values[id(session)] = options.scale
+
+        @contextmanager
+        def joint_update() -> Iterator[None]:
+            before = dict(values)
+            joint.append(True)
+            try:
+                yield
+                if len({*values.values()}) > 1:
+                    values.update(before)
+                    raise RuntimeError("scales 3 and 4 at once")
+            finally:
+                joint.pop()
+
+        class Shared(TinyOptions):
+            """The scale is one for the whole process."""
+
+            scale: int = option(1, applies="execute", scope="process", doc="The factor.")
+
+        joint: list[bool] = []
+        changed = {"options": Shared, "update": update, "joint_update": joint_update}
+        live = live_on(installation_with(place, **changed))
+        sessions = [live.build("detector", "model.tiny", instance=name) for name in (None, "left")]
+        values.update({id(session): 1 for session in sessions})
+        report = live.refresh(device(3))
+        assert [str(c.path) for c in report.applied] == [
+            "detector:TinyEngine.scale", "detector@left:TinyEngine.scale",
+        ]  # fmt: skip
+        assert [session.scale for session in sessions] == [3, 3]
+        values[0] = 3  # a session of somebody else
+        report = live.refresh(device(4))
+        assert report.applied == ()
+        assert [str(c.error) for c in report.refused] == [
+            f"backend 'TinyEngine' failed in update of model '{label}': RuntimeError: scales 3 and 4 at once"
+            for label in ("detector", "detector@left")
+        ]
+        assert [session.scale for session in sessions] == [3, 3]
+        del values[0]
+        assert len(live.refresh().applied) == 2
 
     def test_without_update_every_change_needs_a_new_object(self, place: Path) -> None:
         live = live_on(installation_with(place, update=None))

@@ -289,3 +289,13 @@ class TestDeclaration:
     def test_no_declaration_needs_them(self) -> None:
         assert isinstance(OTHER, BackendSpec)
         assert (OTHER.build, OTHER.effective, OTHER.update) == (None, None, None)
+
+
+def test_an_engine_that_runs_no_delegates_says_what_it_is_for(installation: Installation) -> None:
+    with pytest.raises(BackendUnavailableError) as caught:
+        installation.plugins.create_backend("TinyEngine")
+    assert "builds objects of an engine, and has no implementation for delegates" in caught.value.reason
+    assert (
+        caught.value.help
+        == "give it models of their own, with models= or --models, and call build of the result"
+    )

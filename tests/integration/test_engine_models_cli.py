@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,17 @@ class TestResolving:
         assert rows[2] == ["MODEL", "BACKEND", "OPTION", "VALUE", "FROM"]
         assert rows[3][:4] == ["detector", "ReferenceCpuBackend", "num_threads", "3"]
         assert {row[0] for row in rows[3:]} == {"detector", "encoder", "encoder@left"}
+
+    def test_defaults_are_left_out_on_request(self, cli: Cli, models: Path) -> None:
+        is_default = re.compile(r" default \w+Options( \(fact .*\))?$")
+        whole = [line for line in cli("resolve", *ON_MODELS).stdout.splitlines()[3:] if line]
+        short = cli("resolve", *ON_MODELS, "--no-defaults").stdout.splitlines()
+        kept = [line.split() for line in whole if not is_default.search(line)]
+        assert [line.split() for line in short[3:-2]] == kept
+        assert short[-1] == f"{len(whole) - len(kept)} options at the default"
+        explained = cli("resolve", *ON_MODELS, "--no-defaults", "--explain").stdout
+        assert explained.count("\n\n") == len(kept) - 1
+        assert cli("resolve", *ON_MODELS, "--no-defaults", "--json").status == 2
 
     def test_a_program_goes_beside_them(self, cli: Cli, models: Path) -> None:
         found = values(cli("resolve", "model.pte", *ON_MODELS, "--json"))
@@ -197,6 +209,16 @@ class TestMistakes:
         assert "models.toml declares no model that an engine runs" in done.stderr
         with pytest.raises(ModelError, match="declares no model that an engine runs"):
             etconfig.Models.read("models.toml")
+
+    def test_the_file_of_a_model_itself_is_refused(self, cli: Cli, models: Path) -> None:
+        Path("model.onnx").write_bytes(b"\x08\x0a\x12\x07pytorch")
+        outcome = cli("resolve", "--models", "model.onnx")
+        assert outcome.status == 2
+        assert "model.onnx is not a TOML file of models" in outcome.stderr
+        assert "the model's own file is an argument of build()" in outcome.stderr
+        outcome = cli("resolve", "model.onnx")
+        assert "found an ONNX model" in outcome.stderr
+        assert "in a TOML file for --models" in outcome.stderr
 
     def test_a_file_that_is_missing(self, cli: Cli, models: Path) -> None:
         done = cli("resolve", "--models", "absent.toml")

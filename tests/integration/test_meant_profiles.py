@@ -18,7 +18,7 @@ PATHS = [
     "./app/phone.toml",
     "../app/phone.toml",
     "/home/x/profiles/app/phone.toml",
-    "profiles/app/fone.toml",
+    "profiles/app/phon.toml",
 ]
 NAMES = ["phone", "app/phon", "profiles/app/phone", "./app/phone", "app/phone.TOML", r"app\\phone"]
 WRONG = [*PATHS, *NAMES]

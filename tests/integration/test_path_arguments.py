@@ -180,6 +180,10 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "etconfig.fleet.open_fleet cache": ("folder", lambda p: _fleet(cache=p).resolve().devices),
     "etconfig.fleet.Fleet.resolve output": ("folder", lambda p: _fleet().resolve(output=p).devices),
     "etconfig.fleet.Fleet.resolve profile": ("camera.toml", lambda p: _fleet().resolve(profile=p).devices),
+    "etconfig.fleet.Fleet.compare devices": (
+        "moved.parquet",
+        lambda p: _fleet().compare(etconfig.Installation(), etconfig.Installation(), devices=p).devices,
+    ),
     "etconfig.fleet.Fleet.compare profile": (
         "camera.toml",
         lambda p: _fleet().compare(etconfig.Installation(), etconfig.Installation(), profile=p).devices,

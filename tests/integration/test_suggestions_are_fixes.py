@@ -96,7 +96,7 @@ NAMES = {
     "etconfig.toml": {
         "profile": f'{PROJECT}profile = "app/phon"\n',
         "profile without its first part": f'{PROJECT}profile = "phone"\n',
-        "profile by a path": f'{PROJECT}profile = "profiles/app/fone.toml"\n',
+        "profile by a path": f'{PROJECT}profile = "profiles/app/phon.toml"\n',
         "executor": f'{PROJECT}executor = "nmpy"\n',
         "key": 'profle_path = ["profiles"]\n',
         "key of programs": f'{PROJECT}program = ["model.pte"]\n',

@@ -94,8 +94,8 @@ class TestProfiles:
 
     def test_an_explanation_has_what_was_beaten(self) -> None:
         shown = str(resolve("").explain("detector:Vendor.engine"))
-        assert "{'engine': 'cpu', 'is_fast': True, 'threads': 4}" in shown
-        assert "beat {'engine': 'cpu', 'is_fast': False, 'threads': 1} from default Options" in shown
+        assert "Vendor.engine = {'engine': 'cpu', 'threads': 4, 'is_fast': True}" in shown
+        assert "beat {'engine': 'cpu', 'threads': 1} from default Options" in shown
 
     def test_a_mistake_of_a_call_has_its_place(self) -> None:
         with pytest.raises(OptionError) as caught:

@@ -35,10 +35,23 @@ GUESSES = {
         "",
     ),
     "method": ("[methods.", "foward", "forward", f".{NPU}]\ncore = 1"),
+    "methods, called models": ("[", "models", "methods", f".forward.{NPU}]\ncore = 1"),
+    "methods, called model, in an overlay": (
+        "[[when]]\nif = 'true'\n[when.",
+        "model",
+        "methods",
+        f".forward.{NPU}]\ncore = 1",
+    ),
+    "method of an instance, called model": (
+        "[instances.camera0]\n",
+        "model",
+        "method",
+        " = 'forward'",
+    ),
     "method of an instance": ("[instances.camera0]\nmethod = ", '"foward"', '"forward"', ""),
     "instance": (
         "[instances.camera0]\nmethod = 'forward'\n[[when]]\nif = 'true'\n[when.instances.",
-        "camera",
+        "camra0",
         "camera0",
         f".{NPU}]\ncore = 1",
     ),
@@ -49,6 +62,15 @@ LEFT_ALONE = {
     "option with an escape that only TOML has": f'[{NPU}]\n"co\\x65r" = 1\n',
     "expression over several lines": '[[when]]\nif = """\ncpu.availabel_cores > 1"""\n',
     "value out of bounds": f"[{NPU}]\ncore = 9\n",
+    "word with another meaning": f"[{NPU}]\nprecision = 'fp8'\n",
+    "number that may mean none": "[options.ReferenceCpuBackend]\nscratch_bytes = 'none'\n",
+    "table of an unknown kind": f"[variants.left.{NPU}]\ncore = 1\n",
+    "table in a method": f"[methods.forward.variants.left.{NPU}]\ncore = 1\n",
+    "instance of another number": (
+        "[instances.camera0]\nmethod = 'forward'\n[[when]]\nif = 'true'\n"
+        f"[when.instances.camera1.{NPU}]\ncore = 1\n"
+    ),
+    "method of another name": f"[methods.backward.{NPU}]\ncore = 1\n",
     "option far from any": f"[{NPU}]\nfrequency = 9\n",
     "renamed option beside its new name": (
         "[options.AcmeDspBackend]\nlibrary = 'a'\nheap_size = 1\nheap_bytes = 1\n"

@@ -169,6 +169,7 @@ THIRD_PARTY: dict[str, set[str]] = {
         "conformance",
         "analysis",
         "cli",
+        "fleet",
     },
     "ml_dtypes": {"kernel", "conformance"},
     "pytest": {"conformance"},
@@ -177,14 +178,16 @@ THIRD_PARTY: dict[str, set[str]] = {
     "click": {"cli"},
     "rich": {"cli"},
     "duckdb": {"fleet"},
+    "pyarrow": {"fleet"},
     "distributed": {"fleet"},
     "ray": {"fleet"},
 }
 """Every third party package and the rooms it may be used in.
 
-In cli, numpy reads and writes .npz; in program, it reads large plans by columns, where it is there. In
-conformance, pytest is imported by its class for vendors' tests, and torch only to lower the cases. In aot,
-torch and executorch are imported by the partitioners when they are called.
+In cli, numpy reads and writes .npz; in fleet, it checks blocks of JSON for Arrow; in program, it reads large
+plans by columns, where it is there. In conformance, pytest is imported by its class for vendors' tests, and
+torch only to lower the cases. In aot, torch and executorch are imported by the partitioners when they are
+called.
 """
 
 

@@ -30,6 +30,10 @@ from etconfig.cli.shared.usage import StrictCommand
 from etconfig.packages import how_to_install
 from etconfig.plugin import BACKENDS
 
+_FEW = 12
+"""The most options that are always shown in full."""
+_MAX_WIDTH = 160
+
 if TYPE_CHECKING:
     from etconfig.resolver import UnconfiguredValue
     from etconfig.schema import BackendSpec, OptionInfo
@@ -39,9 +43,15 @@ if TYPE_CHECKING:
 @click.argument("backend", required=False, shell_complete=complete_backend)
 @executor_option
 @device_options
+@click.option("--full", is_flag=True, help="Show values and meanings in full, however long the lines are.")
 @json_option
 def command(
-    backend: str | None, executor: str | None, sheet: Path | None, fact_texts: Sequence[str], as_json: bool
+    backend: str | None,
+    executor: str | None,
+    sheet: Path | None,
+    fact_texts: Sequence[str],
+    full: bool,
+    as_json: bool,
 ) -> None:
     """List installed backends and their options.
 
@@ -54,6 +64,7 @@ def command(
     Examples:
       etconfig backends
       etconfig backends ReferenceNpuBackend
+      etconfig backends ReferenceNpuBackend --full
       etconfig backends ReferenceCpuBackend --facts pi5.json
     """
     installation = make_installation()
@@ -72,7 +83,11 @@ def command(
     facts = read_device(installation, sheet, fact_texts).known
     values = values_without_configuration(spec, facts.values, installation.advice)
     status = backend_status(installation, backend, executor, runtime)
-    _show(spec, values, status, executor, as_json, _passed_over(installation, backend))
+    passed = _passed_over(installation, backend)
+    if as_json:
+        print_json(_data(spec, values, status, executor, passed))
+    else:
+        _show(spec, values, status, executor, passed, is_full=full)
 
 
 def _list(installation: Installation, executor: str, as_json: bool) -> None:
@@ -93,31 +108,20 @@ def _show(
     values: Mapping[str, UnconfiguredValue],
     status: BackendStatus,
     executor: str,
-    as_json: bool,
     passed_over: Sequence[str],
+    *,
+    is_full: bool,
 ) -> None:
     problem = None if status.is_available else _reason(status)
     infos = spec.options.option_infos().values()
-    if as_json:
-        print_json(
-            {
-                "backend": spec.id,
-                "doc": spec.doc,
-                "executor": executor,
-                "available": problem is None,
-                "reason": problem,
-                "passed_over": list(passed_over),
-                "options": {info.name: _option_data(info, values[info.name]) for info in infos},
-            }
-        )
-        return
     show(f"{spec.id}: {spec.doc}")
     which = "" if executor == NUMPY else f" with executor {executor}"
     version = "" if status.version is None else f": {status.version}"
     if problem is None:
         show(f"It can run here{which}{version or '.'}")
     else:
-        show(f"It cannot run here{which}: {problem}")
+        what = "run" if spec.build is None else "run delegates of programs"
+        show(f"It cannot {what} here{which}: {problem}")
     for source in passed_over:
         show(f"{source} declares it, too, and is passed over.")
     show()
@@ -129,7 +133,44 @@ def _show(
         (info.name, info.expected, defaults[info.name], info.applies.value, info.scope.value, info.doc)
         for info in infos
     ]
-    print_table(("OPTION", "VALUE", "DEFAULT", "APPLIES", "SCOPE", "MEANING"), rows)
+    headers = ("OPTION", "VALUE", "DEFAULT", "APPLIES", "SCOPE", "MEANING")
+    if is_full or len(infos) <= _FEW or _width([headers, *rows]) <= _MAX_WIDTH:
+        print_table(headers, rows)
+        return
+    limits = (_MAX_WIDTH, 34, 24, 8, 8, 60)
+    print_table(headers, [[_cut(*each) for each in zip(row, limits, strict=True)] for row in rows])
+    show()
+    show("--full shows values and meanings in full")
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True))
+
+
+def _cut(cell: str, limit: int) -> str:
+    """Return a cell in at most `limit` characters: of a meaning, its first sentence."""
+    text = cell if len(cell) <= limit else cell.partition(". ")[0]
+    return text if len(text) <= limit else f"{text[: limit - 3].rstrip()}..."
+
+
+def _data(
+    spec: BackendSpec,
+    values: Mapping[str, UnconfiguredValue],
+    status: BackendStatus,
+    executor: str,
+    passed_over: Sequence[str],
+) -> dict[str, Any]:
+    return {
+        "backend": spec.id,
+        "doc": spec.doc,
+        "executor": executor,
+        "available": status.is_available,
+        "reason": None if status.is_available else _reason(status),
+        "passed_over": list(passed_over),
+        "options": {
+            info.name: _option_data(info, values[info.name]) for info in spec.options.option_infos().values()
+        },
+    }
 
 
 def _passed_over(installation: Installation, backend: str) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from etconfig.cli.shared.each_device import OnDevice, on_each_device, show_each
+from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
     json_option,
@@ -17,12 +20,21 @@ from etconfig.cli.shared.options import (
     read_device,
     several_devices_options,
 )
-from etconfig.cli.shared.output import print_json, print_table, show, show_blocks, show_document
+from etconfig.cli.shared.output import (
+    print_json,
+    print_table,
+    show,
+    show_blocks,
+    show_diagnostics,
+    show_document,
+)
 from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
     from etconfig.device.tables import BundleTables
+    from etconfig.diagnostics import Diagnostic
     from etconfig.resolver import Resolution
+    from etconfig.resolver.arguments import BackendArguments
 
 
 @click.command("resolve", cls=StrictCommand)
@@ -40,6 +52,7 @@ if TYPE_CHECKING:
 @click.option(
     "--explain", is_flag=True, help="Show for every value what it overrides and which facts decide."
 )
+@click.option("--no-defaults", is_flag=True, help="Leave out options that nothing sets or recommends.")
 @json_option
 def command(
     programs: Sequence[Path],
@@ -47,6 +60,7 @@ def command(
     bundle: Path | None,
     as_toml: bool,
     explain: bool,
+    no_defaults: bool,
     as_json: bool,
 ) -> int:
     """Resolve the arguments of every method, instance and backend.
@@ -68,6 +82,9 @@ def command(
     """
     if as_toml + explain + as_json > 1:
         raise click.UsageError("give one of --toml, --explain and --json")
+    if no_defaults and (as_toml or as_json or bundle is not None):
+        raise click.UsageError("--no-defaults is for the table and --explain")
+    show_one = partial(_show, as_json=as_json, as_toml=as_toml, explain=explain, no_defaults=no_defaults)
     is_one = len(requests) == 1 and len(programs) < 2
     if as_toml and not is_one:
         raise click.UsageError("--toml prints one profile: give one device and one PROGRAM")
@@ -76,27 +93,41 @@ def command(
         _resolve_bundle(bundle, requests[0], as_json=as_json)
         return 0
     if is_one:
-        _show(requests[0].resolve_file(programs[0] if programs else None), as_json, as_toml, explain)
+        resolution = requests[0].resolve_file(programs[0] if programs else None)
+        show_one(resolution)
+        show_diagnostics(resolution.undecided)
         return 0
-    each = on_each_device(requests, programs, ConfigurationRequest.resolve)
+    found = list(on_each_device(requests, programs, ConfigurationRequest.resolve))
     if as_json:
-        found = list(each)
         print_json({"resolutions": [_data(one) for one in found]})
-        return 2 if any(one.error for one in found) else 0
-    return show_each(each, lambda resolution: _show(resolution, False, False, explain))
+        status = 2 if any(one.error for one in found) else 0
+    else:
+        status = show_each(found, show_one)
+    show_diagnostics(_undecided(found))
+    return status
+
+
+def _undecided(found: Iterable[OnDevice[Resolution]]) -> Iterator[Diagnostic]:
+    """Yield each note on an undecided condition once, with the devices that have it."""
+    devices: dict[Diagnostic, dict[str, None]] = {}
+    for each in found:
+        for note in () if each.result is None else each.result.undecided:
+            devices.setdefault(note, {})[each.device] = None
+    for note, names in devices.items():
+        yield replace(note, notes=(*note.notes, f"on {', '.join(names)}"))
 
 
 def _data(one: OnDevice[Resolution]) -> dict[str, object]:
     return {**one.to_jsonable(), **({} if one.result is None else one.result.to_jsonable())}
 
 
-def _show(resolution: Resolution, as_json: bool, as_toml: bool, explain: bool) -> None:
+def _show(resolution: Resolution, *, as_json: bool, as_toml: bool, explain: bool, no_defaults: bool) -> None:
     if as_json:
         print_json(resolution.to_jsonable())
     elif as_toml:
         show_document(resolution.to_toml())
     elif explain:
-        _print_explained(resolution)
+        _print_explained(resolution, no_defaults=no_defaults)
     else:
         named_by = f", named by {resolution.selected_by}" if resolution.named_by else ""
         show(f"profile {resolution.profile}{named_by}")
@@ -107,7 +138,15 @@ def _show(resolution: Resolution, as_json: bool, as_toml: bool, explain: bool) -
             show(f"No backend of the {of} has options.")
             return
         named = "MODEL" if resolution.noun == "model" else "METHOD"
-        print_table((named, "BACKEND", "OPTION", "VALUE", "FROM"), option_rows(resolution), count)
+        headers = (named, "BACKEND", "OPTION", "VALUE", "FROM")
+        if not no_defaults:
+            print_table(headers, option_rows(resolution), count)
+            return
+        rows = [*option_rows(resolution, no_defaults=True)]
+        if rows:
+            print_table(headers, rows)
+            show()
+        show(f"{format_count(count - len(rows), 'option')} at the default")
 
 
 def _check_alone(
@@ -163,8 +202,10 @@ def _check_facts(tables: BundleTables, first: int, count: int, by_hand: Collecti
             )
 
 
-def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield a row for each option of each method instance and backend."""
+def option_rows(
+    resolution: Resolution, *, no_defaults: bool = False
+) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield a row for each option of each method instance and backend, or for those that something sets."""
     from etconfig.resolver import show_setting
 
     known: dict[int, list[tuple[str, str, str]]] = {}  # many instances may share their arguments
@@ -177,13 +218,17 @@ def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, st
                         show_setting(getattr(resolved.options, name)),
                         "; ".join(map(str, resolved.origins(name))),
                     )
-                    for name in resolved.candidates
+                    for name in _shown_options(resolved, no_defaults=no_defaults)
                 ]
             for row in known[id(resolved)]:
                 yield arguments.label, backend, *row
 
 
-def _print_explained(resolution: Resolution) -> None:
+def _shown_options(resolved: BackendArguments, *, no_defaults: bool) -> Iterator[str]:
+    return (name for name in resolved.candidates if not (no_defaults and resolved.is_default(name)))
+
+
+def _print_explained(resolution: Resolution, *, no_defaults: bool) -> None:
     from etconfig.option_path import OptionPath
     from etconfig.resolver import explain_option
 
@@ -191,6 +236,6 @@ def _print_explained(resolution: Resolution) -> None:
         explain_option(resolution, OptionPath(backend, name, arguments.method, arguments.instance))
         for arguments in resolution
         for backend, resolved in arguments.backends.items()
-        for name in resolved.candidates
+        for name in _shown_options(resolved, no_defaults=no_defaults)
     )
     show_blocks(f"\n{block}" if at else block for at, block in enumerate(blocks))

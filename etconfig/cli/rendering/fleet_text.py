@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,21 +11,8 @@ from etconfig.cli.shared.writing import write_file
 
 if TYPE_CHECKING:
     from etconfig.fleet.html import FleetTable
-    from etconfig.fleet.inventory import InventoryPart
     from etconfig.fleet.part_result import PartResult
     from etconfig.fleet.validation import InventoryFinding
-
-
-def show_part(part: InventoryPart, number: int, count: int) -> None:
-    """Show the progress on a terminal."""
-    if sys.stderr.isatty():
-        show(f"{number}/{count} {part.source.label}: {part.rows:,} devices", err=True)
-
-
-def show_file(label: str, number: int, count: int) -> None:
-    """Show the progress of workers on a terminal."""
-    if sys.stderr.isatty():
-        show(f"{number}/{count} {label}", err=True)
 
 
 def show_fleet_tables(title: str, tables: Sequence[FleetTable], page: Path | None) -> None:

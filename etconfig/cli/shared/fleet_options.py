@@ -1,32 +1,20 @@
-"""Options of `etconfig fleet`, and the requests made of them."""
+"""Options of `etconfig fleet`."""
 
 from __future__ import annotations
 
 import atexit
 import gc
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_profile
+from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest
 from etconfig.cli.shared.options import count_from, models_option, profile_path_option, require_match_option
 from etconfig.packages import how_to_install
-from etconfig.records import record
-
-if TYPE_CHECKING:
-    from etconfig.app.targets import Delegating
-    from etconfig.facts import FactRegistry
-    from etconfig.fleet.database import Database
-    from etconfig.fleet.inventory import InventoryPart, InventorySource
-    from etconfig.fleet.plan import FleetPlan
-    from etconfig.fleet.recipe import PlanRecipe
 
 
 class Share(click.FloatRange):
@@ -53,76 +41,6 @@ class Share(click.FloatRange):
         if not 0 <= share <= 1:
             self.fail(f"{value!r} is not a share, such as 99.5% or 0.995", param, ctx)
         return share
-
-
-@record(frozen=True, kw_only=True)
-class InventoryRequest:
-    """The inventories of a command, and how to read them."""
-
-    inventories: Sequence[str]
-    id_column: str | None
-    table: str | None
-    ignored: Sequence[str]
-    cache: Path | None
-    memory: str
-    threads: int | None
-
-    @contextmanager
-    def database(self) -> Iterator[Database]:
-        """Open the database.
-
-        Raises:
-            click.ClickException: a file cannot be read or written, or the memory does not suffice.
-        """
-        from etconfig.fleet.database import opened_database
-
-        with opened_database(self.memory, self.threads) as database:
-            try:
-                with database.reading():
-                    yield database
-            except OSError as error:
-                place = "" if error.filename is None else f"{error.filename}: "
-                raise click.ClickException(f"{place}{error.strerror or error}") from error
-
-    def sources(self) -> tuple[InventorySource, ...]:
-        """Find the files of all inventories.
-
-        Raises:
-            FactError: some name no file, or one of another kind.
-        """
-        from etconfig.fleet.inventory import find_sources
-
-        return find_sources(self.inventories, self.table)
-
-    def job(self, *recipes: PlanRecipe) -> str:
-        """Return what travels to workers."""
-        from etconfig.fleet.workers import InventoryReading, job_text
-
-        reading = InventoryReading(
-            id_column=self.id_column,
-            ignored=self.ignored,
-            cache=self.cache,
-            memory=self.memory,
-            threads=self.threads,
-        )
-        return job_text(recipes, reading)
-
-    def with_inventories(self, inventories: Sequence[str]) -> InventoryRequest:
-        """Return the same with other inventories."""
-        return replace(self, inventories=inventories)
-
-    def parts(self, database: Database, registry: FactRegistry) -> list[InventoryPart]:
-        """Open all inventories.
-
-        Raises:
-            FactError: with the problems of all.
-        """
-        from etconfig.fleet.inventory import InventoryOpener, find_sources
-
-        opener = InventoryOpener(
-            database, registry, id_column=self.id_column, ignored=self.ignored, cache=self.cache
-        )
-        return list(opener.open_all(find_sources(self.inventories, self.table)))
 
 
 def _check_installed() -> None:
@@ -192,72 +110,6 @@ def _check_memory(context: click.Context, parameter: click.Parameter, text: str)
 
 
 inventories_argument = click.argument("inventories", metavar="INVENTORY...", nargs=-1, required=True)
-
-
-@record(frozen=True, kw_only=True)
-class PlanRequest:
-    """Programs, models, the profile and settings by hand: all that is resolved on every device."""
-
-    programs: Sequence[Path]
-    models: Path | None
-    profile: str | None
-    require_match: bool
-    fact_texts: Sequence[str]
-    overrides: Sequence[str]
-    profile_paths: Sequence[Path]
-
-    def plan(self, installation: Installation) -> FleetPlan:
-        """Compile what decides.
-
-        Raises:
-            ConfigError: a profile or another setting is wrong.
-        """
-        from etconfig.fleet.recipe import make_plan
-
-        return make_plan(installation, self._programs(installation), **self._settings())
-
-    def recipe(self, plan: FleetPlan) -> PlanRecipe:
-        """Return the recipe of the plan, for other machines."""
-        from etconfig.fleet.recipe import PlanRecipe
-
-        return PlanRecipe.of(plan, self._programs(plan.installation), **self._settings())
-
-    def _programs(self, installation: Installation) -> list[Delegating]:
-        from etconfig.app.api import load_program
-        from etconfig.app.executors import NUMPY
-
-        found: list[Delegating] = [
-            load_program(path, executor=NUMPY, installation=installation) for path in self.programs
-        ]
-        if self.models is not None:
-            from etconfig.app.engine_models import Models
-
-            found.append(Models.read(self.models, installation))
-        return found
-
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "profile": self.profile,
-            "require_match": self.require_match,
-            "fact_overrides": list(self.fact_texts),
-            "overrides": list(self.overrides),
-        }
-
-    def settings(self, installation: Installation) -> str:
-        """Return a text that changes with all that results depend on, but the inventories."""
-        from etconfig.plugin import BACKENDS, FACTS
-        from etconfig.version import __version__
-
-        found = hashlib.sha256(f"{__version__} {self!r} {sorted(installation.environ.items())!r}".encode())
-        read = (*self.programs, *(() if self.models is None else (self.models,)))
-        files = [*read, *(file.path for file in installation.profiles.files)]
-        project = installation.project_path
-        for path in (*files, *((project,) if project is not None else ())):
-            found.update(str(path).encode(errors="surrogateescape") + b"\0")
-            found.update(hashlib.sha256(path.read_bytes()).digest())
-        for entry in (each for group in (BACKENDS, FACTS) for each in installation.index.entries(group)):
-            found.update(f"{entry.name} {entry.source}\0".encode())
-        return found.hexdigest()
 
 
 def plan_options(function: Callable[..., Any]) -> Callable[..., Any]:

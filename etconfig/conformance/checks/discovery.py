@@ -30,8 +30,11 @@ def static_metadata(subject: Subject) -> None:
         if failure.distribution == subject.entry.distribution:
             fix = failure.author_help or "rebuild the wheel"
             raise CheckFailedError(f"{subject.entry.source}: {failure.cause}; {fix}")
+    compared = subject.installation.index.candidates(BACKENDS, subject.backend_id)
+    # etconfig imports plugins of one id to find the one with an implementation
+    imported = {entry.package for entry in compared} if len(compared) > 1 else set()
     for entry in entries_of_vendor(subject):
-        if entry.package in sys.modules:
+        if entry.package in sys.modules and entry.package not in imported:
             raise CheckFailedError(
                 f"{entry.source}: {entry.package} is imported before {entry.name} is needed; remove the .pth "
                 "file or the sitecustomize that imports it"
@@ -45,11 +48,13 @@ def static_metadata(subject: Subject) -> None:
 
 @check("unique-id", level=0, prevents="programs that get whichever backend is found first")
 def unique_id(subject: Subject) -> None:
-    """No other plugin declares the id, or one that differs only in case or punctuation."""
+    """No other plugin implements the id, or declares one that differs only in case or punctuation."""
     entry = subject.entry
     for other in subject.installation.index.installed:
         if other.group != BACKENDS or other == entry:
             continue
+        if other.name == entry.name and subject.installation.plugins.only_declares(other):
+            continue  # the plugin with an implementation wins
         if _letters(other.name) == _letters(entry.name):
             raise CheckFailedError(
                 f"{other.source} declares {other.name} and {entry.source} declares {entry.name}, expected "

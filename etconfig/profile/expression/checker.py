@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics import Diagnostic, nearest_word
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
@@ -248,9 +248,15 @@ class Checker:
         for literal in other.items if isinstance(other, ListDisplay) else (other,):
             if not isinstance(literal, Literal) or literal.value in self.registry:
                 continue
-            if meant_value(info.name, literal.value) or (info.choices and literal.value not in info.choices):
+            if meant_value(info.name, literal.value) or self._is_no_choice(info, literal.value):
                 correction = self._corrector.value(info, literal)
                 self._refused(f"{info.name} is never {literal.value!r}", literal, correction)
+
+    def _is_no_choice(self, info: FactInfo, value: object) -> bool:
+        """Return True for a text that a fact never has; a list may have items that are not declared."""
+        if not info.choices or value in info.choices:
+            return False
+        return info.type is FactType.STRING or nearest_word(str(value), info.choices) is not None
 
     def _check_buckets(self, node: Binary) -> None:
         """Report `bucket(...) < 5`: it is a fraction, not a percentage."""

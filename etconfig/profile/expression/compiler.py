@@ -12,7 +12,7 @@ costs nothing while every fact is known. As in CEL, a missing fact takes precede
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from etconfig.profile.expression.checked import (
     Checked,
@@ -48,6 +48,17 @@ def compile_tree(tree: Checked) -> Evaluator:
     return _choice(compile_tree(tree.condition), compile_tree(tree.then), compile_tree(tree.otherwise))
 
 
+_COMPARISONS: Mapping[str, Callable[[str, Any], Callable[[Mapping[str, Any]], object]]] = {
+    "==": lambda name, value: lambda facts: facts[name] == value,
+    "!=": lambda name, value: lambda facts: facts[name] != value,
+    "<": lambda name, value: lambda facts: facts[name] < value,
+    "<=": lambda name, value: lambda facts: facts[name] <= value,
+    ">": lambda name, value: lambda facts: facts[name] > value,
+    ">=": lambda name, value: lambda facts: facts[name] >= value,
+}
+"""Comparisons of a fact with a constant, without the call of a function: most conditions consist of them."""
+
+
 def _constant(value: object) -> Evaluator:
     return lambda facts: value
 
@@ -64,6 +75,8 @@ def _operation(tree: Operation) -> Evaluator:
     function = OPERATIONS[tree.function]
     match tree.operands:  # nearly every clause has one of these two forms
         case (FactValueOf(name), Constant(value)):
+            if tree.function in _COMPARISONS:
+                return _COMPARISONS[tree.function](name, value)
             return lambda facts: function(facts[name], value)
         case (Constant(value), FactValueOf(name)):
             return lambda facts: function(value, facts[name])
@@ -101,7 +114,7 @@ def _missing_in(operands: Iterable[Evaluator], facts: Facts) -> Iterator[object]
 
 def _logic(decisive: bool, operands: Sequence[Evaluator]) -> Evaluator:
     def run(facts: Facts) -> object:
-        missing: list[object] = []
+        missing: tuple[object, ...] = ()
         failure: str | None = None
         for operand in operands:
             try:

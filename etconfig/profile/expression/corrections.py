@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from etconfig.diagnostics import nearest
+from etconfig.diagnostics import nearest, nearest_word
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.facts.suggestions import likely_facts
@@ -119,7 +119,7 @@ class Corrector:
         word = node.name
         meant = meant_value(fact.name, word) or word
         if fact.choices and meant not in fact.choices:
-            meant = nearest(word, fact.choices) or ""
+            meant = nearest_word(word, fact.choices) or ""
         if not meant:
             listed = ", ".join(self.source.quoted(choice) for choice in fact.choices)
             return Correction(f"the values of {fact.name} are {listed}")
@@ -159,7 +159,7 @@ class Corrector:
         """Return the correction of a value with which a fact is compared and that it never has."""
         meant = meant_value(fact.name, literal.value)
         if meant is None and fact.choices and literal.value not in fact.choices:
-            meant = nearest(str(literal.value), fact.choices)
+            meant = nearest_word(str(literal.value), fact.choices)
             if meant is None:
                 return Correction(f"it is one of {', '.join(map(repr, fact.choices))}")
         if meant is None:

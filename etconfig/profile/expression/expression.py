@@ -162,6 +162,13 @@ class Expression:
         """
         return _run(self._evaluator, facts)
 
+    def holds(self, facts: Mapping[str, object]) -> bool:
+        """Return True if the expression is a condition that is true, neither unknown nor a fault."""
+        try:
+            return self._evaluator(facts) is True
+        except (KeyError, ArithmeticError):
+            return False
+
     def explain(self, facts: Mapping[str, object]) -> tuple[ClauseResult, ...]:
         """Return the result of each clause on a device with these facts, in the order of the text."""
         trees = (

@@ -16,6 +16,7 @@ _SHARING_NAMES: Mapping[object, str] = {0: "disabled", 1: "per_model", 2: "globa
 """Source: backends/xnnpack/runtime/XNNPACKBackend.h."""
 
 _SENT = "passed to XNNPACK when the method was loaded; it reports only the default of the process"
+_NO_KEY = "ExecuTorch's runtime has no key for it, so its own backend decides"
 _NO_PATH = "XNNPACK takes a path only from the options of a method, and none was passed"
 _NO_FILE = (
     "XNNPACK made no file {!r} when the method was loaded: is its directory there, and can it be written?"
@@ -45,8 +46,14 @@ def effective_values(
         for name, value in settled.items()
     }
     if backend != XNNPACK:
-        return values
+        return {**_without_key(options), **values}
     return {**values, **_of_xnnpack(options, pool_threads, lacks_cache_file)}
+
+
+def _without_key(options: Any) -> dict[str, EffectiveOption]:
+    """Return the options that no runtime can pass on as unknown."""
+    infos = options.option_infos().items()
+    return {name: EffectiveOption.unknown(_NO_KEY) for name, info in infos if info.wire.key is None}
 
 
 def lacks_cache_file(options: Any) -> bool:

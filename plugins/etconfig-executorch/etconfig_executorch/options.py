@@ -27,17 +27,31 @@ HANDLED: Mapping[str, frozenset[str]] = {XNNPACK: frozenset({NUM_THREADS, SINGLE
 def wire(backends: Mapping[str, BoundBackend]) -> dict[str, list[WireOption]]:
     """Return the options of each backend in the form of the map.
 
+    An option without a key stays with the backend if nobody set it: a recommendation for a plugin of the
+    same id is not one for the runtime's own backend.
+
     Raises:
         OptionError: the map cannot carry some of them; the error lists every problem.
     """
     wired: dict[str, list[WireOption]] = {}
     problems: list[Diagnostic] = []
     for backend, bound in backends.items():
-        wired[backend], found = wire_options(backend, bound.options, EXECUTORCH, HANDLED.get(backend, ()))
+        handled = HANDLED.get(backend, frozenset()) | unasked(bound)
+        wired[backend], found = wire_options(backend, bound.options, EXECUTORCH, handled)
         problems += found
     if problems:
         raise OptionError(diagnostics=tuple(problems))
     return wired
+
+
+def unasked(bound: BoundBackend) -> frozenset[str]:
+    """Return the options that the map has no key for and that nobody set."""
+    if bound.is_asked_for is None:
+        return frozenset()
+    infos = bound.options.option_infos()
+    return frozenset(
+        name for name, info in infos.items() if info.wire.key is None and not bound.is_asked_for(name)
+    )
 
 
 def method_options(options: Sequence[WireOption]) -> list[tuple[str, bool | int | str]]:

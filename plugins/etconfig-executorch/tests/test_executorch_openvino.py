@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import etconfig
-from etconfig.errors import BackendUnavailableError, DelegateError
+from etconfig.errors import BackendUnavailableError, DelegateError, OptionError
 
 pytestmark = pytest.mark.peers
 
@@ -30,6 +30,17 @@ def openvino_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = Path(__file__).parent / "export_openvino.py"
     subprocess.run([sys.executable, script, directory], check=True, capture_output=True)
     return directory
+
+
+@pytest.fixture
+def openvino_plugin(tmp_path: Path) -> etconfig.Installation:
+    """An installation with etconfig-openvino, whose sources are importable in tests."""
+    metadata = tmp_path / "etconfig_openvino-0.1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: etconfig-openvino\nVersion: 0.1.0\n")
+    points = "[etconfig.backends]\nOpenvinoBackend = etconfig_openvino.plugin\n"
+    (metadata / "entry_points.txt").write_text(points)
+    return etconfig.Installation(search_path=[str(tmp_path), *sys.path])
 
 
 LOAD = """
@@ -76,6 +87,25 @@ class TestOpenvino:
         exact = core.import_model(payload, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})(data["x"])[0]
         np.testing.assert_allclose(exact, data["y"], rtol=1e-5, atol=1e-5)  # float32, other order of sums
         np.testing.assert_array_equal(core.import_model(payload, "CPU")(data["x"])[0], y)
+
+    def test_a_recommendation_for_the_plugin_stays_there(
+        self, openvino_programs: Path, openvino_plugin: etconfig.Installation
+    ) -> None:
+        """ExecuTorch's own backend takes no options: recommended ones are left out, those set are refused."""
+        facts = etconfig.FactSheet.from_values({"cpu.features": ["avx512_bf16"]})
+        path = openvino_programs / "conv.pte"
+        with etconfig.load_program(path, executor="executorch", installation=openvino_plugin) as program:
+            found = etconfig.resolve(program, facts=facts)
+            assert found.options_for("forward").cpu_inference_precision == "f32"
+            with program.load_method("forward", arguments=found.arguments("forward")) as method:
+                in_force = method.compared_options()["OpenvinoBackend"]["cpu_inference_precision"]
+                assert in_force.differs is None
+                assert in_force.effective.reason.startswith("ExecuTorch's runtime has no key for it")
+            asked = etconfig.resolve(
+                program, facts=facts, overrides={"OpenvinoBackend.cpu_inference_precision": "f32"}
+            )
+            with pytest.raises(OptionError, match=r"cannot carry OpenvinoBackend\.cpu_inference_precision"):
+                program.load_method("forward", arguments=asked.arguments("forward"))
 
     def test_xnnpack_and_openvino_in_one_method(self, openvino_programs: Path) -> None:
         with etconfig.load_program(openvino_programs / "mixed.pte", executor="executorch") as program:
@@ -204,7 +234,10 @@ class TestReports:
         with etconfig.load_program(openvino_programs / "mixed.pte", executor="executorch") as program:
             assert etconfig.inspect_program(program).methods[0].obstacles == ()
             obstacles = etconfig.inspect_program(program, executor="numpy").methods[0].obstacles
-        assert [each.what for each in obstacles] == ["backend XnnpackBackend", "backend OpenvinoBackend"]
+        installed = {each.distribution for each in INSTALLATION.index.installed}
+        # etconfig-openvino runs OpenvinoBackend on the numpy executor
+        missing = ["XnnpackBackend", *(["OpenvinoBackend"] if "etconfig-openvino" not in installed else [])]
+        assert [each.what for each in obstacles] == [f"backend {name}" for name in missing]
 
 
 class TestQnn:

@@ -11,7 +11,8 @@ that the first asked to keep whole. Source: executorch exir/program/_program.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import final
 
 import torch
@@ -23,9 +24,8 @@ from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, Par
 from executorch.exir.backend.utils import tag_constant_data
 from torch.export import ExportedProgram
 from torch.fx import Node
-from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
-from torch.fx.passes.operator_support import OperatorSupportBase
 
+from etconfig.aot import tag_supported
 from etconfig_reference.declared import COMPILE_SPECS
 from etconfig_reference.graph import DTYPES, Array, Graph, Operation, ValueType
 from etconfig_reference.lowering import NotSupportedError, lower_call, value_type
@@ -83,7 +83,7 @@ class ReferencePartitioner(Partitioner):
         if unknown:
             raise ValueError(f"unknown backend {unknown[0]!r}; there are {', '.join(BACKEND_IDS)}")
         self._placement = dict(placement)
-        self._compile_specs = [CompileSpec("named_data", b"\1")] if named_data else []
+        self._compile_specs = {"named_data": b"\1"} if named_data else {}
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
@@ -94,13 +94,10 @@ class ReferencePartitioner(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """Tag the nodes of each backend; the graph itself does not change."""
         self._check_paths(exported_program)
-        tags = {}
+        tags: dict[str, DelegationSpec] = {}
         for backend_id in sorted(set(self._placement.values())):
-            for index, nodes in enumerate(self._propose(exported_program, backend_id)):
-                tag = f"{backend_id}_{index}"
-                tags[tag] = DelegationSpec(backend_id, self._compile_specs)
-                for node in nodes:
-                    node.meta["delegation_tag"] = tag
+            runs_here = partial(self._runs_on, backend_id)
+            tags |= tag_supported(exported_program, backend_id, runs_here, self._compile_specs)
         tag_constant_data(exported_program)
         return PartitionResult(exported_program, tags)
 
@@ -110,15 +107,8 @@ class ReferencePartitioner(Partitioner):
             if path not in used:
                 raise ValueError(f"no operation of the program lies in module {path!r}")
 
-    def _propose(self, exported_program: ExportedProgram, backend_id: str) -> Iterator[list[Node]]:
-        """Yield the largest groups of nodes that `backend_id` can run as one delegate."""
-        partitioner = CapabilityBasedPartitioner(
-            exported_program.graph_module,
-            _Support(lambda node: self._backend_of(node) == backend_id and self._is_delegated(node)),
-            allows_single_node_partition=True,
-        )
-        for partition in partitioner.propose_partitions():
-            yield list(partition.nodes)
+    def _runs_on(self, backend_id: str, node: Node) -> bool:
+        return self._backend_of(node) == backend_id and self._is_delegated(node)
 
     def _is_delegated(self, node: Node) -> bool:
         backend_id = self._backend_of(node)
@@ -150,14 +140,6 @@ def lower_methods(
     partitioner = ReferencePartitioner({"": backend_id}, named_data=named_data)
     edge = to_edge_transform_and_lower(dict(methods), partitioner={name: [partitioner] for name in methods})
     return bytes(edge.to_executorch().buffer)
-
-
-class _Support(OperatorSupportBase):
-    def __init__(self, is_supported: Callable[[Node], bool]) -> None:
-        self._is_supported = is_supported
-
-    def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: Node) -> bool:
-        return self._is_supported(node)
 
 
 def _preprocess(

@@ -67,6 +67,16 @@ class TestComparedOption:
     def test_a_known_value_is_compared(self, requested: object, value: object, differs: bool) -> None:
         assert compared(requested, EffectiveOption.read_back(value)).differs is differs
 
+    @pytest.mark.parametrize(("requested", "differs"), [(0, False), (2, False), (4, True), (None, False)])
+    def test_a_backend_may_decide_which_requests_its_value_meets(
+        self, requested: object, differs: bool
+    ) -> None:
+        option = EffectiveOption.read_back(2, meets=lambda request: request in (0, 2))
+        assert compared(requested, option).differs is differs
+        counted = EffectiveOption.observed(2, meets=lambda request: request in (0, 2))
+        assert compared(requested, counted).differs is differs
+        assert option == EffectiveOption.read_back(2)
+
     def test_an_unknown_value_may_differ(self) -> None:
         assert compared(4, EffectiveOption.unknown("no function reports it")).differs is None
 

@@ -108,6 +108,11 @@ class TestSheets:
         for fact in sheet.values:
             assert re.fullmatch(r"(captured|cited) https://\S+", sheet[fact].origin.detail or ""), fact
 
+    @pytest.mark.parametrize("name", [name for name in device_names() if not name.startswith("container/")])
+    def test_what_varies_on_one_device_is_unknown(self, name: str) -> None:
+        varying = ("cpu.available_cores", "power.", "thermal.", "memory.available")
+        assert [fact for fact in load_device(name).values if fact.startswith(varying)] == []
+
     @pytest.mark.parametrize(
         ("tree", "name"),
         [

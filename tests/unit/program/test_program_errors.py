@@ -46,7 +46,9 @@ CASES = [
         NotAProgramError,
         lambda pte: b"\x7fELF\x02\x01\x01\x00",
         "file at byte 0: expected an ExecuTorch program (.pte), which has 'ET12' at byte 4, "
-        "found bytes that begin with 7f 45 4c 46 02 01 01 00",
+        "found a shared library, such as a model that TVM compiled",
+        advice="name it as [model.NAME], with its backends, in a TOML file for --models or models=; its own "
+        "file is an argument of build()",
     ),
     Case(
         "unsupported-version",

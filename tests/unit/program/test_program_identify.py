@@ -11,6 +11,10 @@ from etconfig.program import open_program
 
 EXPECTED = "expected an ExecuTorch program (.pte), which has 'ET12' at byte 4"
 EXPORT = "export it first: torch.export.export(...), then to_edge(...).to_executorch()"
+ENGINE = (
+    "name it as [model.NAME], with its backends, in a TOML file for --models or models=; its own file is an "
+    "argument of build()"
+)
 
 FILES = {
     "empty": (b"", "an empty file", "export or copy the program again"),
@@ -41,6 +45,10 @@ FILES = {
         f"a text file that begins with '{'x' * 40}'",
         "give a .pte here, and a profile by --profile or profile=",
     ),
+    "ONNX": (b"\x08\x0a\x12\x07pytorch", "an ONNX model", ENGINE),
+    "ORT": (b"\x20\0\0\0ORTM", "a model in the ORT format of ONNX Runtime", ENGINE),
+    "OpenVINO": (b'<?xml version="1.0"?>\n<net', "an XML file, such as a model of OpenVINO", ENGINE),
+    "TVM": (b"\x7fELF\x02\x01", "a shared library, such as a model that TVM compiled", ENGINE),
     "binary": (bytes(range(200, 240)), f"bytes that begin with {bytes(range(200, 216)).hex(' ')}", None),
     "other version of the identifier": (
         b"\x18\0\0\0ETxx",

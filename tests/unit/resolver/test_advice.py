@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from pydantic import model_validator
 from resolving import SPECS, CpuOptions, make_facts, make_layer
 
+from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError, PluginCallError
 from etconfig.facts import BUILTIN_FACTS, FactInfo, FactType
 from etconfig.facts.registry import Volatility
@@ -290,3 +292,46 @@ class TestDeclaration:
     ) -> None:
         with pytest.raises(error, match=message):
             Advice(**fields)  # type: ignore[arg-type]  # wrong on purpose
+
+
+class PairedOptions(CpuOptions):
+    """Options of which two must agree."""
+
+    @model_validator(mode="after")
+    def _check(self) -> PairedOptions:
+        if self.scratch_bytes < 1024 * self.num_threads:
+            raise ValueError(
+                f"scratch_bytes must be at least 1024 for each of num_threads, {self.num_threads}"
+            )
+        return self
+
+
+class TestConflicts:
+    """A conflict with a recommended value says so, since no file has it."""
+
+    SPEC = replace(spec_with(PHYSICAL), options=PairedOptions)
+    FIX = "set num_threads too: what is set beats what is recommended"
+
+    def found(self, spec: BackendSpec, *lines: tuple[str, object], **facts: object) -> Diagnostic:
+        resolver = Resolver.compile({"CpuBackend": spec}, [make_layer(*lines)], [TARGET])
+        with pytest.raises(OptionError) as raised:
+            resolver.resolve(make_facts(**facts))
+        (diagnostic,) = raised.value.diagnostics
+        return diagnostic
+
+    def test_it_names_the_recommended_value(self) -> None:
+        found = self.found(self.SPEC, ("CpuBackend.scratch_bytes", 2048), cpu__physical_cores=6)
+        assert found.code == "option-conflict"
+        assert found.notes == ("num_threads = 6 is recommended on such a device",)
+        assert found.help == self.FIX
+        assert [span.text for span in found.spans] == ["CpuBackend.scratch_bytes"]
+
+    def test_so_does_one_with_a_value_of_the_vendors_function(self) -> None:
+        spec = replace(SPECS["CpuBackend"], options=PairedOptions, recommend=lambda facts: {"num_threads": 6})
+        found = self.found(spec, ("CpuBackend.scratch_bytes", 2048))
+        assert (found.notes, found.help) == (("num_threads = 6 is recommended on such a device",), self.FIX)
+
+    def test_values_that_were_set_are_not_called_recommended(self) -> None:
+        lines = (("CpuBackend.scratch_bytes", 2048), ("CpuBackend.num_threads", 4))
+        found = self.found(self.SPEC, *lines, cpu__physical_cores=6)
+        assert (found.notes, found.help) == ((), None)

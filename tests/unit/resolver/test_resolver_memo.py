@@ -8,7 +8,7 @@ import pytest
 from resolving import SPECS, CpuOptions, Mode, NpuOptions, make_facts, make_layer
 
 from etconfig.errors import OptionError, PluginCallError
-from etconfig.plugin.v1 import ApiRange, BackendSpec
+from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, model_validator, option
 from etconfig.resolver import Resolver, Target
 
 LAYER = make_layer(
@@ -74,6 +74,85 @@ class TestOnlyWhatChangedIsResolvedAgain:
         changed = make_facts(**FACTS | {"power__battery_level": 0.1})
         kept, fresh = (r.resolve(changed).to_jsonable() for r in (resolver, compile_resolver()))
         assert kept == fresh
+
+
+class TestOptionsOfEqualConditions:
+    """A backend's options are created once for all devices on which the same conditions hold."""
+
+    LAYER = make_layer(
+        ("NpuBackend.core", 0),
+        ("NpuBackend.core", 1, 'power.source == "battery"'),
+        ("decode:NpuBackend.core", 2, "power.battery_level < 0.2"),
+    )
+
+    def compile_npu(self) -> Resolver:
+        spec = BackendSpec(id="NpuBackend", doc="NPU.", options=NpuOptions, api=ApiRange(1, 1))
+        target = Target(method="decode", backends=("NpuBackend",))
+        return Resolver.compile({"NpuBackend": spec}, [self.LAYER], [target])
+
+    def test_options_with_recommended_values_are_not_shared(self) -> None:
+        resolver = Resolver.compile(SPECS, [self.LAYER], [Target(method="decode", backends=("NpuBackend",))])
+        modes = [
+            resolver.resolve(make_facts(power__source=source)).arguments("decode")[NpuOptions].mode
+            for source in ("mains", "battery", "mains")
+        ]
+        assert modes == [Mode.HIGH, Mode.LOW, Mode.HIGH]
+
+    def test_they_are_the_same_object_though_the_facts_differ(self) -> None:
+        resolver = self.compile_npu()
+        sheets = [
+            make_facts(power__source=source, power__battery_level=level)
+            for source, level in (("mains", 0.5), ("battery", 0.5), ("mains", 0.9))
+        ]
+        mains, battery, full = (resolver.resolve(sheet).arguments("decode") for sheet in sheets)
+        assert (mains[NpuOptions].core, battery[NpuOptions].core) == (0, 1)
+        assert full[NpuOptions] is mains[NpuOptions]
+
+    def test_origins_are_those_of_each_device(self) -> None:
+        resolver = self.compile_npu()
+        for source, line in (("mains", 0), ("battery", 1), ("mains", 0)):
+            found = resolver.resolve(make_facts(power__source=source)).arguments("decode")
+            fresh = self.compile_npu().resolve(make_facts(power__source=source)).arguments("decode")
+            assert found[NpuOptions].core == line
+            assert found.provenance("NpuBackend", "core") == fresh.provenance("NpuBackend", "core")
+
+    def test_options_with_tables_are_never_shared(self) -> None:
+        resolver = compile_resolver()
+        first = resolver.resolve(make_facts(**FACTS)).arguments("forward")[CpuOptions]
+        resolver.resolve(make_facts(**FACTS | {"power__source": "battery"}))
+        again = resolver.resolve(make_facts(**FACTS)).arguments("forward")[CpuOptions]
+        assert again == first
+        assert again.labels is not first.labels
+
+    def test_checks_of_the_class_run_for_each_device(self) -> None:
+        class Checked(BackendOptions):
+            core: int = option(0, applies="load", doc="A core.")
+
+            @model_validator(mode="after")
+            def _count(self) -> Checked:
+                runs.append(self.core)
+                return self
+
+        runs: list[int] = []
+        spec = BackendSpec(id="NpuBackend", doc="NPU.", options=Checked, api=ApiRange(1, 1))
+        target = Target(method="decode", backends=("NpuBackend",))
+        resolver = Resolver.compile({"NpuBackend": spec}, [self.LAYER], [target])
+        runs.clear()
+        for source in ("mains", "battery", "mains"):
+            resolver.resolve(make_facts(power__source=source))
+        assert runs == [0, 1, 0]
+
+    def test_the_number_that_is_remembered_is_bounded(self) -> None:
+        conditions = [("NpuBackend.core", n % 4, f"memory.total == {n}") for n in range(100)]
+        layer = make_layer(("NpuBackend.core", 3), *conditions)
+        resolver = Resolver.compile(SPECS, [layer], [Target(method="decode", backends=("NpuBackend",))])
+        for _ in range(2):
+            for number in range(100):
+                found = resolver.resolve(make_facts(memory__total=number)).arguments("decode")
+                assert found[NpuOptions].core == number % 4
+        ((backend,),) = resolver.instances.values()
+        assert backend._known_options is not None
+        assert 0 < len(backend._known_options) <= 64
 
 
 class TestErrors:

@@ -181,3 +181,40 @@ class TestReports:
 
         fewer = BackendSpec(id="AcmeBackend", doc="An engine.", options=Fewer, api=ApiRange(1, 1))
         assert schema_signature(fewer) != schema_signature(self.SPEC)
+
+
+class WithOptions(BackendOptions):
+    spinning: bool = option(True, applies="load", doc="Spinning.")
+    extra: dict[str, str] = option(
+        {},
+        applies="load",
+        doc="Entries.",
+        known_keys=KNOWN,
+        keys_of_options={"session.own_spinning": "spinning"},
+    )
+
+
+class TestKeysOfOptions:
+    """A key that another option sets is refused with the name of that option."""
+
+    @pytest.mark.parametrize("key", ["session.own_spinning", "session.own_spining"])
+    def test_it_names_the_option(self, key):
+        with pytest.raises(OptionError, match=r"expected a known key.*set the option 'spinning' instead"):
+            coerce_value(WithOptions.option_infos()["extra"], {key: "0"})
+
+    def test_other_keys_are_taken(self):
+        raw = {"session.path": "x"}
+        assert coerce_value(WithOptions.option_infos()["extra"], raw) == raw
+
+    @pytest.mark.parametrize(
+        ("known", "wrong", "error"),
+        [
+            (None, {"a": "b"}, "needs known_keys"),
+            (KNOWN, {"a": 1}, "must map keys to names of options"),
+            (KNOWN, ["a"], "must map keys to names of options"),
+            (KNOWN, {"session.path": "spinning"}, "has the known key 'session.path'"),
+        ],
+    )
+    def test_what_it_is(self, known, wrong, error):
+        with pytest.raises((TypeError, ValueError), match=error):
+            option({}, applies="load", doc="Entries.", known_keys=known, keys_of_options=wrong)

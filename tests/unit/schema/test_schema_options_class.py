@@ -158,7 +158,7 @@ class TestDefaults:
         [
             (int, "four", "expected an integer, given 'four' (a string)"),
             (Annotated[int, Ge(1)], 0, "expected an integer >= 1, given 0"),
-            (Mode, "of", "expected one of 'off', 'on', given 'of' (a string); did you mean 'off'?"),
+            (Mode, "of", "expected one of 'off', 'on', given 'of' (a string)"),
             (float, float("nan"), "expected a float, given nan (a float); write a finite number"),
             (
                 int,

@@ -100,7 +100,12 @@ class TestValues:
         assert coerce_text(info, '{"engine": "cpu", "threads": 3}') == Cpu(threads=3)
 
     def test_they_are_shown_as_tables(self) -> None:
-        assert show_value((Cpu(threads=1),)) == "[{'engine': 'cpu', 'is_fast': False, 'threads': 1}]"
+        assert show_value((Cpu(threads=1),)) == "[{'engine': 'cpu', 'threads': 1}]"
+
+    def test_long_ones_show_what_tells_them_apart(self) -> None:
+        streams = Limits(memory=2**40, streams=(2**40, 2**41))
+        tables = (Gpu(device=2**40, mode="high", limits=streams), Cpu(), Gpu(device=1, limits=Limits()))
+        assert show_value(tables) == "[{'engine': 'gpu', ...}, {'engine': 'cpu'}, {'engine': 'gpu', ...}]"
 
     def test_options_are_changed_as_a_whole(self) -> None:
         class Live(BackendOptions):
@@ -195,6 +200,25 @@ class TestProblems:
             "Tabled.engine: expected a table with engine = 'cpu' or 'gpu', given 'gpu' (a string)",
             'write a table: { engine = ... } in a file, {"engine": ...} in an override',
         )
+
+    def test_each_mistake_of_one_value_is_a_problem(self) -> None:
+        wrong = {"engine": "cpu", "threads": "x", "zzzzzz": 1}
+        values = {"engines": [{**GPU, "devise": 1, "limits": {"memry": 1, "streams": [True, "y"]}}, wrong]}
+        found = validate_options(SPEC, values).problems
+        assert [(each.path, each.is_key) for each in found] == [
+            ((0, "limits", "memry"), True),
+            ((0, "limits", "streams", 0), False),
+            ((0, "limits", "streams", 1), False),
+            ((0, "devise"), True),
+            ((1, "threads"), False),
+            ((1, "zzzzzz"), True),
+        ]
+        assert all(not each.further for each in found)
+        assert found[0].message.startswith("Tabled.engines[0].limits.memry: expected an option of Limits")
+
+    def test_of_very_many_mistakes_the_first_are_problems(self) -> None:
+        found = validate_options(SPEC, {"by_name": {str(n): 1 for n in range(1000)}}).problems
+        assert len(found) == 20
 
     def test_the_bounds_of_the_array_count(self) -> None:
         assert problem(engines=[{"engine": "cpu"}] * 3)[0].startswith("Tabled.engines: expected an array, at")

@@ -23,10 +23,10 @@ class Model(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def lowered() -> Any:
-    from example_cpp.aot import ExampleCppPartitioner
+    from example_cpp.aot import example_cpp_partitioner
 
     exported = torch.export.export(Model(), (torch.ones(2, 4), torch.ones(3)))
-    return exir.to_edge_transform_and_lower(exported, partitioner=[ExampleCppPartitioner()])
+    return exir.to_edge_transform_and_lower(exported, partitioner=[example_cpp_partitioner()])
 
 
 class TestExport:

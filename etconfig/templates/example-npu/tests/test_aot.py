@@ -28,10 +28,10 @@ class Model(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def lowered() -> Any:
-    from example_npu.aot import ExampleNpuPartitioner
+    from example_npu.aot import example_npu_partitioner
 
     exported = torch.export.export(Model(), (torch.ones(2, 4), torch.ones(3)))
-    return exir.to_edge_transform_and_lower(exported, partitioner=[ExampleNpuPartitioner()])
+    return exir.to_edge_transform_and_lower(exported, partitioner=[example_npu_partitioner()])
 
 
 class TestExport:

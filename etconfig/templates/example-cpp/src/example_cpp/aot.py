@@ -3,24 +3,20 @@
 It needs executorch and torch, which the extra `aot` installs:
 
     edge = to_edge_transform_and_lower(
-        torch.export.export(model, args), partitioner=[ExampleCppPartitioner()]
+        torch.export.export(model, args), partitioner=[example_cpp_partitioner()]
     )
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, final
+from collections.abc import Mapping
+from typing import Any
 
 import torch
-from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
-from executorch.exir.backend.compile_spec_schema import CompileSpec
-from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from executorch.exir.backend.utils import tag_constant_data
+from etconfig.aot import operator_name, operator_partitioner
+from executorch.exir.backend.partitioner import Partitioner
 from torch.export import ExportedProgram
 from torch.fx import Node
-from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
-from torch.fx.passes.operator_support import OperatorSupportBase
 
 from example_cpp.ops import Shape, shape_of_result
 from example_cpp.payload import Array, Graph, Step, encode
@@ -35,47 +31,19 @@ _NAMES: Mapping[str, str] = {
 """The operation of `example_cpp.ops` that computes each operator of an exported program."""
 
 
-@final
-class ExampleCppBackend(BackendDetails):
-    """Writes payloads. ExecuTorch stores the name of this class in the program: it is the id."""
-
-    @staticmethod
-    def preprocess(
-        edge_program: ExportedProgram, compile_specs: list[CompileSpec]
-    ) -> PreprocessResult:
-        """Write the payload of one delegate. Raises ValueError for any compile spec."""
-        if compile_specs:
-            raise ValueError(f"unknown compile spec {compile_specs[0].key!r}; the backend has none")
-        return PreprocessResult(processed_bytes=encode(_graph_of(edge_program)))
+def example_cpp_partitioner() -> Partitioner:
+    """Return a partitioner that delegates everything that the device can compute."""
+    # ExecuTorch keeps linear layers whole if the device can run them
+    return operator_partitioner(
+        "ExampleCppBackend", write_payload, supported=_is_supported, keep_whole=["aten::linear"]
+    )
 
 
-class ExampleCppPartitioner(Partitioner):
-    """Delegates everything that the device can compute."""
-
-    def ops_to_not_decompose(
-        self, ep: ExportedProgram
-    ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        """Keep linear layers whole if the device can run them."""
-        return [torch.ops.aten.linear.default], _is_supported
-
-    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tag the nodes of each delegate; the graph itself does not change."""
-        partitioner = CapabilityBasedPartitioner(
-            exported_program.graph_module, _Support(), allows_single_node_partition=True
-        )
-        tags = {}
-        for index, partition in enumerate(partitioner.propose_partitions()):
-            tag = f"example_cpp_{index}"
-            tags[tag] = DelegationSpec(ExampleCppBackend.__name__, [])
-            for node in partition.nodes:
-                node.meta["delegation_tag"] = tag
-        tag_constant_data(exported_program)
-        return PartitionResult(exported_program, tags)
-
-
-class _Support(OperatorSupportBase):
-    def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: Node) -> bool:
-        return node.op == "call_function" and _is_supported(node)
+def write_payload(program: ExportedProgram, compile_specs: Mapping[str, bytes]) -> bytes:
+    """Return the payload of one delegate. Raises ValueError for any compile spec."""
+    for key in compile_specs:
+        raise ValueError(f"unknown compile spec {key!r}; the backend has none")
+    return encode(_graph_of(program))
 
 
 def _is_supported(node: Node) -> bool:
@@ -89,11 +57,7 @@ def _is_supported(node: Node) -> bool:
 
 def _operation(node: Node) -> tuple[str, list[Any]]:
     """Return the operation that computes `node`, and its operands. Raises ValueError if none."""
-    schema = getattr(node.target, "_schema", None)
-    if schema is None:
-        raise ValueError(f"{node} is not an operator")
-    overload = f".{schema.overload_name}" if schema.overload_name else ""
-    name = _NAMES.get(schema.name + overload)
+    name = _NAMES.get(operator_name(node) or "")
     # the only keyword argument is `alpha`, a factor of the second operand
     if name is None or any(value != 1 for value in node.kwargs.values()):
         raise ValueError(f"{node} is not an operation of the device")

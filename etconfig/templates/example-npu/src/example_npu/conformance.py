@@ -18,10 +18,10 @@ def lower(request: LoweringRequest) -> bytes:
     """Return the program of one case of the kit; needs executorch."""
     from executorch.exir import to_edge_transform_and_lower
 
-    from example_npu.aot import ExampleNpuPartitioner
+    from example_npu.aot import example_npu_partitioner
 
     lowered = to_edge_transform_and_lower(
-        dict(request.methods), partitioner=[ExampleNpuPartitioner()]
+        dict(request.methods), partitioner=[example_npu_partitioner()]
     )
     return bytes(lowered.to_executorch().buffer)
 
