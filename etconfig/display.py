@@ -130,5 +130,11 @@ def count_text(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def part_text(part: int, whole: int, noun: str, verb: str) -> str:
+    """Return how many of some things do something: `1 of 4 devices gets`, `2 of 4 devices get`."""
+    does = f"{verb}s" if 1 in (part, whole) else verb
+    return f"{part:,} of {count_text(whole, noun)} {does}"
+
+
 def _html(text: str) -> str:
     return shown_text(text).translate(_HTML)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import INT_FACT_MAX, FactInfo, FactRegistry, FactType
-from etconfig.fleet.names import fact_of_column, quoted_name, quoted_text
+from etconfig.fleet.names import fact_of_column, quoted_name, quoted_text, shell_word
 from etconfig.records import record
 
 DEVICE_COLUMN = "device_id"
@@ -21,6 +21,9 @@ SHEET_KEYS = ("etconfig_fact_sheet", "facts")
 
 NOT_AN_OBJECT = "the line is not a JSON object"
 """The problem of a line that has no facts at all."""
+
+NOT_A_SHEET = "the sheet is not a JSON object"
+"""The same problem of a file in a directory of sheets."""
 
 DEVICE_FACT = "device.id"
 """The fact that the names of devices are, if no other column is."""
@@ -38,6 +41,10 @@ _INTEGERS = frozenset(f"{sign}{size}INT" for sign in ("", "U") for size in ("TIN
     "UINTEGER",
 }
 _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE"}
+_NAMES = _NUMBERS | {"VARCHAR", "BOOLEAN", "UUID", "HUGEINT", "UHUGEINT"}
+
+NAME_VALUES = "a text, a number or a truth value"
+"""The values that name a device."""
 
 _EXPECTED = {
     FactType.BOOL: "BOOLEAN",
@@ -129,7 +136,15 @@ def fact_columns(
     """
     found: dict[str, FactColumn] = {}
     problems: list[Diagnostic] = []
+    span = Span(file=label)
     for name, type_ in columns.items():
+        if name == id_column and not _can_name(type_):
+            message = (
+                f"column {name!r}, which names the devices, has the type {type_}, expected {NAME_VALUES}"
+            )
+            help = "write the column as VARCHAR, or name another one with --id"
+            problems.append(_problem("invalid-fact-sheet", message, span, help))
+            continue
         if (
             name in _OWN
             or name in ignored
@@ -138,12 +153,11 @@ def fact_columns(
             continue
         fact = fact_of_column(name)
         info = registry.get(fact)
-        span = Span(file=label)
         if info is None:
             problems.append(_unknown(fact, registry, span, name))
         elif fact in found:
             message = f"columns {found[fact].name!r} and {name!r} both name the fact {fact!r}"
-            help = f"leave one of them out, or ignore it: --ignore {name}"
+            help = f"leave one of them out, or ignore it: --ignore {shell_word(name)}"
             problems.append(_problem("invalid-fact-sheet", message, span, help))
         elif not _fits(info.type, type_):
             message = f"column {name!r} has the type {type_}, expected {_EXPECTED[info.type]}"
@@ -152,7 +166,7 @@ def fact_columns(
         else:
             found[fact] = FactColumn(name=name, fact=fact, info=info, type=type_)
     named = registry.get(DEVICE_FACT)
-    if id_column is not None and named is not None and DEVICE_FACT not in found:
+    if id_column in columns and named is not None and DEVICE_FACT not in found:
         found[DEVICE_FACT] = FactColumn(name=id_column, fact=DEVICE_FACT, info=named, type=columns[id_column])
     return found, problems
 
@@ -166,7 +180,7 @@ def _unknown(fact: str, registry: FactRegistry, span: Span, column: str) -> Diag
 def unknown_help(problem: Diagnostic, column: str) -> str:
     """Return what to do about a column that is not a fact."""
     guess = f"{problem.help} " if str(problem.help).endswith("?") else ""
-    return f"{guess}To leave out a column that is not a fact, give --ignore {column}"
+    return f"{guess}To leave out a column that is not a fact, give --ignore {shell_word(column)}"
 
 
 def _problem(code: str, message: str, span: Span, help: str) -> Diagnostic:
@@ -183,6 +197,10 @@ def _fits(type_: FactType, sql_type: str) -> bool:
     if type_ is FactType.STRING:
         return sql_type == "VARCHAR" or sql_type.startswith("ENUM")
     return sql_type == "VARCHAR[]"
+
+
+def _can_name(sql_type: str) -> bool:
+    return sql_type in _NAMES or sql_type.startswith(("DECIMAL", "ENUM"))
 
 
 def _type_help(info: FactInfo, sql_type: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from etconfig.app.installation import Installation
 from etconfig.app.targets import Delegating, find_installation
+from etconfig.display import part_text
 from etconfig.fleet.clusters import AnyWorkers
 from etconfig.fleet.database import DEFAULT_MEMORY, is_installed
 from etconfig.fleet.difference import FleetDifference
@@ -107,7 +108,8 @@ class FleetResult:
         return coverage_data(self._counted, self._plan)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self.resolved:,} of {self.devices:,} devices get options>"
+        found = part_text(self.resolved, self.devices, "device", "get")
+        return f"<{type(self).__name__}: {found} options>"
 
 
 class Fleet:

@@ -43,6 +43,9 @@ INVALID = "invalid-fact-value"
 UNNAMED = "unnamed-device"
 """The cause of rows without the name of a device."""
 
+BROKEN = "broken-line"
+"""The cause of lines and sheets that are not a JSON object."""
+
 
 @record(frozen=True)
 class Clause:
@@ -222,7 +225,10 @@ def group_number(key: GroupKey, salt: int) -> str:
 
 def _problem(part: InventoryPart, columns: Sequence[FactColumn]) -> str:
     """Return the SQL of the first problem of a device, NULL if there is none."""
-    cases = [f"WHEN {part.device} IS NULL THEN {quoted_text(UNNAMED)}"]
+    cases = [
+        f"WHEN {part.is_broken} THEN {quoted_text(BROKEN)}",
+        f"WHEN {part.device} IS NULL THEN {quoted_text(UNNAMED)}",
+    ]
     if part.has_problems:
         decides = ", ".join(["''", *(quoted_text(column.fact) for column in columns)])
         found = (
@@ -277,10 +283,10 @@ def decide(plan: FleetPlan, part: InventoryPart, key: GroupKey, group: DeviceGro
         InternalError: it does not.
     """
     if group.problem is not None:
-        cause = UNNAMED if group.problem == UNNAMED else INVALID
-        return DeviceOutcome(
-            cause=cause, message="the device has no name" if cause == UNNAMED else group.problem
-        )
+        messages = {BROKEN: part.broken_problem, UNNAMED: "the device has no name"}
+        if group.problem in messages:
+            return DeviceOutcome(cause=group.problem, message=messages[group.problem])
+        return DeviceOutcome(cause=INVALID, message=group.problem)
     for name in key.values:
         if name in group.facts:
             try:

@@ -15,13 +15,15 @@ from etconfig.errors import FactError
 from etconfig.fleet.columns import (
     ID_COLUMNS,
     LINE_COLUMN,
+    NOT_A_SHEET,
+    NOT_AN_OBJECT,
     PROBLEM_COLUMN,
     FactColumn,
     fact_columns,
     find_id_column,
     is_mistyped,
 )
-from etconfig.fleet.names import quoted_name, quoted_path, quoted_text
+from etconfig.fleet.names import quoted_name, quoted_path, quoted_text, shell_word
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -99,6 +101,19 @@ class InventoryPart:
         if self.has_problems:
             return quoted_name(LINE_COLUMN)
         return "rowid + 1" if self.source.table is not None else "file_row_number + 1"
+
+    @property
+    def is_broken(self) -> str:
+        """The SQL that is true for a line that is not a JSON object."""
+        if not self.has_problems:
+            return "FALSE"
+        problems = f"list_transform({quoted_name(PROBLEM_COLUMN)}, lambda p: p.problem)"
+        return f"({self.device} IS NULL AND list_contains({problems}, {quoted_text(NOT_AN_OBJECT)}))"
+
+    @property
+    def broken_problem(self) -> str:
+        """The problem of such a line; of a directory, a line is a sheet."""
+        return NOT_A_SHEET if self.source.path.is_dir() else NOT_AN_OBJECT
 
 
 def file_identity(path: Path, further: str = "") -> str:
@@ -219,10 +234,12 @@ class InventoryOpener:
     def _only_table(self, source: InventorySource) -> str:
         source.attach(self._database)
         sql = "SELECT table_name FROM duckdb_tables() WHERE database_name = 'inventory' ORDER BY ALL"
-        names = [row[0] for row in self._database.rows(sql)]
+        names = [str(row[0]) for row in self._database.rows(sql)]
         if len(names) == 1:
-            return str(names[0])
-        raise OSError(f"name one of its tables with --table: {', '.join(names) or 'it has none'}")
+            return names[0]
+        if not names:
+            raise OSError("it has no table")
+        raise OSError(f"name one of its tables with --table: {', '.join(map(shell_word, names))}")
 
     def _opened(self, source: InventorySource) -> InventoryPart | None:
         source.attach(self._database)

@@ -146,10 +146,13 @@ def _in_order(database: Database, path: Path) -> Iterator[None]:
 
 
 def _text_at(data: str, key: str) -> str:
-    """Return the SQL of a text at a key, or of the value of a fact there."""
+    """Return the SQL of a plain value at a key as a text, or of the value of a fact there."""
     found, value = (quoted_text(_pointer(key) + further) for further in ("", "/value"))
-    is_entry = f"json_type({data}, {found}) = 'OBJECT'"
-    return f"CASE WHEN {is_entry} THEN {data} ->> {value} ELSE {data} ->> {found} END"
+    nested = f"CASE WHEN json_type({data}, {value}) NOT IN ('OBJECT', 'ARRAY') THEN {data} ->> {value} END"
+    return (
+        f"CASE json_type({data}, {found}) WHEN 'OBJECT' THEN {nested} WHEN 'ARRAY' THEN NULL "
+        f"ELSE {data} ->> {found} END"
+    )
 
 
 def _pointer(key: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from shlex import quote
 
 
 def quoted_name(name: str) -> str:
@@ -20,6 +21,14 @@ def quoted_text(text: str) -> str:
 def fact_of_column(column: str) -> str:
     """Return the fact that a column is named after: two underscores may stand for a dot."""
     return column.replace("__", ".")
+
+
+def shell_word(text: str) -> str:
+    """Return a text as a word for a shell; as `$'...'` of bash and zsh, if some characters do not print."""
+    if text.isprintable():
+        return quote(text)
+    plain = text.replace("\\", r"\\").replace("'", r"\'")
+    return "$'" + "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in plain) + "'"
 
 
 def quoted_path(path: Path) -> str:

@@ -17,6 +17,7 @@ _CAUSES = {
     "ambiguous-profile": "several profiles match",
     "invalid-fact-value": "a fact that decides has a wrong value",
     "unnamed-device": "the device has no name",
+    "broken-line": "the line or sheet is not a JSON object",
 }
 
 

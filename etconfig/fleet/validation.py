@@ -8,7 +8,7 @@ from typing import Any
 
 from etconfig.facts.problems import invalid_value
 from etconfig.facts.registry import FactType
-from etconfig.fleet.columns import NOT_AN_OBJECT, PROBLEM_COLUMN, FactColumn
+from etconfig.fleet.columns import NAME_VALUES, NOT_AN_OBJECT, PROBLEM_COLUMN, FactColumn
 from etconfig.fleet.database import Database
 from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.names import quoted_name, quoted_text
@@ -68,9 +68,7 @@ def validate_part(database: Database, part: InventoryPart) -> Iterator[Inventory
     directory = part.source.path
     names = [str(path.relative_to(directory)) for path in sheet_files(directory)]
     for finding in found:
-        problem = (
-            finding.problem.replace("the line is", "the sheet is") if not finding.fact else finding.problem
-        )
+        problem = part.broken_problem if finding.problem == NOT_AN_OBJECT else finding.problem
         yield replace(finding, problem=problem, sheets=tuple(names[row - 1] for row in finding.rows))
 
 
@@ -130,10 +128,7 @@ def _converted_findings(database: Database, part: InventoryPart) -> Iterator[Inv
 
 
 def _unnamed(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
-    unnamed = f"{part.device} IS NULL"
-    if part.has_problems:  # of a line that is not an object, this is the problem
-        problems = f"list_transform({quoted_name(PROBLEM_COLUMN)}, lambda p: p.problem)"
-        unnamed += f" AND NOT list_contains({problems}, {quoted_text(NOT_AN_OBJECT)})"
+    unnamed = f"{part.device} IS NULL AND NOT {part.is_broken}"
     (count,) = database.rows(f"SELECT count(*) FROM {part.source.relation} WHERE {unnamed}")[0]
     if count:
         rows = _first(database, part, unnamed, part.device)
@@ -141,6 +136,7 @@ def _unnamed(database: Database, part: InventoryPart) -> Iterator[InventoryFindi
             label=part.source.label,
             fact=part.id_column,
             problem="the device has no name",
+            help=f"expected {NAME_VALUES} that is not blank",
             devices=count,
             rows=tuple(row for row, _ in rows),
         )

@@ -351,6 +351,37 @@ class TestLines:
             "os.name: expected a string",
         ]
 
+    def test_broken_lines_and_sheets_are_counted_as_such(self, cli: Cli, place: Path) -> None:
+        """They are not devices without a name."""
+        good, nameless = '{"device_id": "a", "os.name": "linux"}', '{"os.name": "linux"}'
+        (place / "a.jsonl").write_text(f'{good}\n{{"device_id": "b",\n[1]\n{nameless}\n')
+        data = cli("fleet", "resolve", "a.jsonl", "-o", "out", "--json").json
+        assert data["causes"] == {"broken-line": 2, "unnamed-device": 1}
+        assert [row[:4] for row in rows_of(place / "out" / "problems.parquet")] == [
+            ("broken-line", "the line is not a JSON object", None, 2),
+            ("unnamed-device", "the device has no name", None, 1),
+        ]
+        (place / "fleet").mkdir()
+        (place / "fleet" / "a.json").write_text('{"facts": ')
+        text = cli("fleet", "coverage", "fleet").stdout
+        assert re.search(r"^the line or sheet is not a JSON object +1 +100 %$", text, re.MULTILINE)
+        assert re.search(r"^broken-line +the sheet is not a JSON object +1$", text, re.MULTILINE)
+        assert "the sheet is not a JSON object" in cli("fleet", "validate", "fleet").stdout
+
+    def test_one_device_is_not_several(self, cli: Cli, place: Path) -> None:
+        (place / "a.jsonl").write_text('{"device_id": "a", "os.name": "linux"}\n')
+        assert cli("fleet", "validate", "a.jsonl").stderr == "1 device checked: 0 findings\n"
+        done = cli("fleet", "resolve", "a.jsonl", "-o", "out")
+        assert done.stderr == "1 device, 1 resolution written to out\n"
+        done = cli("fleet", "diff", "a.jsonl", ".", ".")
+        assert done.stderr == "0 of 1 device changes (0 %); 0 get another profile\n"
+        (place / "b.jsonl").write_text('{"device_id": "b"}\n[]\n[]\n[]\n')
+        done = cli("fleet", "coverage", "a.jsonl", "b.jsonl", "--require-coverage", "100%")
+        assert done.stderr == "3 of 5 devices get no options, but --require-coverage is 100%\n"
+        (place / "b.jsonl").write_text("[]\n")
+        done = cli("fleet", "coverage", "a.jsonl", "b.jsonl", "--require-coverage", "99.5%")
+        assert done.stderr == "1 of 2 devices gets no options, but --require-coverage is 99.5%\n"
+
     def test_a_directory_names_the_sheets_and_the_values(self, cli: Cli, place: Path) -> None:
         (place / "fleet").mkdir()
         (place / "fleet" / "a.json").write_text('{"facts": {"gpu.count": {"value": "1"}}}')

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from etconfig.cli.shared.output import print_table, show
 from etconfig.cli.shared.writing import write_file
+from etconfig.display import part_text
 
 if TYPE_CHECKING:
     from etconfig.fleet.html import FleetTable
@@ -42,9 +43,8 @@ def is_covered(result: PartResult, required: float | None) -> bool:
         show("there are no devices, so none gets options", err=True)
         return False
     missing = result.devices - result.resolved
-    show(
-        f"{missing:,} of {result.devices:,} devices get no options, but {required:.6g} of them must", err=True
-    )
+    gets = part_text(missing, result.devices, "device", "get")
+    show(f"{gets} no options, but --require-coverage is {100 * required:.6g}%", err=True)
     return False
 
 

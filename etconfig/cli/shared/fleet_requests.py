@@ -13,6 +13,7 @@ import click
 
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.output import show
+from etconfig.display import count_text
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def show_part(part: InventoryPart, number: int, count: int) -> None:
     """Show the progress on a terminal."""
     if sys.stderr.isatty():
-        show(f"{number}/{count} {part.source.label}: {part.rows:,} devices", err=True)
+        show(f"{number}/{count} {part.source.label}: {count_text(part.rows, 'device')}", err=True)
 
 
 def show_file(label: str, number: int, count: int) -> None:

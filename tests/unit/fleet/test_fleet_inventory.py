@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -164,6 +166,61 @@ class TestColumns:
             "has no column 'device_id', which names the devices; name the column that does with --id" in text
         )
         assert "no fact is called" not in text
+
+    @pytest.mark.parametrize("column", ["device_id", "device.id", "serial"])
+    @pytest.mark.parametrize(
+        ("value", "kind"),
+        [
+            ("['a']", "VARCHAR[]"),
+            ("{'a': 1}", "STRUCT(a INTEGER)"),
+            ("'a'::BLOB", "BLOB"),
+            ("MAP {'a': 1}", "MAP(VARCHAR, INTEGER)"),
+            ("DATE '2026-01-01'", "DATE"),
+        ],
+    )
+    def test_names_of_devices_are_plain_values(
+        self, database: Database, tmp_path: Path, column: str, value: str, kind: str
+    ) -> None:
+        given = {"id_column": "serial"} if column == "serial" else {}
+        text = self.check(database, tmp_path, f'{value} AS "{column}"', **given)
+        assert text == (
+            f"invalid-fact-sheet: column {column!r}, which names the devices, has the type {kind}, expected "
+            "a text, a number or a truth value; write the column as VARCHAR, or name another one with --id"
+        )
+
+    @pytest.mark.parametrize("value", ["7", "7.5", "true", "uuid()", "'a'::ENUM('a')", "7::DECIMAL(9, 0)"])
+    def test_names_of_devices_may_be_of_any_plain_type(
+        self, database: Database, tmp_path: Path, value: str
+    ) -> None:
+        path = tmp_path / "a.parquet"
+        duckdb.connect().execute(f"COPY (SELECT {value} AS device_id, 'linux' AS \"os.name\") TO '{path}'")
+        assert findings(database, path) == []
+
+    def test_a_column_of_names_without_values_may_have_any_type(
+        self, database: Database, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "a.parquet"
+        duckdb.connect().execute(
+            f"COPY (SELECT NULL::INT[] AS \"device.id\", 'linux' AS os__name) TO '{path}'"
+        )
+        assert [each.problem for each in findings(database, path)] == ["the device has no name"]
+
+    @pytest.mark.posix
+    @pytest.mark.parametrize(
+        "name", ["a b", "$(touch x)", "it's", 'a"b', "a\nb", "\\'\t\U000e0001", "a*", "-x"]
+    )
+    def test_hints_can_be_pasted_into_a_shell(self, database: Database, tmp_path: Path, name: str) -> None:
+        quoted = name.replace('"', '""')
+        text = self.check(database, tmp_path, f"'a' AS device_id, 1 AS \"{quoted}\"")
+        pasted = text.rpartition("--ignore ")[2]
+        assert pasted.isprintable()
+        words = subprocess.run(
+            ["bash", "-c", f"printf '<%s>' {pasted}"],
+            capture_output=True,
+            check=True,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+        assert words.stdout.decode() == f"<{name}>"
 
 
 def test_values_are_counted_by_cause_with_their_first_rows(database: Database, tmp_path: Path) -> None:
@@ -399,6 +456,15 @@ def test_a_line_without_an_object_is_not_counted_as_a_device_without_a_name(
     )
     found = {(each.problem, each.devices, each.rows) for each in findings(database, path)}
     assert found == {("the line is not a JSON object", 1, (2,)), ("the device has no name", 2, (3, 4))}
+
+
+def test_a_list_or_an_object_is_not_the_name_of_a_device(database: Database, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    names = ('["a"]', '{"x": 1}', '{"value": ["a"]}', '{"value": {"value": "a"}}', "null", '{"value": "b"}')
+    path.write_text("".join(f'{{"device_id": {name}, "gpu.count": 1}}\n' for name in names))
+    (finding,) = findings(database, path)
+    assert (finding.devices, finding.rows) == (5, (1, 2, 3))
+    assert finding.help == "expected a text, a number or a truth value that is not blank"
 
 
 def test_an_unknown_key_of_a_line_gets_the_same_help_as_a_column(database: Database, tmp_path: Path) -> None:

@@ -73,6 +73,11 @@ class TestResolve:
         assert sum(values.values()) == result.resolved
         assert repr(result) == f"<FleetResult: {result.resolved} of 400 devices get options>"
 
+    def test_one_device_is_not_several(self, place: Path) -> None:
+        (place / "one.jsonl").write_text('{"device_id": "a", "os.name": "linux"}\n')
+        result = open_fleet("one.jsonl").resolve(installation=etconfig.Installation(place))
+        assert repr(result) == "<FleetResult: 1 of 1 device gets options>"
+
     def test_by_hand(self, place: Path, program: etconfig.LoadedProgram) -> None:
         settings: dict[str, Any] = {"overrides": {"ReferenceCpuBackend": {"num_threads": 7}}}
         result = open_fleet(place / "fleet").resolve(program, profile="generic/any", **settings)

@@ -22,6 +22,7 @@ from etconfig.cli.shared.options import json_option
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_can_write, check_is_not_read
+from etconfig.display import part_text
 
 if TYPE_CHECKING:
     from etconfig.fleet.difference import FleetDifference
@@ -87,12 +88,12 @@ def show_difference(
         show_fleet_tables("Changes", tables, page)
     share = share_text(found.changed, found.devices)
     show(
-        f"{found.changed:,} of {found.devices:,} devices change ({share}); "
-        f"{found.moved:,} get another profile",
+        f"{part_text(found.changed, found.devices, 'device', 'change')} ({share}); "
+        f"{found.moved:,} {'gets' if found.moved == 1 else 'get'} another profile",
         err=True,
     )
     if max_changed is not None and found.share > max_changed:
-        show(f"more devices change than --max-changed {max_changed:.6g} allows", err=True)
+        show(f"more devices change than --max-changed {100 * max_changed:.6g}% allows", err=True)
         return 1
     return 0
 

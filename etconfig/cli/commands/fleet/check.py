@@ -9,10 +9,10 @@ import click
 from etconfig.cli.rendering.fleet_text import show_inventory_findings
 from etconfig.cli.shared.fleet_options import inventories_argument, inventory_options
 from etconfig.cli.shared.fleet_requests import InventoryRequest, show_part
-from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import print_json, show, show_findings
 from etconfig.cli.shared.usage import StrictCommand
+from etconfig.display import count_text
 
 if TYPE_CHECKING:
     from etconfig.fleet.validation import InventoryFinding
@@ -71,5 +71,5 @@ def validate_inventory(inventory: InventoryRequest, as_json: bool) -> int:
             noun = "device is" if shared == 1 else "devices are"
             show(f"{shared:,} {noun} in several files; name each device once")
     count = len(findings) + len(opener.problems) + bool(shared)
-    show(f"{devices:,} devices checked: {format_count(count, 'finding')}", err=True)
+    show(f"{count_text(devices, 'device')} checked: {count_text(count, 'finding')}", err=True)
     return 1 if count else 0

@@ -18,10 +18,10 @@ from etconfig.cli.shared.fleet_options import (
     workers_option,
 )
 from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
-from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.usage import StrictCommand
+from etconfig.display import count_text
 
 if TYPE_CHECKING:
     from etconfig.fleet.part_result import PartResult
@@ -90,8 +90,8 @@ def resolve_inventory(
     else:
         show_fleet_tables("Fleet", tables, page)
     show(
-        f"{result.devices:,} devices, "
-        f"{format_count(len(result.resolutions), 'resolution')} written to {output}",
+        f"{count_text(result.devices, 'device')}, "
+        f"{count_text(len(result.resolutions), 'resolution')} written to {output}",
         err=True,
     )
     return 0 if is_covered(result, required) else 1

@@ -14,11 +14,11 @@ from etconfig.cli.shared.fleet_options import (
     plan_options,
 )
 from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest
-from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
+from etconfig.display import count_text
 
 _LONGEST_NAME = 60
 """The longest name of a sheet, in characters: file systems take 255 bytes."""
@@ -72,7 +72,7 @@ def sample_fleet(
     output.mkdir(parents=True, exist_ok=True)
     for name, (_, sheet) in zip(names, found, strict=True):
         write_file(output / f"{name}.json", sheet.to_json().encode())
-    show(f"{format_count(len(found), 'sheet')} written to {output}", err=True)
+    show(f"{count_text(len(found), 'sheet')} written to {output}", err=True)
 
 
 def _check_has_no_others(directory: Path, names: Sequence[str]) -> None:
@@ -85,7 +85,7 @@ def _check_has_no_others(directory: Path, names: Sequence[str]) -> None:
     others = sorted(path.name for path in directory.glob("*.json") if path.name not in wanted)
     if others:
         raise click.ClickException(
-            f"{directory} has {format_count(len(others), 'other sheet')}, such as {others[0]}; "
+            f"{directory} has {count_text(len(others), 'other sheet')}, such as {others[0]}; "
             "remove what is no longer needed, or give another directory"
         )
 
