@@ -44,6 +44,20 @@ class EngineObject:
         built: object | None = self._find()
         return built
 
+    def check(self) -> None:
+        """Raise TypeError if the backend's `effective` cannot read the object: another engine made it, say."""
+        if self.spec.effective is None:
+            return
+        built = self.built
+        try:
+            self.spec.effective(built)
+        except Exception as error:
+            raise TypeError(
+                f"method: expected the object that build of {self.spec.id} returned for model {self.name!r}, "
+                f"given {type(built).__name__}, which {self.spec.id} cannot read: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
     def applies(self, option: str) -> Applies:
         """Return when a change of an option takes effect; always at load if the backend has no `update`."""
         applies = self.spec.options.option_infos()[option].applies

@@ -186,11 +186,14 @@ class LiveArguments:
         Raises:
             OptionError: its method or model, instance, or backend is not configured.
             BackendUnavailableError: a backend is configured for it to which it delegates nothing.
-            TypeError: it is not a loaded Method, and `model` is not given.
+            TypeError: it is not a loaded Method, and `model` is not given; or the backend's `effective` cannot
+                read the object, since it is another engine's or only settings.
             ValueError: the model has several backends, and `backend` is not given.
         """
         if model is not None:
-            self._attach(self._engine_object(method, model, instance, backend, options))
+            followed = self._engine_object(method, model, instance, backend, options)
+            followed.check()
+            self._attach(followed)
             return
         from etconfig.method.method import Method  # numpy comes with it; resolving does not need it
 
@@ -226,7 +229,7 @@ class LiveArguments:
         resolution = self._resolution  # another thread may refresh while the engine builds
         built = resolution.build(model, *arguments, instance=instance, backend=backend, **named)
         options = resolution.options_for(model, instance=instance, backend=backend)
-        self.attach(built, model=model, instance=instance, backend=backend, options=options)
+        self._attach(self._engine_object(built, model, instance, backend, options))
         return built
 
     def detach(self, method: object) -> None:

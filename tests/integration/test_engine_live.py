@@ -272,6 +272,20 @@ class TestLive:
         ):
             live.attach(object(), model="detector", options={"scale": 1})  # type: ignore[arg-type]
 
+    def test_an_object_of_another_engine_is_refused(self, live: etconfig.LiveArguments) -> None:
+        with pytest.raises(TypeError) as caught:
+            live.attach(object(), model="detector")
+        assert str(caught.value) == (
+            "method: expected the object that build of TinyEngine returned for model 'detector', given object, "
+            "which TinyEngine cannot read: AttributeError: 'object' object has no attribute 'threads'"
+        )
+        assert repr(live).startswith("<LiveArguments: 0 attached Methods; ")
+
+    def test_a_backend_that_reads_nothing_back_cannot_tell(self, place: Path) -> None:
+        live = live_on(installation_with(place, effective=None))
+        live.attach(object(), model="detector")
+        assert repr(live).startswith("<LiveArguments: 1 attached object; ")
+
     def test_an_object_without_its_model_is_refused(self, live: etconfig.LiveArguments) -> None:
         expected = (
             r"^method: expected a loaded Method, .* or an engine's object with model=\.\.\., given object$"
