@@ -45,7 +45,7 @@ class EngineObject:
         return built
 
     def check(self) -> None:
-        """Raise TypeError if the backend's `effective` cannot read the object: another engine made it, say."""
+        """Raise TypeError if the backend's `effective` cannot read the object, such as another engine's."""
         if self.spec.effective is None:
             return
         built = self.built

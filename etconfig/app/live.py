@@ -186,8 +186,8 @@ class LiveArguments:
         Raises:
             OptionError: its method or model, instance, or backend is not configured.
             BackendUnavailableError: a backend is configured for it to which it delegates nothing.
-            TypeError: it is not a loaded Method, and `model` is not given; or the backend's `effective` cannot
-                read the object, since it is another engine's or only settings.
+            TypeError: it is not a loaded Method, and `model` is not given; or the backend's `effective`
+                cannot read the object, since it is another engine's or only settings.
             ValueError: the model has several backends, and `backend` is not given.
         """
         if model is not None:

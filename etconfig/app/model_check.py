@@ -94,7 +94,7 @@ def _check(
         return CheckedModel(model=model, needs={}, selected={}, problems=tuple(found))
     needs: dict[int, VariantNeeds] = {}
     unread: dict[int, ProgramError] = {}
-    problems = list(conditions.constant_conditions(v.when for v in model.variants if v.when is not None))
+    problems = list(conditions.problems(v.when for v in model.variants if v.when is not None))
     for variant in model.variants:
         try:
             needs[variant.number] = read_needs(variant)

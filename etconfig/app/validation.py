@@ -259,7 +259,7 @@ class Validator:
             yield from error.diagnostics
             return
         yield from engine_problems(catalog, self._backend_ids)
-        yield from self._conditions.constant_conditions(catalog.conditions) if catalog.conditions else ()
+        yield from self._conditions.problems(catalog.conditions) if catalog.conditions else ()
 
     def _problems_as_models(self, path: Path) -> tuple[Diagnostic, ...] | None:
         """Return the problems of a file of models; None if it is not one.
@@ -276,7 +276,7 @@ class Validator:
         except ConfigError as error:
             return error.diagnostics
         of_engines = engine_problems(catalog, self._backend_ids)
-        return (*of_engines, *self._conditions.constant_conditions(catalog.conditions))
+        return (*of_engines, *self._conditions.problems(catalog.conditions))
 
     def _executor_problems(self) -> Iterator[Diagnostic]:
         """Check the executor that the project file names; one of a plugin may be missing here only."""
@@ -339,7 +339,7 @@ class Validator:
         if profile is not None and profile.match is not None:
             conditions.append(profile.match)
         if conditions:
-            yield from self._conditions.constant_conditions(conditions)
+            yield from self._conditions.problems(conditions)
             yield from self._conditions.shadowed_assignments(layer.assignments)
 
     def _combined_problems(

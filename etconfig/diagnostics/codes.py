@@ -81,6 +81,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("evaluation-failed", "An expression divides by zero or exceeds 64 bits."),
     ("undecided-condition", "A condition needs a fact that is not known on this device."),
     ("constant-condition", "A condition never holds, or always does."),
+    ("unusual-value", "A condition names a value that its fact usually does not have."),
     ("unselectable-profile", "Another profile matches wherever this one does, so auto never selects it."),
     ("shadowed-assignment", "A later assignment always replaces this one."),
     ("unchecked-combinations", "Conditions combine in more ways than validate tries."),

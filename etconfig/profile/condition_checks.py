@@ -1,4 +1,4 @@
-"""Checks for conditions without effect: they never hold, always hold, or a later one always wins."""
+"""Checks for conditions without effect: constant and replaced ones, and unusual values."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.facts.registry import FactRegistry
+from etconfig.facts.registry import FactRegistry, FactType
+from etconfig.facts.usual_texts import usual_texts
 from etconfig.option_path import OptionPath
 from etconfig.profile.expression import Expression
 from etconfig.profile.expression.assumptions import Assumptions
+from etconfig.profile.expression.checked import Checked, Constant, FactValueOf, Operation, children
 from etconfig.profile.layer import Assignment
 
 _MAX_COMPARED = 32
@@ -31,6 +33,12 @@ class ConditionChecker:
         self._nothing = Assumptions.none(registry)
         self._verdict = lru_cache(_MAX_KNOWN)(self._find_verdict)
 
+    def problems(self, conditions: Iterable[Expression]) -> Iterator[Diagnostic]:
+        """Report conditions that are constant, and the unusual values in them."""
+        found = tuple(conditions)
+        yield from self.constant_conditions(found)
+        yield from self.unusual_values(found)
+
     def constant_conditions(self, conditions: Iterable[Expression]) -> Iterator[Diagnostic]:
         """Report the conditions that hold on no device, or on all whose facts are known, each once."""
         for condition in {id(each): each for each in conditions}.values():
@@ -43,6 +51,23 @@ class ConditionChecker:
                     help=verdict[1],
                     severity=Severity.WARNING,
                 )
+
+    def unusual_values(self, conditions: Iterable[Expression]) -> Iterator[Diagnostic]:
+        """Report the values and items in conditions that their fact usually does not have, each once."""
+        for condition in {id(each): each for each in conditions}.values():
+            for name, value in dict.fromkeys(_compared_texts(condition.tree)):
+                info = self.registry.get(name)
+                usual = () if info is None else usual_texts(info)
+                if usual and value not in usual:
+                    is_list = info is not None and info.type is FactType.STRING_LIST
+                    verb = "usually has no item" if is_list else "is usually not"
+                    yield Diagnostic(
+                        code="unusual-value",
+                        message=f"{name} {verb} {value!r}",
+                        spans=(condition.span,),
+                        help=f"write one of {', '.join(usual)}, unless your devices have it",
+                        severity=Severity.WARNING,
+                    )
 
     def shadowed_assignments(self, assignments: Sequence[Assignment]) -> Iterator[Diagnostic]:
         """Report the overlays of one document that a later one replaces whenever they hold."""
@@ -79,6 +104,17 @@ class ConditionChecker:
         if met is None:
             return None  # it never holds, which is reported
         return next((each for each in later if each.condition and met.implies(each.condition.tree)), None)
+
+
+def _compared_texts(tree: Checked) -> Iterator[tuple[str, str]]:
+    """Yield each fact and text that are compared with `==`, `!=` or `in`."""
+    if isinstance(tree, Operation) and tree.function in ("==", "!=", "in"):
+        for fact, other in (tree.operands, tree.operands[::-1]):
+            if isinstance(fact, FactValueOf) and isinstance(other, Constant):
+                items = other.value if isinstance(other.value, tuple) else (other.value,)
+                yield from ((fact.name, item) for item in items if isinstance(item, str))
+    for child in children(tree):
+        yield from _compared_texts(child)
 
 
 def _shadowed(earlier: Assignment, later: Assignment) -> Diagnostic:

@@ -25,7 +25,7 @@ def verify_advice(spec: BackendSpec, reader: AdviceReader) -> Iterator[Diagnosti
     values = ExpressionVerifier(reader.registry)
     for number, entry in enumerate(entries):
         if entry.condition is not None:
-            yield from conditions.constant_conditions([entry.condition])
+            yield from conditions.problems([entry.condition])
         for problem in values.problems(spec, entry.info, entry.value, entry.condition):
             yield replace(problem, fix=None)  # the text is in code, which is not rewritten
         earlier = [each for each in entries[:number] if each.info is entry.info]

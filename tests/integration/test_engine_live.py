@@ -276,8 +276,8 @@ class TestLive:
         with pytest.raises(TypeError) as caught:
             live.attach(object(), model="detector")
         assert str(caught.value) == (
-            "method: expected the object that build of TinyEngine returned for model 'detector', given object, "
-            "which TinyEngine cannot read: AttributeError: 'object' object has no attribute 'threads'"
+            "method: expected the object that build of TinyEngine returned for model 'detector', given "
+            "object, which TinyEngine cannot read: AttributeError: 'object' object has no attribute 'threads'"
         )
         assert repr(live).startswith("<LiveArguments: 0 attached Methods; ")
 

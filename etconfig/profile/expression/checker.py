@@ -10,6 +10,7 @@ from etconfig.diagnostics import Diagnostic, nearest_word
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
+from etconfig.facts.usual_texts import usual_texts
 from etconfig.profile.expression import type_help
 from etconfig.profile.expression.checked import (
     Checked,
@@ -253,10 +254,12 @@ class Checker:
                 self._refused(f"{info.name} is never {literal.value!r}", literal, correction)
 
     def _is_no_choice(self, info: FactInfo, value: object) -> bool:
-        """Return True for a text that a fact never has; a list may have items that are not declared."""
-        if not info.choices or value in info.choices:
+        """Return True for a text that a fact never has: not a choice, or a misspelt usual value."""
+        usual = usual_texts(info)
+        if not usual or value in usual:
             return False
-        return info.type is FactType.STRING or nearest_word(str(value), info.choices) is not None
+        is_closed = info.type is FactType.STRING and bool(info.choices)
+        return is_closed or nearest_word(str(value), usual) is not None
 
     def _check_buckets(self, node: Binary) -> None:
         """Report `bucket(...) < 5`: it is a fraction, not a percentage."""

@@ -14,6 +14,7 @@ from etconfig.diagnostics import nearest, nearest_word
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.facts.suggestions import likely_facts
+from etconfig.facts.usual_texts import usual_texts
 from etconfig.profile.expression import type_help
 from etconfig.profile.expression.foreign_values import size_in_bytes
 from etconfig.profile.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
@@ -120,6 +121,8 @@ class Corrector:
         meant = meant_value(fact.name, word) or word
         if fact.choices and meant not in fact.choices:
             meant = nearest_word(word, fact.choices) or ""
+        elif meant == word:
+            meant = nearest_word(word, usual_texts(fact)) or word
         if not meant:
             listed = ", ".join(self.source.quoted(choice) for choice in fact.choices)
             return Correction(f"the values of {fact.name} are {listed}")
@@ -158,9 +161,9 @@ class Corrector:
     def value(self, fact: FactInfo, literal: Literal) -> Correction | None:
         """Return the correction of a value with which a fact is compared and that it never has."""
         meant = meant_value(fact.name, literal.value)
-        if meant is None and fact.choices and literal.value not in fact.choices:
-            meant = nearest_word(str(literal.value), fact.choices)
-            if meant is None:
+        if meant is None and literal.value not in usual_texts(fact):
+            meant = nearest_word(str(literal.value), usual_texts(fact))
+            if meant is None and fact.choices:
                 return Correction(f"it is one of {', '.join(map(repr, fact.choices))}")
         if meant is None:
             return None
