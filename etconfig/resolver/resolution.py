@@ -181,6 +181,8 @@ class Resolution(Displayed):
     ) -> OptionsInForce:
         """Return every option of an object that `build` returned, as requested and as in force.
 
+        `without_defaults` of the result leaves out what nothing sets.
+
         Args:
             model: The name of the model.
             built: The object.
@@ -195,7 +197,9 @@ class Resolution(Displayed):
         from etconfig.resolver.options_in_force import view_effective
 
         resolved = self.backend_arguments(model, instance, backend)
-        return view_effective(resolved.spec, resolved.options, built, instance_label(model, instance))
+        defaults = [name for name in resolved.candidates if resolved.is_default(name)]
+        label = instance_label(model, instance)
+        return view_effective(resolved.spec, resolved.options, built, label, defaults)
 
     @property
     def selected_by(self) -> str | None:

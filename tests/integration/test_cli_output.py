@@ -448,6 +448,29 @@ class TestOptionsInForce:
         unknown = "'balanced' unknown unknown unknown the driver does not report it"
         assert f"ReferenceNpuBackend.power_mode {unknown}" in rows
 
+    @pytest.mark.usefixtures("granted")
+    @pytest.mark.parametrize("command", [RUN, ("inspect", "model.pte", "--facts", "device.json")])
+    def test_no_defaults_leaves_only_what_is_set_or_differs(
+        self, cli: Callable[..., Outcome], command: tuple[str, ...]
+    ) -> None:
+        setting = ("--set", "ReferenceNpuBackend.precision=fp16")
+        lines = cli(*command, "--effective", "--no-defaults", *setting).stdout.splitlines()
+        table = lines[lines.index("options of forward:") + 2 :]
+        assert [line.split()[0] for line in table] == [
+            "ReferenceNpuBackend.core",
+            "ReferenceNpuBackend.precision",
+            "ReferenceCpuBackend.scratch_bytes",  # the program fixes it
+        ]
+
+    @pytest.mark.parametrize("command", [RUN, ("inspect", "model.pte")])
+    @pytest.mark.parametrize("given", [(), ("--effective", "--json")])
+    def test_no_defaults_without_the_table_is_refused(
+        self, cli: Callable[..., Outcome], command: tuple[str, ...], given: tuple[str, ...]
+    ) -> None:
+        outcome = cli(*command, "--no-defaults", *given)
+        assert outcome.status == 2
+        assert "--no-defaults is for the table of --effective" in outcome.stderr
+
     @pytest.mark.parametrize("command", [(*RUN, "--effective"), ("inspect", "model.pte", "--effective")])
     def test_a_backend_that_cannot_report_is_named(
         self, cli: Callable[..., Outcome], command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

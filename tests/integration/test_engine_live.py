@@ -90,6 +90,46 @@ class TestEffective:
             "reason": "the engine reports it",
         }
 
+    def test_without_defaults_has_what_is_set_or_differs(self, place: Path) -> None:
+        config = etconfig.resolve(
+            models={"detector": "TinyEngine"},
+            overrides={"TinyEngine.scale": 2},
+            installation=installation_with(place),
+            facts=device(1),
+        )
+        session = config.build("detector", "model.tiny")
+        session.precision = "bf16"
+        view = config.effective("detector", session).without_defaults()
+        assert tuple(view) == ("precision", "scale")
+        assert view.defaults == {"precision"}
+        assert str(view).splitlines()[1] == "  without 2 options that nothing sets"
+
+    def test_a_long_table_is_shown_key_by_key(self, place: Path) -> None:
+        class Tables(TinyOptions):
+            """Options with texts for the engine."""
+
+            entries: dict[str, str] = option({}, applies="load", doc="Texts.")
+            levels: dict[str, int] = option({}, applies="load", doc="Numbers.")
+
+        def effective(session: TinySession) -> Mapping[str, EffectiveOption]:
+            return {"entries": EffectiveOption.read_back({"session.arena": "0"})}
+
+        texts = {"session.arena": "1", "memory_pattern": "a text of forty characters, and some more"}
+        config = etconfig.resolve(
+            models={"detector": "TinyEngine"},
+            overrides={"TinyEngine.entries": texts, "TinyEngine.levels": {"short": 1}},
+            installation=installation_with(place, options=Tables, effective=effective),
+            facts=device(1),
+        )
+        view = config.effective("detector", config.build("detector", "model.tiny")).without_defaults()
+        lines = [line.strip() for line in str(view).splitlines()]
+        table = [line.split("  ") for line in lines[lines.index("Long tables:") + 1 :]]
+        assert [[cell.strip() for cell in row if cell] for row in table] == [
+            ["KEY", "REQUESTED", "IN FORCE"],
+            ["entries.'session.arena'", "'1'", "'0'"],
+            ["entries.memory_pattern", "'a text of forty characters, and some more'", "(absent)"],
+        ]
+
     def test_it_shows_itself(self, live: etconfig.LiveArguments) -> None:
         live.refresh(device(4))
         session = live.build("detector", "model.tiny", instance="left")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
-from etconfig.cli.rendering.effective_text import EffectiveView
+from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
 from etconfig.cli.rendering.program_text import print_program
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Load every method, and show its options as requested and in force.",
 )
+@no_defaults_option
 @no_models_option
 @configuration_options
 @json_option
@@ -54,6 +55,7 @@ def command(
     executor: str | None,
     picture: Path | None,
     effective: bool,
+    no_defaults: bool,
     request: ConfigurationRequest,
     as_json: bool,
 ) -> None:
@@ -79,6 +81,7 @@ def command(
     from etconfig.app.api import load_program
     from etconfig.app.executors import NUMPY
 
+    check_no_defaults(no_defaults, effective=effective, as_json=as_json)
     if program.suffix.lower() == BUNDLE_SUFFIX:
         given = {"--data": data, "--memory-plan": picture, "--executor": executor, "--effective": effective}
         _check_alone(program, given)
@@ -105,7 +108,7 @@ def command(
         print_program(report)
         for label, view in views.items():
             show()
-            view.print_table(label)
+            view.print_table(label, no_defaults=no_defaults)
     if picture is not None:
         _show_memory(picture, report)
 
@@ -120,7 +123,7 @@ def _effective_views(
     with load_program(program, data=data, executor=executor, installation=request.installation) as loaded:
         for arguments in request.resolve(loaded):
             with loaded.load_method(arguments.method, arguments) as method:
-                views[arguments.label] = EffectiveView.of_method(method)
+                views[arguments.label] = EffectiveView.of_method(method, arguments)
     return views
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from etconfig.cli.rendering.effective_text import EffectiveView
+from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
 from etconfig.cli.shared.format import format_count, format_seconds
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
@@ -31,6 +31,7 @@ from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.method.method import Method
+    from etconfig.resolver import Arguments
 
 
 @click.command("run", cls=StepsCommand)
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 @executor_option
 @click.option("--repeat", default=1, show_default=True, type=count_from(1), help="Run this many times.")
 @click.option("--effective", is_flag=True, help="Print every option as requested and in force.")
+@no_defaults_option
 @click.option("--no-optimize", is_flag=True, help="Run every instruction as the program says.")
 @trace_options
 @no_models_option
@@ -61,6 +63,7 @@ def command(
     executor: str | None,
     repeat: int,
     effective: bool,
+    no_defaults: bool,
     no_optimize: bool,
     trace: TraceFile | None,
     request: ConfigurationRequest,
@@ -83,6 +86,7 @@ def command(
     from etconfig.app.executors import NUMPY, records_events
     from etconfig.cli.shared.arrays import read_inputs, write_outputs
 
+    check_no_defaults(no_defaults, effective=effective, as_json=as_json)
     steps = read_steps(method, instance, inputs)
     if repeat > 1 and len(steps) > 1:
         raise click.UsageError("--repeat is for one method; repeat --method for each execute")
@@ -108,9 +112,10 @@ def command(
     resolution = request.resolve(loaded)
     with ExitStack() as stack:
         methods: dict[str, Method] = {}
+        given: dict[str, Arguments] = {}
         for step in steps:  # all first: loading writes the initial state
             if step.label not in methods:
-                arguments = resolution.arguments(step.method, step.instance)
+                arguments = given[step.label] = resolution.arguments(step.method, step.instance)
                 methods[step.label] = stack.enter_context(
                     loaded.load_method(step.method, arguments, tracer=tracer, optimize=not no_optimize)
                 )
@@ -118,7 +123,7 @@ def command(
             _execute(step, methods[step.label], values, repeat)
             for step, values in zip(steps, arrays, strict=True)
         ]
-        views = {label: EffectiveView.of_method(each) for label, each in methods.items()}
+        views = {label: EffectiveView.of_method(each, given[label]) for label, each in methods.items()}
     if trace is not None:
         trace.write()
     if output is not None:
@@ -130,7 +135,7 @@ def command(
     _report(runs, output, resolution.profile)
     for label, view in views.items():
         if effective:
-            view.print_table(label)
+            view.print_table(label, no_defaults=no_defaults)
         else:
             view.print_differences(label)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+import click
+
 from etconfig.cli.shared.output import print_table, show
 from etconfig.errors import EtconfigError
 from etconfig.plain_data import jsonable
@@ -14,9 +16,14 @@ from etconfig.schema import show_value
 if TYPE_CHECKING:
     from etconfig.effective import ComparedOption
     from etconfig.method.method import Method
+    from etconfig.resolver import Arguments
 
 BackendsOptions: TypeAlias = "Mapping[str, Mapping[str, ComparedOption]]"
 """By backend id and option name."""
+
+no_defaults_option = click.option(
+    "--no-defaults", is_flag=True, help="Leave out of --effective what nothing sets and does not differ."
+)
 
 _DIFFERS = {True: "yes", False: "no", None: "unknown"}
 
@@ -28,16 +35,29 @@ class EffectiveView:
     Attributes:
         options: The options, or None if a backend failed to report them.
         error: The failure of that backend.
+        defaults: The backend and name of each option that nothing sets or recommends.
     """
 
     options: BackendsOptions | None
     error: str | None = None
+    defaults: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
-    def of_method(cls, method: Method) -> EffectiveView:
-        """Return the options of a loaded method."""
+    def of_method(cls, method: Method, arguments: Arguments) -> EffectiveView:
+        """Return the options of a loaded method.
+
+        Args:
+            method: The method.
+            arguments: The arguments that it was loaded with.
+        """
+        defaults = frozenset(
+            (backend, name)
+            for backend, resolved in arguments.backends.items()
+            for name in resolved.candidates
+            if resolved.is_default(name)
+        )
         try:
-            return cls(options=method.compared_options())
+            return cls(options=method.compared_options(), defaults=defaults)
         except EtconfigError as error:
             return cls(options=None, error=str(error))
 
@@ -51,8 +71,13 @@ class EffectiveView:
         }
         return {"effective_options": described, "effective_options_error": None}
 
-    def print_table(self, label: str) -> None:
-        """Print all options on stdout, below the label of the method."""
+    def print_table(self, label: str, *, no_defaults: bool = False) -> None:
+        """Print the options on stdout, below the label of the method.
+
+        Args:
+            label: The method and its instance.
+            no_defaults: True to leave out what nothing sets or recommends, unless it differs.
+        """
         show(f"options of {label}:")
         if self.options is None:
             show(f"  {self.error}")
@@ -68,6 +93,7 @@ class EffectiveView:
             )
             for backend, options in self.options.items()
             for name, option in options.items()
+            if not no_defaults or option.differs or (backend, name) not in self.defaults
         ]
         if rows:
             print_table(("  OPTION", "REQUESTED", "IN FORCE", "SOURCE", "DIFFERS", "REASON"), rows)
@@ -83,6 +109,12 @@ class EffectiveView:
             for name, option in options.items():
                 if option.differs:
                     show(f"note: {label}:{backend}.{name} {_difference(option)}", err=True)
+
+
+def check_no_defaults(no_defaults: bool, *, effective: bool, as_json: bool) -> None:
+    """Raise UsageError if `--no-defaults` is given where no table is printed."""
+    if no_defaults and (not effective or as_json):
+        raise click.UsageError("--no-defaults is for the table of --effective")
 
 
 def _difference(option: ComparedOption) -> str:
