@@ -61,7 +61,7 @@ class Handle:
 
 
 class TvmBackend(Backend[TvmOptions, Handle]):
-    """Loads the library of a delegate from a private directory, and calls it."""
+    """Loads a private copy of a delegate's library, and calls it."""
 
     def availability(self) -> Availability:
         """Report whether TVM's runtime is installed, without importing it."""
@@ -89,7 +89,7 @@ class TvmBackend(Backend[TvmOptions, Handle]):
         library = open_payload(processed.data, version_of(COMPILER))
         check_threads(options)
         runtime = load_runtime(options.runtime_library)
-        with private_file(library, ".so") as path:
+        with private_file([library]) as path:
             module = runtime.load_library(path, "of the delegate")
         library.release()
         processed.free()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,18 +13,20 @@ from etconfig_tvm.installed import COMPILER, INSTALL, find_runtime_library, vers
 from etconfig_tvm.library_file import check_end, check_library, open_library
 from etconfig_tvm.options import Checksum, TvmOptions
 from etconfig_tvm.options import Runtime as RuntimeChoice
-from etconfig_tvm.private_file import private_link
-from etconfig_tvm.runtime import Runtime, load_runtime
+from etconfig_tvm.private_file import private_file
+from etconfig_tvm.runtime import load_runtime
 from etconfig_tvm.seal import check_seal
 from etconfig_tvm.session import SessionState, full_session, small_session, state_of
 from etconfig_tvm.threads import check_threads, threads_in_force, use_threads
+
+_CHUNK_BYTES = 1 << 20
 
 
 def build(options: TvmOptions, path: str | os.PathLike[str]) -> object:
     """Load a compiled library, and return a virtual machine of its own for it.
 
     `session["main"](array)` runs the function `main`; in whatever thread that is, it has the threads of
-    `options`.
+    `options`. The session has a copy of the library, so you may overwrite the file.
 
     Args:
         options: The typed options.
@@ -49,17 +51,38 @@ def build(options: TvmOptions, path: str | os.PathLike[str]) -> object:
         reason = getattr(error, "strerror", None) or str(error)
         raise LibraryError(library=str(path), reason=reason, help="correct the path") from error
     with file:
+        check_library(file, path)
+        with private_file(_parts(file, path)) as copy:
+            file.close()
+            return _start(options, copy, path)
+
+
+def _start(options: TvmOptions, copy: Path, path: Path) -> object:
+    with copy.open("rb") as file:
         is_verified = _check(file, path, options)
-        runtime = load_runtime(options.runtime_library)
-        runtime.check_device(options.device, options.device_index)
-        state = SessionState(runtime, options, is_verified=is_verified)
-        with private_link(file, path) as link:
-            return _start(runtime, options, link, path, state)
+    runtime = load_runtime(options.runtime_library)
+    runtime.check_device(options.device, options.device_index)
+    state = SessionState(runtime, options, is_verified=is_verified)
+    if options.runtime is RuntimeChoice.FULL:
+        return _full_machine(copy, path, state)
+    module = runtime.load_library(copy, path)
+    machine = runtime.start_machine(module, options.device, options.device_index, options.memory)
+    return small_session(machine, state)
+
+
+def _parts(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Read a library from its beginning. Raises LibraryError."""
+    try:
+        file.seek(0)
+        while part := file.read(_CHUNK_BYTES):
+            yield part
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise LibraryError(library=str(path), reason=reason, help="copy it again") from error
 
 
 def _check(file: BinaryIO, path: Path, options: TvmOptions) -> bool:
     """Check a library before it is loaded, and return True if its checksum was compared."""
-    check_library(file, path)
     if check_seal(file, path, version_of(COMPILER)):
         return True
     check_end(file, path)
@@ -70,14 +93,6 @@ def _check(file: BinaryIO, path: Path, options: TvmOptions) -> bool:
             help='add one with `etconfig_tvm.aot.seal_library`, or set checksum to "if_present"',
         )
     return False
-
-
-def _start(runtime: Runtime, options: TvmOptions, link: Path, path: Path, state: SessionState) -> object:
-    module = runtime.load_library(link, path)
-    if options.runtime is RuntimeChoice.FULL:
-        return _full_machine(link, options, state)
-    machine = runtime.start_machine(module, options.device, options.device_index, options.memory)
-    return small_session(machine, state)
 
 
 def apply_threads(options: TvmOptions) -> None:
@@ -130,7 +145,7 @@ def update(session: object, options: TvmOptions, previous: TvmOptions, changed: 
     state.options = options
 
 
-def _full_machine(path: Path, options: TvmOptions, state: SessionState) -> object:
+def _full_machine(copy: Path, path: Path, state: SessionState) -> object:
     if importlib.util.find_spec("tvm") is None:
         raise BackendUnavailableError(
             backend="TvmBackend",
@@ -143,7 +158,8 @@ def _full_machine(path: Path, options: TvmOptions, state: SessionState) -> objec
             reason=f"this process has loaded {str(state.runtime.path)!r}, and can have one such library only",
             help='use runtime "minimal" for all models, or runtime_library for none',
         )
-    import tvm
+    import tvm  # modules that are loaded from now on are its own
 
+    options = state.options
     device = tvm.device(options.device.value, options.device_index)
-    return full_session(tvm.runtime.load_module(str(path)), device, options.memory.value, state)
+    return full_session(state.runtime.load_library(copy, path), device, options.memory.value, state)

@@ -38,7 +38,7 @@ class DeviceError(TvmError):
 
 
 class PrivateFileError(TvmError):
-    """A library cannot be put where it is loaded from, such as on a full disk."""
+    """A library cannot be put where it is loaded from, such as without room for it."""
 
 
 class TargetError(TvmError):

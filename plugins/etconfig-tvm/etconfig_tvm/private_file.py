@@ -1,57 +1,63 @@
-"""Paths that nobody else can write to or replace, for the short time in which a library is loaded."""
+"""Copies of libraries that nobody else can write to or replace, for as long as the process has them loaded."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from etconfig_tvm.errors import PrivateFileError
 
+_NAME = "model.so"
+"""TVM chooses the loader by the end of the name, and takes this one on each system."""
+
 
 @contextmanager
-def private_file(data: bytes | memoryview, suffix: str) -> Iterator[Path]:
-    """Write `data` to a file in a new directory with mode 0700, and remove both afterwards.
+def private_file(parts: Iterable[bytes | memoryview]) -> Iterator[Path]:
+    """Write a library to a new file, give the file a new path, and remove the path afterwards.
 
-    A library stays usable: the process has mapped it. The directory is made where `TMPDIR` says.
+    A library stays usable: the process has mapped it. The path is in a directory with mode 0700, which is made
+    where `TMPDIR` says. It differs from all others, since the system takes the library that it has loaded for
+    a path that it knows. On Linux, the file itself is in memory, so `TMPDIR` needs no room and may be noexec.
+
+    Args:
+        parts: The bytes of the library.
 
     Raises:
         PrivateFileError: there is no room, or no place to write to.
     """
-    with _private_directory() as directory:
-        path = directory / f"model{suffix}"
+    with _private_directory() as directory, _new_file(directory / _NAME) as path:
+        size_bytes = 0
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o700)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
+            with path.open("r+b") as file:
+                for part in parts:
+                    size_bytes += len(part)
+                    file.write(part)
         except OSError as error:
-            raise _failure(str(directory.parent), f"{len(data)} bytes", error) from error
+            raise _failure(str(directory.parent), f"{size_bytes} bytes", error) from error
         yield path
 
 
 @contextmanager
-def private_link(file: BinaryIO, path: Path) -> Iterator[Path]:
-    """Make a new path for an open file, in a new directory with mode 0700, and remove both afterwards.
+def _new_file(path: Path) -> Iterator[Path]:
+    """Make an empty file in memory and a link to it, or a file where the system has none in memory.
 
-    Whatever happens to `path` meanwhile, the new path is that of the open file. It also differs from all
-    others: for a path that it has loaded before, the system takes the old library, even if the file was
-    replaced. Linux only; elsewhere, it is the path itself.
-
-    Raises:
-        PrivateFileError: there is no place for the directory.
+    Linux has none if `vm.memfd_noexec` is 2.
     """
-    if not sys.platform.startswith("linux"):
-        yield path.absolute()
+    try:
+        descriptor = os.memfd_create(path.name)
+    except (AttributeError, OSError):
+        path.touch(0o700, exist_ok=False)
+        yield path
         return
-    with _private_directory() as directory:
-        link = directory / f"model{path.suffix or '.so'}"
-        link.symlink_to(f"/proc/self/fd/{file.fileno()}")
-        yield link
+    try:
+        path.symlink_to(f"/proc/self/fd/{descriptor}")
+        yield path
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -160,16 +160,15 @@ def _check_single(ffi: Any, path: Path) -> None:
 
 def _load_error(path: Path, name: Path | str, error: Exception) -> LibraryError:
     """Return the error for a library that the system or TVM refuses to load."""
-    text = str(error).strip()
-    reason = _first_line(error).replace(str(path), str(name))
+    text, reason = str(error), _first_line(error).replace(str(path), str(name))
+    if "failed to map segment" in text and path.is_symlink():  # to memory
+        reason = "the system does not execute what a process has written to memory, or there is no memory left"
+        return LibraryError(library=str(name), reason=reason, help="allow it, or free memory")
     if "failed to map segment" in text:
-        place = path.resolve().parent if path.is_symlink() else path.parent.parent
         return LibraryError(
             library=str(name),
-            reason=f"the system does not execute files in {str(place)!r}, or there is no memory left",
-            help="move the library to a file system that is not mounted with noexec"
-            if path.is_symlink()
-            else "set TMPDIR to a directory on a file system that is not mounted with noexec",
+            reason=f"the system does not execute files in {str(path.parent.parent)!r}, or there is no memory left",
+            help="set TMPDIR to a directory on a file system that is not mounted with noexec",
         )
     return LibraryError(library=str(name), reason=reason, help="compile and export the model again")
 

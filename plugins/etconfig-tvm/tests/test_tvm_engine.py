@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 from pathlib import Path
@@ -31,6 +32,14 @@ needs_two_cores = pytest.mark.skipif(len(usable_cores()) < 2, reason="needs two 
 def _run(session: Any, value: Any) -> Any:
     (result,) = session["main"](aligned(value.numpy()))
     return np.from_dlpack(result)
+
+
+def _printed(code: str) -> str:
+    """Return what another process prints that runs `code`."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert not done.returncode, done.stderr
+    return done.stdout
 
 
 class TestCompile:
@@ -187,9 +196,7 @@ class TestBuild:
             "import sys; from etconfig_tvm.engine import build; from etconfig_tvm.options import TvmOptions; "
             f"build(TvmOptions(), {str(library)!r}); print('tvm' in sys.modules)"
         )
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-        assert done.stdout == "False\n", done.stderr
+        assert _printed(code) == "False\n"
 
     @pytest.mark.parametrize("memory", list(Memory))
     def test_the_full_runtime_gives_the_same(self, memory: Memory, compiled: Any, library: Path) -> None:
@@ -571,6 +578,31 @@ class TestLibrary:
             sessions.append(build(TvmOptions(num_threads=1), path))
             assert [_run(session, value)[0] for session in sessions] == [8, 12][: len(sessions)]
 
+    @pytest.mark.parametrize("runtime", list(Runtime))
+    def test_a_session_survives_what_is_written_to_its_file(
+        self, runtime: Runtime, library: Path, compiled: Any, tmp_path: Path
+    ) -> None:
+        """A library that was loaded where it is would end the process. So this runs in another one."""
+        path = tmp_path / "model.so"
+        path.write_bytes(library.read_bytes())
+        np.save(tmp_path / "value.npy", compiled[1].numpy())
+        code = f"""
+            import os, numpy as np
+            from etconfig_tvm.engine import build
+            from etconfig_tvm.options import Runtime, TvmOptions
+            value, path = np.load({str(tmp_path / "value.npy")!r}), {str(path)!r}
+            session = build(TvmOptions(num_threads=1, runtime=Runtime.{runtime.name}), path)
+            def run(): return np.from_dlpack(session["main"](value)[0]).tobytes()
+            before = run()
+            with open(path, "r+b") as file:
+                file.write(bytes(os.path.getsize(path)))
+            assert run() == before
+            os.truncate(path, 0)
+            assert run() == before
+            print("same results")
+        """
+        assert _printed(textwrap.dedent(code)) == "same results\n"
+
     def test_what_is_not_a_file_is_refused(self, tmp_path: Path) -> None:
         """Opening a pipe would wait for somebody who writes to it."""
         os.mkfifo(tmp_path / "pipe")
@@ -596,9 +628,7 @@ class TestLibrary:
             f"try: build(TvmOptions(runtime_library={_ctypes.__file__!r}), {str(library)!r})\n"
             "except Exception as error: print(error)"
         )
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-        assert "it is not libtvm_runtime: Cannot find global function" in done.stdout, done.stderr
+        assert "it is not libtvm_runtime: Cannot find global function" in _printed(code)
 
     def test_a_link_and_hostile_names(self, library: Path, compiled: Any, tmp_path: Path) -> None:
         for name in ("link.so", "a b\n\u202e'\".so", "-rf.so", "no-suffix"):

@@ -253,14 +253,6 @@ class TestLibraryFile:
             check_library(file, path)
 
 
-@pytest.mark.posix
-def test_a_private_file_is_nobody_elses_and_is_removed() -> None:
-    with private_file.private_file(b"code", ".so") as path:
-        assert path.read_bytes() == b"code"
-        assert path.parent.stat().st_mode & 0o777 == 0o700
-    assert not path.parent.exists()
-
-
 _WHOLE = (_elf(62).ljust(40, b"\0") + struct.pack("<Q", 64)).ljust(64, b"\0")
 """A library with nothing but a header."""
 
@@ -332,35 +324,34 @@ class TestPrivateFiles:
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
         with (
             pytest.raises(PrivateFileError, match=r"absent.*No such file.*set TMPDIR to a directory"),
-            private_file.private_file(b"code", ".so"),
+            private_file.private_file([b"code"]),
         ):
             pass
 
-    def test_a_full_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+    def test_no_room(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-        full = Path("/dev/full")
-        if not full.exists():
-            pytest.skip("needs /dev/full")
-        monkeypatch.setattr(private_file.os, "fdopen", lambda fd, _: (os.close(fd), full.open("wb"))[1])
+        monkeypatch.setattr(
+            private_file.os, "memfd_create", lambda name: os.open("/dev/full", os.O_RDWR), raising=False
+        )
         with (
             pytest.raises(PrivateFileError, match=r"4 bytes cannot be written in .*No space left"),
-            private_file.private_file(b"code", ".so"),
+            private_file.private_file([b"co", b"de"]),
         ):
             pass
         assert not list(tmp_path.iterdir())
 
-    @pytest.mark.skipif(sys.platform != "linux", reason="uses /proc")
-    def test_a_link_stays_with_the_file_that_was_opened(self, tmp_path: Path) -> None:
-        path = tmp_path / "model.so"
-        path.write_bytes(b"checked")
-        with path.open("rb") as file:
-            (tmp_path / "other").write_bytes(b"swapped")
-            with private_file.private_link(file, path) as one, private_file.private_link(file, path) as two:
-                (tmp_path / "other").replace(path)
-                assert one.read_bytes() == two.read_bytes() == b"checked"
-                assert one != two
-                assert one.parent.stat().st_mode & 0o777 == 0o700
+    @pytest.mark.parametrize("has_memory_files", [True, False])
+    def test_each_file_has_a_path_that_is_removed(
+        self, has_memory_files: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if not has_memory_files:
+            monkeypatch.delattr(private_file.os, "memfd_create", raising=False)
+        with private_file.private_file([b"a", b"b"]) as one, private_file.private_file([b"b"]) as two:
+            assert (one.read_bytes(), two.read_bytes()) == (b"ab", b"b")
+            assert one.parent.stat().st_mode & 0o777 == 0o700
         assert not one.parent.exists()
+        assert not two.parent.exists()
 
 
 class TestArrays:
