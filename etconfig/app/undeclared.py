@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.packages import declaring_plugin
 from etconfig.schema import ApiRange, BackendOptions, BackendSpec
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def undeclared_notes(specs: Iterable[BackendSpec]) -> tuple[Diagnostic, ...]:
             code="backend-not-installed",
             message=f"{spec.id} runs without options: the executor's runtime has it, but no installed plugin "
             "declares its schema",
-            help=f"to set options of {spec.id}, install the plugin that declares it",
+            help=f"to set its options, install {declaring_plugin(spec.id)}",
             severity=Severity.NOTE,
         )
         for spec in specs

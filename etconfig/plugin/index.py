@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from etconfig.packages import how_to_install
+from etconfig.packages import how_to_get_backend
 from etconfig.plugin.entry_points import BACKENDS, EntryPoint, normalized_name
 from etconfig.plugin.failure import PluginFailure
 from etconfig.plugin.policy import PluginPolicy
@@ -76,7 +76,8 @@ class PluginIndex:
         known = tuple(sorted({entry.name for entry in usable}))
         help_text = did_you_mean(name, known)
         if group == BACKENDS:
-            help_text = did_you_mean_backend(name, known) or _how_to_get_a_backend()
+            help_text = did_you_mean_backend(name, known)
+            help_text = help_text or f"install the package that declares it: {how_to_get_backend(name)}"
         help_text = self.explain_refusal(group, name) or help_text
         return UnknownPluginError(group=group, name=name, known=known, help=help_text)
 
@@ -89,11 +90,4 @@ def _duplicate(group: str, name: str, matches: list[EntryPoint]) -> DuplicatePlu
         name=name,
         distributions=tuple(entry.source for entry in matches),
         help=f'uninstall one, or choose: [plugins] prefer = {{ {name} = "{matches[0].distribution}" }}',
-    )
-
-
-def _how_to_get_a_backend() -> str:
-    return (
-        "install the package that declares it: for ExecuTorch's own backends, "
-        f"{how_to_install('etconfig-upstream')}; for others, that of their vendor"
     )

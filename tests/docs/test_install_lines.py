@@ -16,7 +16,15 @@ from generate_docs import with_current_parts
 from install_lines import EVERY_PAGE, InstallLine, install_lines
 
 from etconfig import packages
-from etconfig.packages import OWN_PACKAGES, WHEELS, how_to_install, pip_install
+from etconfig.packages import (
+    BACKEND_PACKAGES,
+    OWN_PACKAGES,
+    WHEELS,
+    declaring_plugin,
+    how_to_get_backend,
+    how_to_install,
+    pip_install,
+)
 
 ROOT = Path(__file__).parents[2]
 LINES = [line for page in EVERY_PAGE for line in install_lines(page)]
@@ -90,6 +98,30 @@ class TestOneConstant:
 
     def test_our_packages_are_those_of_the_repository(self) -> None:
         assert set(OURS) == OWN_PACKAGES
+
+    def test_backends_belong_to_the_packages_that_declare_them(self) -> None:
+        declared = {
+            (backend, name)
+            for name, manifest in OURS.items()
+            for backend in manifest.get("entry-points", {}).get("etconfig.backends", {})
+        }
+        assert declared >= set(BACKEND_PACKAGES.items())
+        ours = {backend for backend, name in declared if name != "etconfig-reference"}
+        assert set(BACKEND_PACKAGES) == ours
+
+    def test_a_backend_of_ours_names_its_package(self) -> None:
+        assert how_to_get_backend("TvmBackend") == how_to_install("etconfig-tvm")
+        assert how_to_get_backend("OpenvinoBackend") == (
+            f"{how_to_install('etconfig-openvino')} or, for ExecuTorch's own delegates, etconfig-upstream"
+        )
+        assert how_to_get_backend("AcmeBackend") == (
+            f"for ExecuTorch's own backends, {how_to_install('etconfig-upstream')}; "
+            "for others, that of their vendor"
+        )
+        assert declaring_plugin("TorchBackend") == (
+            f"the plugin that declares TorchBackend: {how_to_install('etconfig-torch')}"
+        )
+        assert declaring_plugin("AcmeBackend") == "the plugin that declares AcmeBackend"
 
     def test_a_command_names_the_wheels(self) -> None:
         assert pip_install("etconfig-upstream") == "pip install --find-links dist etconfig-upstream"

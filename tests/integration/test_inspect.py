@@ -23,8 +23,7 @@ class TestObstacles:
                 "what": "backend XnnpackBackend",
                 "why": "no installed plugin declares it "
                 "(installed: ReferenceCpuBackend, ReferenceNpuBackend)",
-                "help": "install the package that declares it: for ExecuTorch's own backends, "
-                f"{how_to_install('etconfig-upstream')}; for others, that of their vendor",
+                "help": f"install the package that declares it: {how_to_install('etconfig-upstream')}",
             }
         ]
         printed = cli("inspect", XNNPACK).stdout
