@@ -17,8 +17,8 @@ from etconfig.app.targets import (
     check_facts,
     check_instances,
     find_installation,
-    find_spec,
     options_by_backend,
+    specs_of_program,
     targets_of_layers,
     targets_of_program,
     with_program_values,
@@ -280,7 +280,7 @@ def _compile(
         targets, specs, warnings = targets_of_layers(installation, layers, instances)
     else:
         targets = targets_of_program(program, instances)
-        specs = {b: find_spec(installation, b) for target in targets for b in target.backends}
+        specs = specs_of_program(installation, program, (b for each in targets for b in each.backends))
         targets = with_program_values(targets, program, specs)
         if has_unused_settings(installation, program, of_files):
             is_lasting = False
@@ -415,7 +415,7 @@ def resolve_defaults(
         BackendUnavailableError, PluginError: as for `configure`.
     """
     installation, backend_ids = program.installation, program.backends(method)
-    specs = {backend: find_spec(installation, backend) for backend in backend_ids}
+    specs = specs_of_program(installation, program, backend_ids)
     if facts is None:
         reads_facts = any(
             spec.recommend

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from etconfig.app.installation import Installation
     from etconfig.app.targets import Delegating
     from etconfig.models import ModelCatalog
+    from etconfig.profile.profile import Reference
     from etconfig.provenance import Sourced
     from etconfig.schema import BackendSpec
 
@@ -60,6 +61,7 @@ class Models(Displayed):
         self._backends = {name: _checked(name, ids) for name, ids in backends.items()}
         self._installation = find_installation(installation)
         self._path: str | None = None
+        self._references: Mapping[str, Sequence[Reference]] = {}
 
     @classmethod
     def read(cls, path: AnyPath, installation: Installation | None = None) -> Models:
@@ -92,7 +94,11 @@ class Models(Displayed):
     def of_catalog(cls, catalog: ModelCatalog, installation: Installation) -> Models | None:
         """Return the models of a catalog that engines run; None if there are none."""
         backends = {model.name: tuple(r.target for r in model.backends) for model in catalog.of_engines}
-        return cls(backends, installation) if backends else None
+        if not backends:
+            return None
+        found = cls(backends, installation)
+        found._references = {model.name: model.backends for model in catalog.of_engines}
+        return found
 
     @property
     def installation(self) -> Installation:
@@ -123,6 +129,14 @@ class Models(Displayed):
         if method not in self._backends:
             raise ModelError(diagnostics=(unknown_model(method, self.method_names),))
         return self._backends[method]
+
+    def _model_needing(self, backend: str) -> str:
+        """Return the first model of a backend, with its place in a file, for messages; empty without one."""
+        for name, ids in self._backends.items():
+            if backend in ids:
+                references = (each for each in self._references.get(name, ()) if each.target == backend)
+                return f"model {name!r}{''.join(f' ({each.span.place})' for each in references)}"
+        return ""
 
     def program_values(self, method: str, spec: BackendSpec) -> Mapping[str, Sourced[object]]:
         """Return no values: nothing is fixed ahead of time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from etconfig.app.installation import Installation
-from etconfig.app.targets import Delegating, model_names_of
+from etconfig.app.targets import Delegating, model_names_of, model_needing
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ModelError, OptionError
 from etconfig.provenance import Sourced
@@ -71,6 +71,10 @@ class SeveralPrograms:
         having = [program for program in self.programs if method in program.method_names]
         found = (program.backends(method) for program in having or self.programs[:1])
         return tuple(dict.fromkeys(backend for backends in found for backend in backends))
+
+    def _model_needing(self, backend: str) -> str:
+        """Return the first model of a backend, as `Models` does."""
+        return next(filter(None, (model_needing(each, backend) for each in self.programs)), "")
 
     def program_values(self, method: str, spec: BackendSpec) -> Mapping[str, Sourced[object]]:
         """Return the values of options that the programs fix ahead of time.

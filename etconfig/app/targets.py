@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Protocol, cast, runtime_checkable
@@ -53,6 +53,12 @@ def model_names_of(program: Delegating) -> Collection[str]:
     """Return the names of a program's methods that are models, which engines run without a program."""
     names: Collection[str] = getattr(program, "model_names", ())  # of `Models`, and what contains them
     return names
+
+
+def model_needing(program: Delegating, backend_id: str) -> str:
+    """Return the first model that names a backend, with its place in a file; empty if none does."""
+    find: Callable[[str], str] | None = getattr(program, "_model_needing", None)  # as for `model_names`
+    return "" if find is None else find(backend_id)
 
 
 _MEMBERS = ("installation", "method_names", "backends", "program_values")
@@ -184,8 +190,20 @@ def plugin_warning(error: PluginError) -> Diagnostic:
     return Diagnostic(code="broken-plugin", message=error.message, help=error.help, severity=Severity.WARNING)
 
 
-def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
+def specs_of_program(
+    installation: Installation, program: Delegating, backend_ids: Iterable[str]
+) -> dict[str, BackendSpec]:
+    """Return the declarations of backends that a program needs, or models. Raises as `find_spec`."""
+    return {each: find_spec(installation, each, model_needing(program, each)) for each in backend_ids}
+
+
+def find_spec(installation: Installation, backend_id: str, needed_by: str = "") -> BackendSpec:
     """Return the declaration of a backend that a program needs.
+
+    Args:
+        installation: The plugins.
+        backend_id: The backend.
+        needed_by: The model that needs it, for the error, if it is one.
 
     Raises:
         BackendUnavailableError: no installed plugin declares it.
@@ -195,9 +213,10 @@ def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
         return installation.plugins.backend_spec(backend_id)
     except UnknownPluginError as error:
         installed = ", ".join(error.known) or "none"
+        needs = f"{needed_by} needs it, but " if needed_by else ""
         raise BackendUnavailableError(
             backend=backend_id,
-            reason=f"no installed plugin declares it (installed: {installed})",
+            reason=f"{needs}no installed plugin declares it (installed: {installed})",
             help=error.help,
         ) from error
 

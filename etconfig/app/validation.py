@@ -16,9 +16,9 @@ from etconfig.app.targets import (
     Delegating,
     check_facts,
     find_installation,
-    find_spec,
     model_names_of,
     plugin_warning,
+    specs_of_program,
     targets_of_program,
     with_program_values,
 )
@@ -435,7 +435,7 @@ class Validator:
         backends_of = backends_by_method(program)
         needed = sorted({backend for backends in backends_of.values() for backend in backends})
         try:
-            specs = {backend: find_spec(self.installation, backend) for backend in needed}
+            specs = specs_of_program(self.installation, program, needed)
         except BackendUnavailableError as error:
             if self.programs is not None:
                 raise

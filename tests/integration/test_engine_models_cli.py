@@ -13,6 +13,7 @@ from command_line import Outcome
 
 import etconfig
 from etconfig.errors import ModelError
+from etconfig.packages import how_to_install
 
 Cli = Callable[..., Outcome]
 
@@ -201,6 +202,18 @@ class TestMistakes:
         done = cli("validate", "models.toml")
         assert done.status == 0
         assert "warning[backend-not-installed]: model 'detector': no installed plugin declares" in done.stdout
+
+    @pytest.mark.parametrize(
+        "command", ["resolve", "lock", "pack --output x.etbundle", "validate board.toml", "explain Q.x"]
+    )
+    def test_other_commands_show_its_place_and_the_package(
+        self, cli: Cli, models: Path, command: str
+    ) -> None:
+        (models / "models.toml").write_text(MODELS.replace("ReferenceNpuBackend", "TvmBackend"))
+        done = cli(*command.split(), "--models", "models.toml", "--facts", "device.json")
+        message = "cannot run here: model 'encoder' (models.toml:5:13) needs it, but no installed plugin "
+        assert message in done.stderr + done.stdout
+        assert how_to_install("etconfig-tvm") in done.stderr + done.stdout
 
     def test_a_file_without_such_models_is_refused(self, cli: Cli, models: Path) -> None:
         (models / "models.toml").write_text('[model.digits]\nvariants = [{ file = "model.pte" }]\n')
