@@ -12,11 +12,15 @@ from etconfig.program.program_errors import unsupported
 _EXPECTED = "an ExecuTorch program (.pte), which has 'ET12' at byte 4"
 _EXPECTED_DATA = "an ExecuTorch data file (.ptd), which has 'FT01' at byte 4"
 _TEXT_HELP = "give a .pte here, and a profile by --profile or profile="
-_EXPORT = "export it first: torch.export.export(...), then to_edge(...).to_executorch()"
 _ENGINE = (
     "name it as [model.NAME], with its backends, in a TOML file for --models or models=; its own file is an "
     "argument of build()"
 )
+_EXPORT = (
+    "for ExecuTorch, export it first: torch.export.export(...), then to_edge(...).to_executorch(); for "
+    f"PyTorch itself, {_ENGINE}"
+)
+_OTHER = f"give a .pte here; a model of another engine is not a program: {_ENGINE}"
 _ONNX_FIELDS = (b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\x42")
 """The tags of the fields that may follow the version, the first field of an ONNX model (onnx.proto)."""
 _HEAD_BYTES = 64
@@ -80,7 +84,12 @@ def check_is_program(file: Cursor) -> None:
         )
     found, way_out = _describe(head)
     raise NotAProgramError(
-        code="not-a-program", region="file", offset=0, found=found, expected=_EXPECTED, help=way_out
+        code="not-a-program",
+        region="file",
+        offset=0,
+        found=found,
+        expected=_EXPECTED,
+        help=way_out or _OTHER,
     )
 
 

@@ -22,6 +22,7 @@ from etconfig.schema.units import Unit, parse_quantity
 
 _YES = frozenset(("true", "yes", "on", "y", "enable", "enabled", "1"))
 _NO = frozenset(("false", "no", "off", "n", "disable", "disabled", "0"))
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _NUMBER_AND_WORD = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,15})?) ?([A-Za-z]+|%)")
 _DECIMAL_COMMA = re.compile(r"-?[0-9]{1,15},[0-9]{1,15}")
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -234,13 +235,10 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
     """Return an instruction where no value can be guessed."""
     if wanted.kind is OptionKind.CHOICE and len(wanted.choices) <= _MAX_LISTED:
         return f"write one of {', '.join(map(toml_text, wanted.choices))}"
-    if wanted.kind is OptionKind.RECORD and not isinstance(raw, Mapping):
-        name = wanted.discriminator or next(iter(wanted.tables[0].option_infos()))
-        return f'write a table: {{ {name} = ... }} in a file, {{"{name}": ...}} in an override'
-    if wanted.kind is OptionKind.TABLE and not isinstance(raw, Mapping):
-        return 'write a table: { name = ... } in a file, {"name": ...} in an override'
+    if wanted.kind in (OptionKind.RECORD, OptionKind.TABLE) and not isinstance(raw, Mapping):
+        return f"write a table: {_written(wanted)}"
     if wanted.kind is OptionKind.ARRAY and not isinstance(raw, (list, tuple)):
-        return "write an array, such as [ ... ]"
+        return f"write an array: {_written(wanted)}"
     number = _whole_number(wanted, raw)
     if number is not None:
         return _nearest_multiples(wanted, number)
@@ -251,6 +249,35 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
     if wanted.kind is OptionKind.BOOLEAN and not isinstance(raw, bool):
         return "write true or false"
     return None
+
+
+def _written(wanted: OptionType) -> str:
+    """Return an example of an array or table, in a file and on the command line."""
+    in_file, in_override = _example(wanted, as_json=False), _example(wanted, as_json=True)
+    return f"{in_file} in a file, '{in_override}' with --set in a shell"
+
+
+def _example(wanted: OptionType, *, as_json: bool) -> str:
+    """Return a value of a type, with dots where the user's own belongs."""
+    if wanted.kind is OptionKind.ARRAY and wanted.item is not None:
+        return f"[{_example(wanted.item, as_json=as_json)}]"
+    if wanted.kind is OptionKind.TABLE and wanted.item is not None:
+        key = min(wanted.known_keys, key=len) if wanted.known_keys else "name"
+        return _pair(key, _example(wanted.item, as_json=as_json), as_json=as_json)
+    if wanted.kind is OptionKind.RECORD:
+        name, table = next(iter(wanted.tables_by_name.items()))
+        if wanted.discriminator is not None:
+            return _pair(wanted.discriminator, toml_text(name), as_json=as_json)
+        return _pair(next(iter(table.option_infos())), "...", as_json=as_json)
+    if wanted.choices:
+        return toml_text(wanted.choices[0])
+    return '"..."' if wanted.kind is OptionKind.STRING else "..."
+
+
+def _pair(key: str, value: str, *, as_json: bool) -> str:
+    if as_json:
+        return f'{{"{key}": {value}}}'
+    return f"{{ {key if _BARE_KEY.fullmatch(key) else toml_text(key)} = {value} }}"
 
 
 def _whole_number(wanted: OptionType, raw: object) -> int | None:

@@ -18,7 +18,15 @@ from plugin_data import write_distribution
 from etconfig.packages import how_to_install
 
 NOT_A_PROGRAM = "expected an ExecuTorch program (.pte), which has 'ET12' at byte 4, found"
-EXPORT = "export it first: torch.export.export(...), then to_edge(...).to_executorch()"
+ENGINE = (
+    "name it as [model.NAME], with its backends, in a TOML file for --models or models=; its own file is an "
+    "argument of build()"
+)
+EXPORT = (
+    "for ExecuTorch, export it first: torch.export.export(...), then to_edge(...).to_executorch(); for "
+    f"PyTorch itself, {ENGINE}"
+)
+OTHER = f"give a .pte here; a model of another engine is not a program: {ENGINE}"
 EXPECTED_INPUT = "method 'forward', input 0: expected an array of dtype float32 and shape (1, 1, 8, 8), given"
 
 TAKES_ONE = "method 'forward', inputs: expected 1 value(s), given"
@@ -39,7 +47,7 @@ class TestPrograms:
             (b"", "an empty file", "export or copy the program again"),
             (b"PK\x03\x04" + bytes(30), "a zip archive, such as a .pt2, .pt or .pth of PyTorch", EXPORT),
             (b"\x80\x02}q\x00.", "a Python pickle, such as an old .pt or .pth of PyTorch", EXPORT),
-            (bytes(range(0x80, 0xC0)), f"bytes that begin with {bytes(range(0x80, 0x90)).hex(' ')}", None),
+            (bytes(range(0x80, 0xC0)), f"bytes that begin with {bytes(range(0x80, 0x90)).hex(' ')}", OTHER),
         ],
         ids=["text", "empty", "zip", "pickle", "bytes"],
     )

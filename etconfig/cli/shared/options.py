@@ -364,7 +364,8 @@ def profile_options(function: CommandT, *, several: bool = False) -> CommandT:
         multiple=True,
         metavar="PATH=VALUE",
         shell_complete=complete_assignment,
-        help="Set [METHOD[@INSTANCE]:]BACKEND.OPTION. Repeatable; of two for one path, the last wins.",
+        help="Set [METHOD[@INSTANCE]:]BACKEND.OPTION. Repeatable; of two for one path, the last wins. "
+        "Arrays and tables are JSON, such as '[1, 2]'.",
     )(profile_path_option(function))
     command = require_match_option(command)
     return click.option(

@@ -162,7 +162,9 @@ def _load_error(path: Path, name: Path | str, error: Exception) -> LibraryError:
     """Return the error for a library that the system or TVM refuses to load."""
     text, reason = str(error), _first_line(error).replace(str(path), str(name))
     if "failed to map segment" in text and path.is_symlink():  # to memory
-        reason = "the system does not execute what a process has written to memory, or there is no memory left"
+        reason = (
+            "the system does not execute what a process has written to memory, or there is no memory left"
+        )
         return LibraryError(library=str(name), reason=reason, help="allow it, or free memory")
     if "failed to map segment" in text:
         return LibraryError(

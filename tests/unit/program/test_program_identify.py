@@ -10,11 +10,15 @@ from etconfig.errors import NotAProgramError
 from etconfig.program import open_program
 
 EXPECTED = "expected an ExecuTorch program (.pte), which has 'ET12' at byte 4"
-EXPORT = "export it first: torch.export.export(...), then to_edge(...).to_executorch()"
 ENGINE = (
     "name it as [model.NAME], with its backends, in a TOML file for --models or models=; its own file is an "
     "argument of build()"
 )
+EXPORT = (
+    "for ExecuTorch, export it first: torch.export.export(...), then to_edge(...).to_executorch(); for "
+    f"PyTorch itself, {ENGINE}"
+)
+OTHER = f"give a .pte here; a model of another engine is not a program: {ENGINE}"
 
 FILES = {
     "empty": (b"", "an empty file", "export or copy the program again"),
@@ -49,11 +53,11 @@ FILES = {
     "ORT": (b"\x20\0\0\0ORTM", "a model in the ORT format of ONNX Runtime", ENGINE),
     "OpenVINO": (b'<?xml version="1.0"?>\n<net', "an XML file, such as a model of OpenVINO", ENGINE),
     "TVM": (b"\x7fELF\x02\x01", "a shared library, such as a model that TVM compiled", ENGINE),
-    "binary": (bytes(range(200, 240)), f"bytes that begin with {bytes(range(200, 216)).hex(' ')}", None),
+    "binary": (bytes(range(200, 240)), f"bytes that begin with {bytes(range(200, 216)).hex(' ')}", OTHER),
     "other version of the identifier": (
         b"\x18\0\0\0ETxx",
         "bytes that begin with 18 00 00 00 45 54 78 78",
-        None,
+        OTHER,
     ),
 }
 

@@ -198,8 +198,28 @@ class TestProblems:
     def test_no_table_at_all(self) -> None:
         assert problem(engine="gpu") == (
             "Tabled.engine: expected a table with engine = 'cpu' or 'gpu', given 'gpu' (a string)",
-            'write a table: { engine = ... } in a file, {"engine": ...} in an override',
+            """write a table: { engine = "cpu" } in a file, '{"engine": "cpu"}' with --set in a shell""",
         )
+
+    @pytest.mark.parametrize(
+        ("option", "raw", "help"),
+        [
+            (
+                "engines",
+                "cpu",
+                """write an array: [{ engine = "cpu" }] in a file, """
+                """'[{"engine": "cpu"}]' with --set in a shell""",
+            ),
+            (
+                "by_name",
+                "cpu",
+                """write a table: { name = { engine = ... } } in a file, """
+                """'{"name": {"engine": ...}}' with --set in a shell""",
+            ),
+        ],
+    )
+    def test_an_array_or_table_in_another_form(self, option: str, raw: str, help: str) -> None:
+        assert problem(**{option: raw})[1] == help
 
     def test_each_mistake_of_one_value_is_a_problem(self) -> None:
         wrong = {"engine": "cpu", "threads": "x", "zzzzzz": 1}
