@@ -90,7 +90,7 @@ def _means_default(raw: object, info: OptionInfo) -> bool:
         return False
     if isinstance(raw, str):
         return raw.strip().casefold() in _DEFAULT_WORDS
-    return type(raw) is int and raw in (0, -1)
+    return type(raw) is int and raw in (0, -1) and info.type.kind is not OptionKind.STRING
 
 
 def _default_source(info: OptionInfo) -> str:

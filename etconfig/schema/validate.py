@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from etconfig.diagnostics import MAX_NAMES, Respelling, guessed, nearest, shown_names_near
@@ -86,12 +87,20 @@ def _value_problem(schema: OptionsSchema, info: OptionInfo, raw: object, value: 
         return problem
     from etconfig.schema.value_help import help_with_value  # most values are right
 
-    better = help_with_value(value, info.type, raw)
+    better = help_with_value(value, info.type, raw, partial(_refusal, schema, info))
     return replace(
         problem,
         help=better.help if value.respelling is None else value.help,
         respelling=value.respelling or better.rewriting,
     )
+
+
+def _refusal(schema: OptionsSchema, info: OptionInfo, value: object) -> str | None:
+    """Return why the backend's own checks refuse a value by itself, whatever the other options are."""
+    for problem in build_options(schema, {info.name: value}).problems:
+        if problem.option == info.name or problem.related == (info.name,):
+            return problem.message
+    return None
 
 
 def validate_options(schema: OptionsSchema, values: Mapping[str, object]) -> ValidatedOptions:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -74,25 +74,34 @@ class _Guess(NamedTuple):
     is_safe: bool = False
 
 
-def help_with_value(mismatch: Mismatch, wanted: OptionType, raw: object) -> ValueHelp:
+def help_with_value(
+    mismatch: Mismatch, wanted: OptionType, raw: object, refusal: Callable[[object], str | None]
+) -> ValueHelp:
     """Return the way out for the value `raw`, or for the item inside it, that does not fit.
 
     Args:
         mismatch: The reason.
         wanted: The type of the option.
         raw: The whole value.
+        refusal: Returns why the backend's own checks refuse a whole value of this type, or None.
     """
     value: Any = raw
+    refused = None
     for key in mismatch.path:
         wanted, value = wanted.part(key, value), value[key]
     for guess in _guesses(wanted, value):
-        if isinstance(coerce(wanted, guess.value), Mismatch):
+        meant = coerce(wanted, guess.value)
+        if isinstance(meant, Mismatch):
             continue
         text = toml_text(guess.value)
+        reason = None if mismatch.path else refusal(meant)
+        if reason is not None:
+            refused = refused or f"{text} is refused, too: {reason}"
+            continue
         unquoted = isinstance(value, str) and value == text
         help = f"write {text}{' without quotes' if unquoted else ''}"
         return ValueHelp(help=help, rewriting=_rewriting(value, text, is_safe=guess.is_safe))
-    return ValueHelp(help=mismatch.help or _advice(wanted, value))
+    return ValueHelp(help=refused or mismatch.help or _advice(wanted, value))
 
 
 def toml_text(value: object) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import pytest
+from pydantic import model_validator
 
-from etconfig.schema import BackendOptions, option
+from etconfig.schema import BackendOptions, OptionProblem, option
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.constraints import Ge, Le, MultipleOf
+from etconfig.schema.validate import check_value
 from etconfig.schema.value_help import help_with_value
 
 
@@ -39,4 +41,34 @@ def test_a_multiple_nearby_is_suggested(name: str, raw: Any, expected: str | Non
     wanted = Stepped.option_infos()[name].type
     mismatch = coerce(wanted, raw)
     assert isinstance(mismatch, Mismatch)
-    assert help_with_value(mismatch, wanted, raw).help == expected
+    assert help_with_value(mismatch, wanted, raw, lambda value: None).help == expected
+
+
+class Placed(BackendOptions):
+    """Options with a text that has a form of its own."""
+
+    device: str = option("cpu", applies="load", doc="The device.")
+    count: int | None = option(None, applies="load", doc="A number.")
+
+    @model_validator(mode="after")
+    def check(self) -> Placed:
+        """Refuse a device without a name, and a number beside the default device."""
+        if self.device.isdecimal():
+            raise ValueError(f"device must begin with a name, not {self.device!r}")
+        if self.count is not None and self.device == "cpu":
+            raise ValueError("count needs another device")
+        return self
+
+
+def test_a_guess_that_the_backend_refuses_is_not_offered() -> None:
+    problem = check_value(Placed, Placed.option_infos()["device"], 0)
+    assert isinstance(problem, OptionProblem)
+    assert problem.respelling is None
+    assert problem.help == "\"0\" is refused, too: Placed: device must begin with a name, not '0'"
+
+
+def test_a_guess_that_needs_another_option_is_offered() -> None:
+    problem = check_value(Placed, Placed.option_infos()["count"], "2")
+    assert isinstance(problem, OptionProblem)
+    assert problem.respelling is not None
+    assert problem.help == "write 2 without quotes"
