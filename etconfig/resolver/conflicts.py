@@ -42,10 +42,14 @@ def _is_mere_default(arguments: Arguments, backend: str, option: str) -> bool:
 def _conflict(backend: str, option: str, sides: Iterable[tuple[Arguments, object]]) -> Diagnostic:
     sides = tuple(sides)
     notes = (f"{a.label}: {show_value(value)}, from {a.origin(backend, option)}" for a, value in sides)
-    places = (arguments.backends[backend].place_of(option) for arguments, _ in sides)
+    places = [arguments.backends[backend].place_of(option) for arguments, _ in sides]
+    who = " and ".join(
+        a.label if place is None else f"{a.label} ({place.place})"
+        for (a, _), place in zip(sides, places, strict=True)
+    )
     return Diagnostic(
         code="process-scope-conflict",
-        message=f"{backend}.{option} applies to the whole process, but method instances disagree on it",
+        message=f"{backend}.{option} applies to the whole process, but {who} disagree on it",
         spans=tuple(dict.fromkeys(place for place in places if place is not None)),
         notes=tuple(notes),
         help=f"set {backend}.{option} to one value for all methods",

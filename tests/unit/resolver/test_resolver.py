@@ -318,7 +318,7 @@ class TestMistakes:
             resolve(make_layer(("decode:CpuBackend.log_level", 2)), targets=targets)
         (problem,) = caught.value.diagnostics
         assert problem.message == (
-            "CpuBackend.log_level applies to the whole process, but method instances disagree on it"
+            "CpuBackend.log_level applies to the whole process, but forward and decode (p.toml:1:1) disagree on it"
         )
         assert problem.notes == ("forward: 0, from default CpuOptions", "decode: 2, from profile p.toml:1:1")
         assert [span.place for span in problem.spans] == ["p.toml:1:1"]
@@ -330,6 +330,10 @@ class TestMistakes:
             resolve(layer, targets=targets)
         (problem,) = caught.value.diagnostics
         assert [span.place for span in problem.spans] == ["p.toml:1:1", "p.toml:2:1"]
+        assert problem.message == (
+            "CpuBackend.log_level applies to the whole process, "
+            "but forward (p.toml:1:1) and decode (p.toml:2:1) disagree on it"
+        )
 
     def test_a_default_for_any_other_method_is_not_a_conflict(self) -> None:
         targets = tuple(Target(method=m, backends=("CpuBackend",)) for m in (ANY_METHOD, "decode"))
