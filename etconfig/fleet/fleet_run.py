@@ -17,7 +17,7 @@ from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.part_result import PartResult, merged_results
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.resolving import decide_part
-from etconfig.fleet.result_tables import join_assignments, write_assignments, write_result_tables
+from etconfig.fleet.result_tables import write_assignments, write_result_tables
 from etconfig.fleet.whole_file import whole_file
 
 PARTS = "parts"
@@ -105,8 +105,7 @@ def run_by_file(
             _write_summary(_summary(tables[place]), result)
             results[place] = result
         merged = merged_results(results[place] for place in range(len(tables)))
-        write_result_tables(database, merged, directory)
-        join_assignments(database, tables, directory / "assignments.parquet")
+        write_result_tables(database, merged, tables, directory)
         shutil.rmtree(finished)
         return merged
 

@@ -12,7 +12,7 @@ from etconfig.fleet.names import quoted_path, quoted_text
 from etconfig.fleet.parquet_joining import NotJoinableError, join_parquet
 from etconfig.fleet.part_result import PartResult
 from etconfig.fleet.resolving import DecidedGroups
-from etconfig.fleet.whole_file import whole_file
+from etconfig.fleet.whole_file import errors_of, whole_file, whole_files
 
 RESULT_TABLES = ("assignments.parquet", "resolutions.parquet", "problems.parquet")
 """The names of the tables in a directory of results."""
@@ -44,8 +44,29 @@ def write_assignments(database: Database, decided: DecidedGroups, target: Path) 
         )
 
 
-def write_result_tables(database: Database, result: PartResult, directory: Path) -> None:
-    """Write `resolutions.parquet` and `problems.parquet`."""
+def write_result_tables(
+    database: Database, result: PartResult, parts: Sequence[Path], directory: Path
+) -> None:
+    """Write all tables of a fleet; they replace those of an earlier run together.
+
+    Args:
+        database: The database.
+        result: The outcomes of all devices.
+        parts: The assignments of each file; if there is only one, it becomes that of the fleet.
+        directory: The directory for the tables.
+
+    Raises:
+        OSError: a table cannot be read or written; those of an earlier run are still there.
+    """
+    targets = [directory / name for name in RESULT_TABLES]
+    with whole_files(targets) as (assignments, resolutions, problems):
+        _write_resolutions(database, result, resolutions)
+        _write_problems(database, result, problems)
+        with errors_of(targets[0], assignments):
+            join_assignments(database, parts, assignments)
+
+
+def _write_resolutions(database: Database, result: PartResult, target: Path) -> None:
     options = [
         (
             resolution,
@@ -60,7 +81,10 @@ def write_result_tables(database: Database, result: PartResult, directory: Path)
         for each in outcome.options
     ]
     names = ("resolution", "method", "instance", "backend", "option", "value", "origin")
-    _write_rows(database, options, dict.fromkeys(names, "VARCHAR"), directory / "resolutions.parquet")
+    _write_rows(database, options, dict.fromkeys(names, "VARCHAR"), target)
+
+
+def _write_problems(database: Database, result: PartResult, target: Path) -> None:
     kinds = {
         "cause": "VARCHAR",
         "message": "VARCHAR",
@@ -68,7 +92,7 @@ def write_result_tables(database: Database, result: PartResult, directory: Path)
         "devices": "BIGINT",
         "example": "VARCHAR",
     }
-    _write_rows(database, result.problems(), kinds, directory / "problems.parquet")
+    _write_rows(database, result.problems(), kinds, target)
 
 
 def _write_rows(
@@ -76,8 +100,7 @@ def _write_rows(
 ) -> None:
     values: list[list[object]] = [[row[place] for row in rows] for place in range(len(columns))]
     selected = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in columns.items())
-    with whole_file(target) as beside:
-        database.rows(f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(beside))} ({_FORMAT})", values)
+    database.rows(f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(target))} ({_FORMAT})", values)
 
 
 def join_assignments(database: Database, parts: Sequence[Path], target: Path) -> None:
@@ -90,18 +113,14 @@ def join_assignments(database: Database, parts: Sequence[Path], target: Path) ->
         OSError: a table cannot be read or written.
     """
     if len(parts) == 1:
-        try:
-            parts[0].replace(target)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(target)) from error
+        parts[0].replace(target)
         return
-    with whole_file(target) as beside:
-        try:
-            join_parquet(parts, beside)
-        except NotJoinableError:
-            files = ", ".join(quoted_path(path) for path in parts)
-            rows = f"FROM read_parquet([{files}], hive_partitioning = false)"
-            database.rows(f"COPY ({rows}) TO {quoted_text(os.fspath(beside))} ({_FORMAT})")
+    try:
+        join_parquet(parts, target)
+    except NotJoinableError:
+        files = ", ".join(quoted_path(path) for path in parts)
+        rows = f"FROM read_parquet([{files}], hive_partitioning = false)"
+        database.rows(f"COPY ({rows}) TO {quoted_text(os.fspath(target))} ({_FORMAT})")
 
 
 def foreign_table(database: Database, directory: Path) -> Path | None:

@@ -115,6 +115,24 @@ class TestFullDisk:
         assert len(table(place / "out" / "assignments.parquet")) == 16_500
         assert len(list((place / "out").iterdir())) == 3
 
+    def test_the_tables_of_an_earlier_run_stay_together(self, cli: Cli, place: Path) -> None:
+        (place / "fleet").mkdir()
+        for name in ("a", "b", "c"):
+            ids = f"SELECT md5('{name}' || i) AS device_id, 'linux' AS \"os.name\" FROM range(8000) t(i)"
+            write_table(place / "fleet" / f"{name}.parquet", ids)
+        words = ("fleet", "resolve", "fleet", "-o", "out")
+        assert cli(*words).status == 0
+        before = {path.name: path.read_bytes() for path in (place / "out").iterdir()}
+        full = subprocess.run(
+            [sys.executable, "-c", LIMITED, "200000", *words, "--profile", "generic/any"],
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert (full.returncode, full.stderr) == (2, "error: out/assignments.parquet: File too large\n")
+        kept = {path.name: path.read_bytes() for path in (place / "out").iterdir() if path.is_file()}
+        assert kept == before
+
 
 def test_a_directory_in_the_place_of_a_table_is_named(cli: Cli, place: Path) -> None:
     write_table(place / "a.parquet", "SELECT 'a' AS device_id")
@@ -122,6 +140,7 @@ def test_a_directory_in_the_place_of_a_table_is_named(cli: Cli, place: Path) -> 
     done = cli("fleet", "resolve", "a.parquet", "-o", "out", "--force")
     assert done.status == 2
     assert done.stderr.startswith("error: out/assignments.parquet: ")
+    assert sorted(path.name for path in (place / "out").iterdir()) == ["assignments.parquet", "parts"]
 
 
 def test_a_damaged_file_among_others_is_named(cli: Cli, place: Path) -> None:

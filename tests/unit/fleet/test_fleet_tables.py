@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import errno
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -12,9 +13,11 @@ import pytest
 
 duckdb = pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
 
+from etconfig.fleet import result_tables  # noqa: E402
 from etconfig.fleet.database import Database  # noqa: E402
 from etconfig.fleet.parquet_joining import NotJoinableError, join_parquet  # noqa: E402
-from etconfig.fleet.result_tables import join_assignments  # noqa: E402
+from etconfig.fleet.part_result import PartResult  # noqa: E402
+from etconfig.fleet.result_tables import RESULT_TABLES, join_assignments, write_result_tables  # noqa: E402
 from etconfig.fleet.thrift_compact import (  # noqa: E402
     BINARY,
     BYTE,
@@ -166,6 +169,49 @@ def test_a_damaged_part_is_named(tmp_path: Path, end: int) -> None:
     parts = [write(tmp_path / f"{n}.parquet", 3000) for n in range(2)]
     parts[1].write_bytes(parts[1].read_bytes()[:end])
     with pytest.raises(OSError, match="it is damaged: ") as refused:
-        join_assignments(Database("1GiB", 1, tmp_path), parts, tmp_path / "c.parquet")
+        write_result_tables(Database("1GiB", 1, tmp_path), PartResult(), parts, tmp_path)
     assert refused.value.filename == str(parts[1])
-    assert not (tmp_path / "c.parquet").exists()
+    assert sorted(tmp_path.iterdir()) == parts
+
+
+@pytest.mark.parametrize("name", RESULT_TABLES)
+@pytest.mark.parametrize("count", [1, 2])
+def test_tables_of_an_earlier_run_are_replaced_together_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, count: int
+) -> None:
+    """Whichever table cannot be written."""
+    database = Database("1GiB", 1, tmp_path)
+    out = tmp_path / "out"
+    out.mkdir()
+    for earlier in RESULT_TABLES:
+        (out / earlier).write_text("of an earlier run")
+    parts = [write(tmp_path / f"{n}.parquet", 3000) for n in range(count)]
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(result_tables, _WRITERS[name], failing(full))
+    with pytest.raises(OSError, match="No space left on device"):
+        write_result_tables(database, PartResult(), parts, out)
+    assert {path.name: path.read_text() for path in out.iterdir()} == dict.fromkeys(
+        RESULT_TABLES, "of an earlier run"
+    )
+    assert all(path.exists() for path in parts)
+    monkeypatch.undo()
+    write_result_tables(database, PartResult(), parts, out)
+    assert sorted(path.name for path in out.iterdir()) == sorted(RESULT_TABLES)
+    assert all(b"earlier" not in path.read_bytes() for path in out.iterdir())
+
+
+def failing(error: Exception) -> Callable[..., None]:
+    """A writer that has written something when it fails."""
+
+    def write_some(*arguments: Any) -> None:
+        arguments[-1].write_text("some")
+        raise error
+
+    return write_some
+
+
+_WRITERS = {
+    "assignments.parquet": "join_assignments",
+    "resolutions.parquet": "_write_resolutions",
+    "problems.parquet": "_write_problems",
+}
