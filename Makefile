@@ -117,11 +117,11 @@ DEVICE_SOURCES := $(wildcard $(DEVICE)/etdevice/* $(DEVICE)/include/etconfig/*.h
 build/etdevice-arm64 build/etdevice-arm32 build/etdevice-android-arm64 build/etdevice-android-arm32: \
 build/etdevice-%: $(DEVICE_SOURCES)
 	@mkdir -p build
-	$(DEVICE_CXX) -std=c++17 -O2 -fno-exceptions -fno-rtti -I$(DEVICE)/include $(DEVICE_FLAGS) $(DEVICE)/etdevice/main.cpp -o $@
+	$(DEVICE_CXX) -std=c++17 -O2 -fno-exceptions -fno-rtti -I$(DEVICE)/include $(DEVICE_FLAGS) $(CPPFLAGS) $(DEVICE)/etdevice/main.cpp -o $@
 
 build/etdevice: $(wildcard $(DEVICE)/etdevice/* $(DEVICE)/include/etconfig/*.h $(DEVICE)/include/etconfig/*/*.h)
 	@mkdir -p build
-	$(CXX) -std=c++17 -O2 -fno-exceptions -fno-rtti -I$(DEVICE)/include $(DEVICE)/etdevice/main.cpp -o $@
+	$(CXX) -std=c++17 -O2 -fno-exceptions -fno-rtti -I$(DEVICE)/include $(CPPFLAGS) $(DEVICE)/etdevice/main.cpp -o $@
 
 # Installs the compilers and emulators where it may; tests whose compiler is missing name it and are skipped.
 test-device: $(VENV)/.installed-dev

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from device_programs import SANITIZED, compile_device_program
+from plugin_data import write_distribution
 
+import etconfig
 from etconfig.device import device_include_dir
 from etconfig.device.bundle import DeviceBundle
 from etconfig.device.compilation import compile_bundle
@@ -227,3 +229,70 @@ class TestFacts:
         done = run("select", "--facts", "board.json", "--fact", "acme.rev=0")
         assert "acme.rev is 0" in done.stdout
         assert done.returncode == 1
+
+
+TEXT_PLUGIN = """
+from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, hookimpl, option
+
+class TextOptions(BackendOptions):
+    title: str = option("a", applies="load", doc="A text.")
+    lanes: int = option(1, applies="load", doc="Lanes.")
+
+@hookimpl
+def etconfig_backend(request):
+    return BackendSpec(id=request.name, doc="A text.", options=TextOptions, api=ApiRange(1, 1))
+"""
+
+
+class TestTooSmall:
+    """What has no room is refused with the limit, what is needed, and how to get it."""
+
+    @pytest.fixture
+    def run_small(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> Callable[..., subprocess.CompletedProcess[str]]:
+        """Compile `etdevice` with flags, and run a command on a bundle whose backend has two options."""
+        site = tmp_path / "site"
+        write_distribution(site, "acme_text-1.0.dist-info", "[etconfig.backends]\nAcmeText = acme_text\n")
+        (site / "acme_text.py").write_text(TEXT_PLUGIN)
+        monkeypatch.syspath_prepend(str(site))
+        monkeypatch.chdir(tmp_path)
+        title = "has(device.model) ? device.model + device.model : ''"
+        Path("board.toml").write_text(
+            f'[profile]\nname = "board"\n\n[options.AcmeText]\ntitle = {{ expr = "{title}" }}\n'
+        )
+        etconfig.pack_bundle(profiles=["./board.toml"]).save("app.etbundle")
+        Path("board.json").write_text(sheet(device__model="a long name of a device"))
+
+        def compile_and_run(flags: list[str], *words: str) -> subprocess.CompletedProcess[str]:
+            program = compile_device_program(str(ETDEVICE), tmp_path / "etdevice", *flags)
+            command = [program, words[0], "--bundle", "app.etbundle", "--facts", "board.json", *words[1:]]
+            return subprocess.run(command, capture_output=True, text=True, check=False)
+
+        return compile_and_run
+
+    @pytest.mark.parametrize(
+        "words", [("resolve",), ("explain", "AcmeText.lanes"), ("explain", "x:AcmeText.lanes")]
+    )
+    def test_options(
+        self, run_small: Callable[..., subprocess.CompletedProcess[str]], words: list[str]
+    ) -> None:
+        done = run_small(["-DETDEVICE_MAX_OPTIONS=1"], *words)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == (
+            "error: storage too small: a method instance has 2 options, and this etdevice keeps 1\n"
+            "help: compile etdevice with -DETDEVICE_MAX_OPTIONS=2; an app needs Arguments<2>\n"
+        )
+
+    def test_computed_values(self, run_small: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+        done = run_small(["-DETDEVICE_MAX_VALUE_BYTES=40"], "resolve", "--json")
+        assert list(json.loads(done.stdout).values()) == [
+            "storage too small",
+            "the computed values of a method instance take more than the 40 bytes of this etdevice",
+            "compile etdevice with -DETDEVICE_MAX_VALUE_BYTES=80, or more; an app needs as many in Arguments",
+        ]
+        assert run_small(["-DETDEVICE_MAX_VALUE_BYTES=400"], "resolve").returncode == 0
+
+    def test_a_name_that_is_longer_than_names_are(self, run: Callable[..., object]) -> None:
+        done = run("explain", f"{'a' * 257}:Acme.threads", "--facts", "board.json")
+        assert done.stderr.startswith("error: no such method: aaaa")

@@ -22,13 +22,22 @@ constexpr const char* kUsage =
     "--fact NAME=VALUE sets a fact that the bundle reads, as --fact runtime.backends=XnnpackBackend,QnnBackend; repeatable.\n"
     "etdevice batch   reads COMMAND<TAB>BUNDLE<TAB>SHEET<TAB>PROFILE, or - to select one; prints a line of JSON for each\n";
 
-constexpr uint32_t kMaxOptions = 2048;
+// The room for a method instance: its options, and the bytes of its computed values and of those that come from facts.
+#ifndef ETDEVICE_MAX_OPTIONS
+#define ETDEVICE_MAX_OPTIONS 2048
+#endif
+#ifndef ETDEVICE_MAX_VALUE_BYTES
+#define ETDEVICE_MAX_VALUE_BYTES 262144
+#endif
+
+constexpr uint32_t kMaxOptions = ETDEVICE_MAX_OPTIONS;
+constexpr uint32_t kMaxValueBytes = ETDEVICE_MAX_VALUE_BYTES;
 constexpr uint32_t kMaxSetFacts = 64;  // with --fact
 constexpr uint32_t kMaxNamedFacts = 10;  // unknown facts of a sheet that are named
 constexpr uint32_t kPathBytes = 1024;  // of BACKEND.OPTION
 constexpr uint32_t kSheetBytes = 256 << 10;          // as in Python
 using SheetFacts = FactStore<1024, 2 * kSheetBytes>;  // its texts, and the sizes of those in lists
-using Storage = Arguments<kMaxOptions, 1 << 18>;
+using Storage = Arguments<kMaxOptions, kMaxValueBytes>;
 
 struct Request {
   const char* command = "";
@@ -334,11 +343,8 @@ void print_arguments_json(bool* is_first) {
 
 void print_arguments() {
   for (uint32_t i = 0; i < memory.arguments.size(); ++i) {
-    char path[kPathBytes];
-    TextBuffer name(path, sizeof path);
-    name << memory.arguments[i].backend() << '.' << memory.arguments[i].name();
     TextBuffer line(memory.text, sizeof memory.text);
-    bundle.explain(memory.arguments, name.text(), &line);
+    bundle.explain(memory.arguments, i, &line);
     print_shown(line.text());
     print("\n");
   }
@@ -408,6 +414,29 @@ Status resolve(const Selection& selection, uint32_t slot) {
                         bundle.slot_instance(selection.profile, slot), &memory.arguments);
 }
 
+// Says which room is missing.
+int fail_too_small(const Request& request, const Selection& selection) {
+  uint32_t needed = 0;
+  for (uint32_t i = 0; i < bundle.slot_count(selection.profile); ++i) {
+    const uint32_t count = bundle.slot_option_count(selection.profile, i);
+    if (count > needed) needed = count;
+  }
+  char detail[160];
+  char help[240];
+  if (needed > kMaxOptions) {
+    std::snprintf(detail, sizeof detail, "a method instance has %u options, and this etdevice keeps %u",
+                  static_cast<unsigned>(needed), static_cast<unsigned>(kMaxOptions));
+    std::snprintf(help, sizeof help, "compile etdevice with -DETDEVICE_MAX_OPTIONS=%u; an app needs Arguments<%u>",
+                  static_cast<unsigned>(needed), static_cast<unsigned>(needed));
+  } else {
+    std::snprintf(detail, sizeof detail, "the computed values of a method instance take more than the %u bytes of this etdevice",
+                  static_cast<unsigned>(kMaxValueBytes));
+    std::snprintf(help, sizeof help, "compile etdevice with -DETDEVICE_MAX_VALUE_BYTES=%u, or more; an app needs as many in Arguments",
+                  static_cast<unsigned>(2 * kMaxValueBytes));
+  }
+  return fail(request, name_of(Status::TooSmall), detail, help);
+}
+
 // Options of the whole process, on which all method instances must agree.
 class ProcessOptions {
  public:
@@ -459,6 +488,7 @@ int run_resolve(const Request& request) {
     const Status status = resolve(selection, i);
     if (status == Status::Ok) process_options.add();
     if (status == Status::Ok || (status == Status::MissingOption && is_template(selection.profile, i))) continue;
+    if (status == Status::TooSmall) return fail_too_small(request, selection);
     if (memory.arguments.problem_count() == 0) return fail(request, name_of(status));
     is_sound = false;
   }
@@ -556,7 +586,11 @@ int explain_named(const Request& request, const Selection& selection) {
   const std::string_view label = path.substr(0, path.find(':'));
   const size_t at = label.find('@');
   const std::string_view instance = at == std::string_view::npos ? std::string_view() : label.substr(at + 1);
-  Status status = bundle.resolve(selection, memory.facts, label.substr(0, at), instance, &memory.arguments);
+  Status status = Status::NoSuchMethod;  // no bundle has a longer name
+  if (label.substr(0, at).size() <= format::kMaxNameBytes) {
+    status = bundle.resolve(selection, memory.facts, label.substr(0, at), instance, &memory.arguments);
+  }
+  if (status == Status::TooSmall) return fail_too_small(request, selection);
   if (status == Status::NoSuchMethod || status == Status::NoSuchInstance) {
     return fail(request, name_of(status), label, kListOptions);
   }
@@ -575,7 +609,7 @@ int run_explain(const Request& request) {
   bool has_value = false;
   bool is_wrong = false;
   for (uint32_t i = 0; i < bundle.slot_count(selection.profile); ++i) {
-    resolve(selection, i);
+    if (resolve(selection, i) == Status::TooSmall) return fail_too_small(request, selection);
     TextBuffer line(memory.text, sizeof memory.text);
     if (bundle.explain(memory.arguments, request.path, &line) != Status::Ok) continue;
     is_found = true;

@@ -247,6 +247,13 @@ class Bundle {
     }
     return Status::NoSuchOption;
   }
+  // The same for an option at its place in the arguments, which must be below `size()`.
+  Status explain(const AnyArguments& arguments, uint32_t index, TextBuffer* out) const {
+    if (arguments.tables_ != &tables_) return Status::NoMatch;
+    if (arguments.is_stale()) return Status::Stale;
+    write(arguments, arguments[index], arguments.current().options[index], out);
+    return Status::Ok;
+  }
 
   // Writes why an option has no valid value, after a resolve or an update that failed. Nothing is written unless `index` is
   // below `problem_count()`, and about arguments of another bundle.
@@ -316,6 +323,16 @@ class Bundle {
   std::string_view slot_instance(uint32_t profile, uint32_t index) const {
     const uint32_t instance = slot(profile, index).instance();
     return instance == format::kNone ? std::string_view() : tables_.texts[instance];
+  }
+  // The options of the method instance: `Arguments` needs room for as many.
+  uint32_t slot_option_count(uint32_t profile, uint32_t index) const {
+    const format::Range backends = slot(profile, index).settings();
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < backends.count; ++i) {
+      const format::BackendSettings settings = tables_.backend_settings[tables_.items[backends.first + i]];
+      count += tables_.backends[settings.backend()].options().count;
+    }
+    return count;
   }
 
  private:
