@@ -166,7 +166,9 @@ def fact_columns(
         else:
             found[fact] = FactColumn(name=name, fact=fact, info=info, type=type_)
     named = registry.get(DEVICE_FACT)
-    if id_column in columns and named is not None and DEVICE_FACT not in found:
+    if id_column is None or id_column not in columns:
+        return found, problems
+    if named is not None and DEVICE_FACT not in found:
         found[DEVICE_FACT] = FactColumn(name=id_column, fact=DEVICE_FACT, info=named, type=columns[id_column])
     return found, problems
 

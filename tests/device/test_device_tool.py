@@ -245,7 +245,7 @@ def etconfig_backend(request):
 
 
 class TestTooSmall:
-    """What has no room is refused with the limit, what is needed, and how to get it."""
+    """An error names the limit of `etdevice`, the room that a bundle needs, and how to get it."""
 
     @pytest.fixture
     def run_small(
