@@ -198,6 +198,17 @@ class TestWatch:
             "watching device.json, whose facts do not change; press Ctrl-C to stop\n\n",
         )
 
+    def test_it_ends_when_nobody_reads_what_it_prints(
+        self,
+        board: Path,
+        cli: Callable[..., Outcome],
+        detecting: Callable[..., None],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        detecting([{"power.source": "battery"}])  # a second detection fails
+        monkeypatch.setattr("etconfig.cli.commands.watch.is_read", lambda: False)
+        assert cli(*self.WATCH).status == 0
+
     def test_auto_may_choose_another_profile(
         self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
     ) -> None:

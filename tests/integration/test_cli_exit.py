@@ -147,15 +147,32 @@ class TestPipes:
     """`| head` is not an error."""
 
     @pytest.mark.parametrize(
-        "arguments", [["--version"], ["--help"], ["facts"], ["facts", "--json"], ["validate", str(FINDINGS)]]
+        ("arguments", "status"),
+        [
+            (["--version"], 0),
+            (["--help"], 0),
+            (["facts"], 0),
+            (["facts", "--json"], 0),
+            (["validate", str(FINDINGS)], 1),
+            (["validate", str(FINDINGS), "--format", "json"], 1),
+        ],
     )
-    def test_a_closed_pipe_is_not_an_error(self, place: Path, arguments: list[str]) -> None:
+    def test_a_closed_pipe_changes_no_status(self, place: Path, arguments: list[str], status: int) -> None:
         reading, writing = os.pipe()
         os.close(reading)
         process = start(*arguments, stdout=writing)
         os.close(writing)
         _, errors = process.communicate(timeout=60)
-        assert (process.returncode, errors) == (0, "")
+        assert process.returncode == status
+        assert "error" not in errors.replace("1 error", "")  # its summary
+
+    def test_a_closed_pipe_of_errors_changes_no_status(self, place: Path) -> None:
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = [sys.executable, "-m", "etconfig", "validate", str(FINDINGS)]
+        done = subprocess.run(command, stdout=writing, stderr=writing, stdin=subprocess.DEVNULL, timeout=60)
+        os.close(writing)
+        assert done.returncode == 1
 
     def test_head_gets_its_line(self, shell: Callable[..., Outcome]) -> None:
         assert shell("etconfig facts | head -n 1").stdout.split() == ["FACT", "VALUE", "FROM"]

@@ -18,7 +18,7 @@ from etconfig.cli.shared.options import (
     json_option,
     models_option,
 )
-from etconfig.cli.shared.output import fail, show, show_json
+from etconfig.cli.shared.output import fail, is_read, show, show_json
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import ConfigError
 
@@ -78,6 +78,8 @@ def command(
             before, facts = facts, request.installation.redetect_facts(facts)
             if facts != before:
                 resolution = _follow(request, loaded, facts, resolution, as_json)
+                if not is_read():
+                    break
     except KeyboardInterrupt:
         show(err=True)  # after the ^C that the terminal shows
 

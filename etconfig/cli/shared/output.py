@@ -44,19 +44,38 @@ _LONG = 100
 """The number of items from which on a progress bar is shown."""
 
 
+_unread: set[str] = set()
+"""The names of the streams whose readers have gone: what is printed there is discarded."""
+
+
+def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print on stdout or stderr. If nobody reads it any more, the command goes on, for its exit status."""
+    stream = sys.stderr if err else sys.stdout
+    try:
+        click.echo(text, file=stream, nl=nl)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        _unread.add(stream.name)
+
+
+def is_read() -> bool:
+    """Return False once the reader of stdout has gone, so that printing more is of no use."""
+    return sys.stdout.name not in _unread
+
+
 def show(line: object = "", *, err: bool = False) -> None:
     """Print one line on stdout, or on stderr: newlines in it are escaped too, a long one is cut."""
-    click.echo(escape_line(shorten(str(line))), err=err)
+    _print(escape_line(shorten(str(line))), err=err)
 
 
 def show_document(text: str) -> None:
     """Print a text of many lines on stdout whole, with unprintable characters escaped."""
-    click.echo(escape_lines(text), nl=False)
+    _print(escape_lines(text), nl=False)
 
 
 def show_diff(text: str) -> None:
     """Print a unified diff on stdout; the line ends of a file from Windows stay as they are."""
-    click.echo("\r\n".join(map(escape_lines, text.split("\r\n"))), nl=False)
+    _print("\r\n".join(map(escape_lines, text.split("\r\n"))), nl=False)
 
 
 def show_blocks(blocks: Iterable[str]) -> None:
@@ -64,12 +83,12 @@ def show_blocks(blocks: Iterable[str]) -> None:
     blocks = list(blocks)
     lines = "".join(blocks[:MAX_ROWS]).split("\n")
     show_document("\n".join(map(shorten, lines)))
-    click.echo(more_text(len(blocks)), nl=False)
+    _print(more_text(len(blocks)), nl=False)
 
 
 def show_commands(text: str) -> None:
     """Print workflow commands on stdout, whose parts are already escaped."""
-    click.echo(text, nl=False)
+    _print(text, nl=False)
 
 
 def show_styled(text: str, style: Style, *, err: bool = False) -> None:
@@ -77,7 +96,7 @@ def show_styled(text: str, style: Style, *, err: bool = False) -> None:
     from etconfig.diagnostics.render import plain
 
     escape = escape_lines if style is plain else escape_styled_lines
-    click.echo(escape(text), err=err, nl=False)
+    _print(escape(text), err=err, nl=False)
 
 
 def style_for(stream: TextIO) -> Style:
@@ -148,7 +167,7 @@ def print_json(data: object) -> None:
 
 def show_json(text: str) -> None:
     """Print a JSON text on stdout whole; unprintable characters in its strings are escaped as JSON does."""
-    click.echo(escape_json(text), nl=False)
+    _print(escape_json(text), nl=False)
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], count: int | None = None) -> None:
@@ -162,11 +181,11 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], count: in
         count: The number of rows, if it is known: then only those that are shown are made.
     """
     if not sys.stdout.isatty():
-        click.echo(table_text(headers, rows, count), nl=False)
+        _print(table_text(headers, rows, count), nl=False)
         return
     shown, count = first_rows(rows, count)
     _print_rich(headers, [[cell_text(cell) for cell in row] for row in shown])
-    click.echo(more_text(count), nl=False)
+    _print(more_text(count), nl=False)
 
 
 def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None:
@@ -185,7 +204,7 @@ def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None
         width = max(cell_len(header), *(cell_len(row[index]) for row in rows), 0)
         needed += _GAP + (width if is_whole else min(width, max(_MIN_WRAPPED, cell_len(header))))
     if needed - _GAP > console.width:
-        click.echo(record_text(headers, rows), nl=False)
+        _print(record_text(headers, rows), nl=False)
         return
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
