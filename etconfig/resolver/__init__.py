@@ -40,6 +40,7 @@ _HOME = {
     "options_problem": "overrides",
     "read_program_values": "program_values",
     "reported_values": "difference",
+    "standalone_differences": "difference",
     "show_setting": "explain",
     "values_without_configuration": "unconfigured",
     "verify_advice": "advice_check",
@@ -53,7 +54,13 @@ if TYPE_CHECKING:
     from etconfig.resolver.advice_check import advised_devices, verify_advice
     from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments
     from etconfig.resolver.combinations import CombinationVerifier
-    from etconfig.resolver.difference import OptionChange, ReportedValue, differences, reported_values
+    from etconfig.resolver.difference import (
+        OptionChange,
+        ReportedValue,
+        differences,
+        reported_values,
+        standalone_differences,
+    )
     from etconfig.resolver.explain import explain_option, find_provenance, show_setting
     from etconfig.resolver.expression_fit import ExpressionVerifier
     from etconfig.resolver.matching import Fit, verify_layers
@@ -113,6 +120,7 @@ __all__ = [
     "read_program_values",
     "reported_values",
     "show_setting",
+    "standalone_differences",
     "unknown_model",
     "values_without_configuration",
     "verify_advice",

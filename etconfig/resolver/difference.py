@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from etconfig.option_path import OptionPath
 from etconfig.plain_data import jsonable
 from etconfig.records import record
+from etconfig.resolver.arguments import ANY_METHOD
 from etconfig.resolver.resolved import Resolved
 from etconfig.schema import Applies, show_value
 
@@ -106,6 +108,42 @@ def differences(
         OptionChange(path=path, old=old.get(path), new=new.get(path)) for path in dict.fromkeys([*old, *new])
     )
     return tuple(change for change in changes if not _is_same(change.old, change.new))
+
+
+def standalone_differences(old: Resolved, new: Resolved) -> tuple[OptionChange, ...]:
+    """Return the options that differ between two results without a program.
+
+    These have the methods and backends that their layers mention. A method that only one of them mentions is
+    compared with any method of the other one. Of a backend that only one of them mentions, the options count
+    that a layer sets.
+    """
+    sides = reported_values(old), reported_values(new)
+    unset = {*_unset_options(old), *_unset_options(new)}
+    return tuple(
+        change
+        for change in (_beside_any_method(each, *sides) for each in differences(*sides))
+        if not _is_same(change.old, change.new)
+        and not ((change.old is None or change.new is None) and change.path in unset)
+    )
+
+
+def _beside_any_method(
+    change: OptionChange,
+    old: Mapping[OptionPath, ReportedValue],
+    new: Mapping[OptionPath, ReportedValue],
+) -> OptionChange:
+    """Return a change with the value of any method on a side that lacks its own method."""
+    any_method = OptionPath(change.path.backend, change.path.option, ANY_METHOD)
+    return replace(change, old=change.old or old.get(any_method), new=change.new or new.get(any_method))
+
+
+def _unset_options(resolution: Resolved) -> Iterator[OptionPath]:
+    """Yield the options that no layer sets."""
+    for arguments in resolution:
+        for backend, resolved in arguments.backends.items():
+            for name in resolved.candidates:
+                if resolved.place_of(name) is None:
+                    yield OptionPath(backend, name, arguments.method, arguments.instance)
 
 
 def _is_same(old: ReportedValue | None, new: ReportedValue | None) -> bool:

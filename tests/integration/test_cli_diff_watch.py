@@ -89,6 +89,35 @@ class TestDiff:
             ]
         }
 
+    def test_without_a_program_only_what_is_set_differs(
+        self, board: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        (board / "npu.toml").write_text('[profile]\nname = "npu"\n[options.ReferenceNpuBackend]\ncore = 1\n')
+        (board / "embed.toml").write_text(
+            '[profile]\nname = "embed"\n'
+            "[options.ReferenceNpuBackend]\ncore = 2\n"
+            "[methods.embed.options.ReferenceNpuBackend]\ncore = 3\n"
+        )
+        (board / "cpu.toml").write_text(
+            '[profile]\nname = "cpu"\n[options.ReferenceCpuBackend]\nnum_threads = 3\n'
+        )
+        assert cli("diff", "npu.toml", "embed.toml", *SHEET) == Outcome(
+            1,
+            "*:ReferenceNpuBackend.core: 1 → 2\n"
+            "  - 1 from profile npu.toml:4:1\n"
+            "  + 2 from profile embed.toml:4:1\n"
+            "embed:ReferenceNpuBackend.core: 1 → 3\n"
+            "  - 1 from profile npu.toml:4:1\n"
+            "  + 3 from profile embed.toml:6:1\n",
+            "",
+        )
+        assert cli("diff", "npu.toml", "cpu.toml", *SHEET).stdout == (
+            "*:ReferenceNpuBackend.core: 1 → (absent)\n"
+            "  - 1 from profile npu.toml:4:1\n"
+            "*:ReferenceCpuBackend.num_threads: (absent) → 3\n"
+            "  + 3 from profile cpu.toml:4:1\n"
+        )
+
     def test_equal_configurations_have_status_0(self, board: Path, cli: Callable[..., Outcome]) -> None:
         assert cli("diff", "facts:device.json", "facts:device.json") == SAME
         assert cli("diff", "generic/any", "generic/any", *SHEET, "--json").json == {"changes": []}

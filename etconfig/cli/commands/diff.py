@@ -25,7 +25,7 @@ from etconfig.diagnostics.escape import escape_line
 if TYPE_CHECKING:
     from etconfig.app.targets import Delegating
     from etconfig.option_path import OptionPath
-    from etconfig.resolver import OptionChange, ReportedValue
+    from etconfig.resolver import OptionChange, ReportedValue, Resolution
 
 
 @click.command("diff", cls=StrictCommand)
@@ -54,7 +54,8 @@ def command(
       facts:FILE.json     a fact sheet, resolved like --facts
       device:NAME         a known device, resolved like --device
 
-    The other options apply to both. Only values count as differences; their origins are shown too.
+    The other options apply to both. Only values count as differences; their origins are shown too. Without a
+    program, what only one side mentions is compared with * on the other, and counts if something sets it.
     Exits with 1 if an option differs. With several devices or programs, compares for each program on each
     device; the exit status is 2 if one of them does not resolve.
 
@@ -68,9 +69,13 @@ def command(
         raise click.UsageError("both sides name a device already: leave out --facts and --device")
 
     def compare(request: ConfigurationRequest, program: Delegating | None) -> Sequence[OptionChange]:
-        from etconfig.resolver import differences
+        from etconfig.resolver import differences, reported_values, standalone_differences
 
-        return differences(*(_values_of(text, program, request) for text in (old, new)))
+        before, after = (_side(text, program, request) for text in (old, new))
+        if program is None and not isinstance(before, Mapping) and not isinstance(after, Mapping):
+            return standalone_differences(before, after)
+        values = (side if isinstance(side, Mapping) else reported_values(side) for side in (before, after))
+        return differences(*values)
 
     if len(requests) == 1 and len(programs) < 2:
         changes = compare(requests[0], requests[0].open_together(programs))
@@ -110,11 +115,11 @@ def _block(change: OptionChange) -> str:
     return "".join(f"{escape_line(line)}\n" for line in lines)
 
 
-def _values_of(
+def _side(
     text: str, program: Delegating | None, request: ConfigurationRequest
-) -> Mapping[OptionPath, ReportedValue]:
-    """Return the values of one side by option path."""
-    from etconfig.resolver import load_saved_resolution, reported_values
+) -> Resolution | Mapping[OptionPath, ReportedValue]:
+    """Return the result of one side, or of a saved one the values by option path."""
+    from etconfig.resolver import load_saved_resolution
 
     kind, colon, rest = text.partition(":")
     if colon and kind == "facts":
@@ -127,4 +132,4 @@ def _values_of(
         return load_saved_resolution(Path(text))
     else:
         request = replace(request, profile=text)
-    return reported_values(request.resolve(program))
+    return request.resolve(program)

@@ -318,7 +318,8 @@ class TestMistakes:
             resolve(make_layer(("decode:CpuBackend.log_level", 2)), targets=targets)
         (problem,) = caught.value.diagnostics
         assert problem.message == (
-            "CpuBackend.log_level applies to the whole process, but forward and decode (p.toml:1:1) disagree on it"
+            "CpuBackend.log_level applies to the whole process, "
+            "but forward and decode (p.toml:1:1) disagree on it"
         )
         assert problem.notes == ("forward: 0, from default CpuOptions", "decode: 2, from profile p.toml:1:1")
         assert [span.place for span in problem.spans] == ["p.toml:1:1"]
