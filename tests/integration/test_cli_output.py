@@ -171,6 +171,7 @@ class TestJson:
             "applies": "execute",
             "scope": "method",
             "unit": "threads",
+            "known_keys": None,
         }
 
     def test_of_profiles_show_it_has_the_chain_base_first(

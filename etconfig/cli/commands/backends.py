@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,11 @@ if TYPE_CHECKING:
 @click.argument("backend", required=False, shell_complete=complete_backend)
 @executor_option
 @device_options
-@click.option("--full", is_flag=True, help="Show values and meanings in full, however long the lines are.")
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Show values and meanings in full, and the keys of tables.",
+)
 @json_option
 def command(
     backend: str | None,
@@ -136,11 +140,26 @@ def _show(
     headers = ("OPTION", "VALUE", "DEFAULT", "APPLIES", "SCOPE", "MEANING")
     if is_full or len(infos) <= _FEW or _width([headers, *rows]) <= _MAX_WIDTH:
         print_table(headers, rows)
+        if is_full:
+            _show_keys(infos)
+        elif any(info.type.known_keys for info in infos):
+            show()
+            show("--full shows the keys of tables, too")
         return
     limits = (_MAX_WIDTH, 34, 24, 8, 8, 60)
     print_table(headers, [[_cut(*each) for each in zip(row, limits, strict=True)] for row in rows])
     show()
-    show("--full shows values and meanings in full")
+    show("--full shows values and meanings in full, and the keys of tables")
+
+
+def _show_keys(infos: Iterable[OptionInfo]) -> None:
+    """Print the keys that tables of texts may have."""
+    for info in infos:
+        if info.type.known_keys:
+            show()
+            show(f"Keys of {info.name}; others are refused:")
+            rows = [(key, known.expected, known.doc) for key, known in info.type.known_keys.items()]
+            print_table(("KEY", "VALUE", "MEANING"), rows)
 
 
 def _width(rows: Sequence[Sequence[str]]) -> int:
@@ -222,5 +241,10 @@ def _option_data(info: OptionInfo, here: UnconfiguredValue) -> dict[str, Any]:
         "applies": info.applies.value,
         "scope": info.scope.value,
         "unit": info.unit.value if info.unit else None,
+        "known_keys": None
+        if info.type.known_keys is None
+        else {
+            key: {"expected": known.expected, "doc": known.doc} for key, known in info.type.known_keys.items()
+        },
         "doc": info.doc,
     }
