@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import tarfile
 from collections.abc import Iterator, Sequence
@@ -11,35 +12,38 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from etconfig.app.installation import Installation
+from etconfig.app.profile_path import PROFILE_PATH_VARIABLE, directories_in_variable
+from etconfig.fleet.sides import ComparedSide, SideError
+from etconfig.profile.directory import files_below
 from etconfig.profile.names import PROJECT_FILES
 
 
-class RevisionError(Exception):
-    """A text is neither a directory nor a revision."""
-
-
 @contextmanager
-def installation_at(text: str, profile_paths: Sequence[Path], directory: Path) -> Iterator[Installation]:
-    """Provide the installation as it is with a directory of profiles, or was in a revision.
+def side_at(text: str, profile_paths: Sequence[Path], directory: Path) -> Iterator[ComparedSide]:
+    """Provide a side of a comparison: the installation with a directory of profiles, or as of a revision.
 
     Args:
         text: The current directory, as it is; a directory with a project file, which is read in its place;
             another directory, whose profiles are added; or a revision of git, of which all TOML files are
             taken.
-        profile_paths: Further directories of profiles; those inside of the repository are read as they were.
+        profile_paths: Further directories of profiles; those inside of the repository are read as they were,
+            and so are those of the environment.
         directory: The current directory.
 
     Raises:
-        RevisionError: `text` is neither.
+        SideError: `text` is neither, or a directory without profiles.
     """
     path = Path(text)
     if path.is_dir():
         if path.samefile(directory):
-            yield Installation(directory, profile_directories=profile_paths)
+            found = Installation(directory, profile_directories=profile_paths)
         elif any((path / name).is_file() for name in PROJECT_FILES):
-            yield Installation(path, profile_directories=profile_paths)
+            found = Installation(path, profile_directories=profile_paths)
+        elif files_below(path).files:
+            found = Installation(directory, profile_directories=(*profile_paths, path))
         else:
-            yield Installation(directory, profile_directories=(*profile_paths, path))
+            raise SideError(f"{text} has no profiles and no project file; name a directory of profiles")
+        yield ComparedSide(text=text, directory=path, installation=found)
         return
     root = Path(_git(directory, "rev-parse", "--show-toplevel", about=text).decode().strip())
     _git(directory, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}", about=text)
@@ -49,8 +53,12 @@ def installation_at(text: str, profile_paths: Sequence[Path], directory: Path) -
         _extract(archive, copy)
         inside = copy / directory.resolve().relative_to(root.resolve())
         inside.mkdir(parents=True, exist_ok=True)
-        moved = [_moved(each, directory, root, copy) for each in profile_paths]
-        yield Installation(inside, profile_directories=[each for each in moved if each.is_dir()])
+        variable = os.environ.get(PROFILE_PATH_VARIABLE, "")
+        named = (*profile_paths, *(each.path for each in directories_in_variable(variable)))
+        moved = [_moved(each, directory, root, copy) for each in named]
+        found = Installation(inside, profile_directories=[each for each in moved if each.is_dir()])
+        found.environ.pop(PROFILE_PATH_VARIABLE, None)
+        yield ComparedSide(text=text, directory=inside, installation=found)
 
 
 def _moved(path: Path, directory: Path, root: Path, copy: Path) -> Path:
@@ -83,7 +91,5 @@ def _git(directory: Path, *words: str, about: str) -> bytes:
             reason = str(error)
         elif error.stderr:
             reason = error.stderr.decode(errors="replace").strip()
-        raise RevisionError(
-            f"{about!r} is neither a directory nor a revision of git here: {reason}"
-        ) from error
+        raise SideError(f"{about!r} is neither a directory nor a revision of git here: {reason}") from error
     return done.stdout

@@ -373,8 +373,11 @@ class TestLines:
         assert cli("fleet", "validate", "a.jsonl").stderr == "1 device checked: 0 findings\n"
         done = cli("fleet", "resolve", "a.jsonl", "-o", "out")
         assert done.stderr == "1 device, 1 resolution written to out\n"
+        (place / "etconfig.toml").touch()
         done = cli("fleet", "diff", "a.jsonl", ".", ".")
-        assert done.stderr == "0 of 1 device changes (0 %); 0 get another profile\n"
+        note, done_line = done.stderr.splitlines()
+        assert note == "note: no side has profiles of its own, so only project files are compared"
+        assert f"{done_line}\n" == "0 of 1 device changes (0 %); 0 get another profile\n"
         (place / "b.jsonl").write_text('{"device_id": "b"}\n[]\n[]\n[]\n')
         done = cli("fleet", "coverage", "a.jsonl", "b.jsonl", "--require-coverage", "100%")
         assert done.stderr == "3 of 5 devices get no options, but --require-coverage is 100%\n"
@@ -391,6 +394,57 @@ class TestLines:
         assert re.search(r'gpu.count +expected an int of at most 64 bits +1 +a.json +"1"', done.stdout)
         (finding,) = cli("fleet", "validate", "fleet", "--json").json["findings"]
         assert (finding["sheets"], finding["values"]) == (["a.json"], ['"1"'])
+
+
+@needs_duckdb
+class TestSides:
+    """`fleet diff` compares profiles or project files, or fails: a gate that reads nothing is never green."""
+
+    MISSING = "name the directory of profiles with --profile-path, or as profile_path in the project file"
+
+    def _commit(self, fleet: Path, *paths: str) -> None:
+        for words in (("init", "-q"), ("add", *paths), (*IDENTITY.split(), "commit", "-qm", "all")):
+            subprocess.run(["git", *words], cwd=fleet, check=True, capture_output=True)
+
+    def test_profiles_that_no_side_reads_are_an_error(self, cli: Cli, fleet: Path) -> None:
+        (fleet / "etconfig.toml").touch()
+        self._commit(fleet, "profiles", "etconfig.toml")
+        done = cli("fleet", "diff", "fleet", "HEAD", ".", "--max-changed", "1%")
+        problem = "no side reads profiles of its own, but . has profiles/acme/any.toml"
+        assert done == Outcome(2, "", error(f"{problem}; {self.MISSING}"))
+
+    @pytest.mark.parametrize("way", ["project", "variable", "option"])
+    def test_directories_of_profiles_are_those_of_each_side(
+        self, cli: Cli, fleet: Path, way: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if way == "project":
+            (fleet / "etconfig.toml").write_text('profile_path = ["profiles"]\n')
+        if way == "variable":
+            monkeypatch.setenv("ETCONFIG_PROFILE_PATH", "profiles")
+        (fleet / "etconfig.toml").touch()
+        self._commit(fleet, "profiles", "etconfig.toml")
+        phone = fleet / "profiles" / "acme" / "phone.toml"
+        phone.write_text(phone.read_text().replace("< 0.15 &&", "< 0.3 &&"))
+        options = PROFILES if way == "option" else ()
+        done = cli("fleet", "diff", "fleet", "HEAD", ".", *options, "--max-changed", "0%")
+        assert done.status == 1
+        assert done.stderr.endswith("more devices change than --max-changed 0% allows\n")
+
+    def test_directories_without_profiles_are_an_error(self, cli: Cli, fleet: Path) -> None:
+        (fleet / "old").mkdir()
+        done = cli("fleet", "diff", "fleet", "old", "profiles")
+        message = "old has no profiles and no project file; name a directory of profiles"
+        assert done == Outcome(2, "", error(message))
+        shutil.rmtree(fleet / "profiles")
+        done = cli("fleet", "diff", "fleet", ".", ".")
+        assert done == Outcome(2, "", error(f"no profiles and no project file in .; {self.MISSING}"))
+
+    def test_a_side_that_has_no_profiles_yet_is_noted(self, cli: Cli, fleet: Path) -> None:
+        (fleet / "etconfig.toml").touch()
+        self._commit(fleet, "etconfig.toml")
+        done = cli("fleet", "diff", "fleet", "HEAD", ".", *PROFILES)
+        assert done.status == 0
+        assert done.stderr.startswith("note: HEAD has no profiles of its own\n")
 
 
 @needs_duckdb

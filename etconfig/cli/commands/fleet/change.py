@@ -63,14 +63,16 @@ def show_difference(
     """Show which devices a change moves, before it is made.
 
     OLD and NEW are each a directory of profiles, a directory with a project file, or a revision of git,
-    such as main; . stands for the profiles as they are here. Counts the devices of each change of an
+    such as main; . stands for the profiles as they are here. --profile-path and the project file apply
+    inside each side. Without profiles of the user's own on either side, the profiles that are there and not
+    read are an error. Counts the devices of each change of an
     option, of the profile, or from options to a problem. Exits with 1 only if --max-changed is exceeded.
 
     \b
     Examples:
-      etconfig fleet diff devices.parquet main . --max-changed 1%
+      etconfig fleet diff devices.parquet main . --profile-path profiles --max-changed 1%
       etconfig fleet diff devices.parquet profiles-old profiles-new --program model.pte
-      etconfig fleet diff devices.parquet main . --devices moved.parquet
+      etconfig fleet diff devices.parquet main . --profile-path profiles --devices moved.parquet
     """
     from etconfig.fleet.reports import share_text
 
@@ -104,20 +106,24 @@ def _compared(
     """Compare the two sides, which are the last two words.
 
     Raises:
-        click.ClickException: a side is neither a directory nor a revision, or a file has an error.
+        click.ClickException: a side is neither a directory nor a revision or has nothing to compare, or a
+            file has an error.
     """
-    from etconfig.fleet.revisions import RevisionError, installation_at
+    from etconfig.fleet.revisions import side_at
+    from etconfig.fleet.sides import SideError, check_sides
 
     *inventories, old, new = inventory.inventories
     with ExitStack() as stack:
         try:
             sides = [
-                stack.enter_context(installation_at(text, request.profile_paths, Path.cwd()))
-                for text in (old, new)
+                stack.enter_context(side_at(text, request.profile_paths, Path.cwd())) for text in (old, new)
             ]
-        except RevisionError as error:
+            note = check_sides(sides)
+        except SideError as error:
             raise click.ClickException(str(error)) from error
-        before, after = (request.planned(side) for side in sides)
+        if note is not None:
+            show(f"note: {note}", err=True)
+        before, after = (request.planned(side.installation) for side in sides)
         with file_errors():
             return inventory.with_inventories(inventories).runs(place).compare(before, after, moved)
 

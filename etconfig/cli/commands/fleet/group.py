@@ -25,7 +25,7 @@ def command() -> None:
       etconfig fleet validate devices.parquet
       etconfig fleet resolve 'inventory/*.parquet' --program model.pte --output results
       etconfig fleet coverage devices.parquet --require-coverage 100%
-      etconfig fleet diff devices.parquet main . --max-changed 1%
+      etconfig fleet diff devices.parquet main . --profile-path profiles --max-changed 1%
     """
 
 
