@@ -25,7 +25,7 @@ _HELP: Mapping[str, str] = {
     "CPU EP fallback": 'add { provider = "cpu" } to providers, so that the CPU may run the other nodes',
     "external": "put the files with its weights beside the model",
 }
-"""What to do, by a part of ONNX Runtime's message; the first that fits counts."""
+"""What to do, by a part of ONNX Runtime's message in any case; the first that fits counts."""
 
 _OTHERWISE = "correct the options that the message names, or check the model with onnx.checker.check_model"
 
@@ -64,8 +64,9 @@ def load_session(
         return ort.InferenceSession(model, settings.session_options, settings.providers, enable_fallback=0)
     except Exception as error:  # classes of ONNX Runtime's own
         text = str(error).strip()
+        folded = text.casefold()  # messages about bytes and about files differ in case
         raise ModelRefusedError(
             model=name,
             cause=f"ONNX Runtime {ort.__version__} cannot load it: {text}",
-            help=next((help for part, help in _HELP.items() if part in text), _OTHERWISE),
+            help=next((help for part, help in _HELP.items() if part.casefold() in folded), _OTHERWISE),
         ) from error

@@ -143,6 +143,13 @@ class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
                 f"intra_op_thread_affinities has {wrong[0]!r} for a thread; expected processors from 1 on, "
                 "such as '1,2' or '1-4'"
             )
+        for interval in self.intra_op_thread_affinities.replace(";", ",").split(","):
+            first, _, last = interval.partition("-")
+            if last and int(last) < int(first):
+                raise ValueError(
+                    f"intra_op_thread_affinities has the interval {interval!r}, which ends before it begins; "
+                    f"write '{last}-{first}'"
+                )
         if len(threads) != self.intra_op_num_threads - 1:
             raise ValueError(
                 f"intra_op_thread_affinities is for {len(threads)} thread(s), so intra_op_num_threads must "

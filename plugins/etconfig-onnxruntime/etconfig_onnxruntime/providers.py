@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,6 +33,9 @@ DISTRIBUTIONS: Mapping[str, str] = {
 }
 """The distribution that brings a provider, in place of `onnxruntime` or beside it."""
 
+_PACKAGES = frozenset(("etconfig", __name__.partition(".")[0]))
+"""The packages between the code that builds a session and a warning."""
+
 _SHORT = {name: short for short, name in PROVIDERS.items()}
 
 
@@ -47,8 +51,13 @@ def available_providers(ort: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(short_name(name) for name in (*built_in, *registered)))
 
 
-def present_providers(ort: Any, options: OnnxRuntimeOptions) -> tuple[Provider, ...]:
+def present_providers(ort: Any, options: OnnxRuntimeOptions, model: str) -> tuple[Provider, ...]:
     """Return the providers of the options that are there, in their order; warn of those left out.
+
+    Args:
+        ort: The module `onnxruntime`.
+        options: The options.
+        model: The name of the model for the warning.
 
     Raises:
         BackendUnavailableError: one is absent and the options do not allow that, or none is left.
@@ -56,12 +65,19 @@ def present_providers(ort: Any, options: OnnxRuntimeOptions) -> tuple[Provider, 
     available = available_providers(ort)
     names = provider_names(options.providers)
     absent = [name for name in names if name not in available]
-    report_absent(options, absent, f"this build of ONNX Runtime {ort.__version__} has {_listed(available)}")
+    reason = f"this build of ONNX Runtime {ort.__version__} has {_listed(available)}"
+    report_absent(options, absent, reason, model)
     return tuple(table for table in options.providers if table.provider in available)
 
 
-def report_absent(options: OnnxRuntimeOptions, absent: Sequence[str], reason: str) -> None:
+def report_absent(options: OnnxRuntimeOptions, absent: Sequence[str], reason: str, model: str) -> None:
     """Report providers that were asked for and cannot be used, as the options say.
+
+    Args:
+        options: The options.
+        absent: The names of the providers.
+        reason: The reason, without a period.
+        model: The name of the model. Python shows a warning with the same text once for each line of code.
 
     Raises:
         BackendUnavailableError: the options do not allow to skip them, or no other is left.
@@ -76,13 +92,16 @@ def report_absent(options: OnnxRuntimeOptions, absent: Sequence[str], reason: st
             f"there is none of the providers {names}: {reason}",
             "add one that is, such as 'cpu', to providers",
         )
-    warnings.warn(
-        f"left out the provider {names}: {reason}", ProviderFallbackWarning, stacklevel=_USER_STACK_LEVEL
-    )
+    text = f"{model}: left out the provider {names}: {reason}"
+    warnings.warn(text, ProviderFallbackWarning, stacklevel=_user_stack_level())
 
 
-_USER_STACK_LEVEL = 6
-"""From `report_absent` up to the caller of `config.build`."""
+def _user_stack_level() -> int:
+    """Return the `stacklevel`, for a call of `warnings.warn` in the caller, of the code that uses etconfig."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _fix(name: str) -> str:

@@ -13,9 +13,11 @@ from etconfig_onnxruntime.loading import check_file, load_session
 from etconfig_onnxruntime.model_inputs import open_dimensions
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.pools import ensure_pools
+from etconfig_onnxruntime.processors import check_processors
 from etconfig_onnxruntime.provider_tables import provider_names
 from etconfig_onnxruntime.providers import PROVIDERS, report_absent
 from etconfig_onnxruntime.settings import session_settings
+from etconfig_onnxruntime.written_files import check_written_files
 
 MODEL_CONFIG_VARIABLE = "ORT_LOAD_CONFIG_FROM_MODEL"
 """With `1`, sessions take their options from the metadata of models, in place of those given."""
@@ -34,8 +36,8 @@ def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | b
 
     Raises:
         BackendUnavailableError: ONNX Runtime or a provider is absent, or would not follow the options.
-        ModelRefusedError: the model cannot be read or loaded, or lacks the metadata or the dimensions that
-            the options name. Its cause is ONNX Runtime's exception, if that refused it.
+        ModelRefusedError: the model cannot be read or loaded, lacks the metadata or the dimensions that
+            the options name, or would be overwritten. Its cause is ONNX Runtime's exception, if that refused it.
     """
     ort = import_engine()
     if os.environ.get(MODEL_CONFIG_VARIABLE) == "1":
@@ -43,11 +45,13 @@ def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | b
             f"the environment variable {MODEL_CONFIG_VARIABLE} is 1, so models would replace the options",
             "unset it",
         )
+    check_written_files(options, model)
+    check_processors(options)
+    name = _name(model)
     ensure_pools(ort, options)
-    settings = session_settings(ort, options)
+    settings = session_settings(ort, options, name)
     if model is None:
         return settings
-    name = f"model of {len(model)} bytes" if isinstance(model, bytes) else os.fspath(model)
     check_file(name, model)
     _check_dimensions(name, model, options)
     session = load_session(ort, name, model, settings)
@@ -58,10 +62,17 @@ def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | b
         options,
         [each for each in missing if PROVIDERS[each] in expected],
         "ONNX Runtime could not start it; its log says why",
+        name,
     )
     _check_metadata(name, session, options)
     _set_dynamic(session, options)
     return session
+
+
+def _name(model: str | os.PathLike[str] | bytes | None) -> str:
+    if model is None:
+        return "settings without a model"
+    return f"model of {len(model)} bytes" if isinstance(model, bytes) else os.fspath(model)
 
 
 def _check_metadata(name: str, session: Any, options: OnnxRuntimeOptions) -> None:

@@ -84,8 +84,13 @@ class SessionSettings(NamedTuple):
     providers: list[tuple[str, dict[str, str]]] | None
 
 
-def session_settings(ort: Any, options: OnnxRuntimeOptions) -> SessionSettings:
+def session_settings(ort: Any, options: OnnxRuntimeOptions, model: str) -> SessionSettings:
     """Return the options in the form that ONNX Runtime takes.
+
+    Args:
+        ort: The module `onnxruntime`.
+        options: The options.
+        model: The name of the model for the warning about providers that are left out.
 
     Raises:
         BackendUnavailableError: a provider is absent, or this version of ONNX Runtime lacks an option.
@@ -108,7 +113,7 @@ def session_settings(ort: Any, options: OnnxRuntimeOptions) -> SessionSettings:
         policies = ort.OrtExecutionProviderDevicePolicy
         settings.set_provider_selection_policy(getattr(policies, options.provider_selection_policy.upper()))
         return SessionSettings(settings, None)
-    return SessionSettings(settings, _providers(ort, settings, present_providers(ort, options)))
+    return SessionSettings(settings, _providers(ort, settings, present_providers(ort, options, model)))
 
 
 def set_entries(options: OnnxRuntimeOptions) -> dict[str, str]:

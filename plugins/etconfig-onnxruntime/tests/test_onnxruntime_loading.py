@@ -49,6 +49,12 @@ def test_no_bytes() -> None:
         build_session(OnnxRuntimeOptions(), b"")
 
 
+def test_bytes_that_are_not_a_model() -> None:
+    help = "it is cut off, damaged or not a model: export or download it again"
+    with pytest.raises(ModelRefusedError, match=f"^model of 7 bytes: .*; {help}$"):
+        build_session(OnnxRuntimeOptions(), b"garbage")
+
+
 def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for path, cause in (("modle.onnx", "No such file or directory"), (".", "Is a directory")):

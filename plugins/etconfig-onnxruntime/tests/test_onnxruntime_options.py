@@ -48,6 +48,10 @@ class TestMistakes:
             ({"intra_op_thread_affinities": "x", "intra_op_num_threads": 2}, "has 'x' for a thread"),
             ({"intra_op_thread_affinities": "1;2", "intra_op_num_threads": 2}, "must be 3"),
             ({"intra_op_thread_affinities": "0", "intra_op_num_threads": 2}, "processors from 1 on"),
+            (
+                {"intra_op_thread_affinities": "1;4-2", "intra_op_num_threads": 3},
+                "has the interval '4-2', which ends before it begins; write '2-4'",
+            ),
             ({"arena_shrinkage": "cpu"}, "expected devices such as 'cpu:0;gpu:0'"),
             ({"qdq_matmulnbits_block_size": 17}, "must be a power of two"),
             ({"use_ort_model_bytes_for_initializers": True}, "needs use_ort_model_bytes_directly"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +221,30 @@ class TestProviders:
             session = build_session(options, model())
         assert session.get_providers() == ["CPUExecutionProvider"]
         assert effective_options(session)["providers"].value == (CpuProvider(),)
+
+    def test_each_build_of_a_model_warns_where_it_is_called(self, tmp_path: Path) -> None:
+        """Python shows a warning once for each text and line, unless it is asked for more."""
+        config = etconfig.resolve(
+            models={"detector": SPEC.id},
+            overrides={
+                f"{SPEC.id}.providers": [{"provider": "cuda"}, {"provider": "cpu"}],
+                f"{SPEC.id}.absent_providers": "skip",
+            },
+            installation=INSTALLATION,
+        )
+        paths = [tmp_path / "left.onnx", tmp_path / "right.onnx"]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            for path in paths:
+                path.write_bytes(model())
+                config.build("detector", path)
+            config.build("detector", model())
+            config.build("detector")
+        texts = [str(warning.message).partition(": left out")[0] for warning in caught]
+        size = len(model())
+        expected = [*map(str, paths), f"model of {size} bytes", "settings without a model"]
+        assert texts == expected
+        assert {warning.filename for warning in caught} == {__file__}
 
     def test_skipping_all_is_refused(self) -> None:
         options = OnnxRuntimeOptions(providers=providers("cuda"), absent_providers="skip")
