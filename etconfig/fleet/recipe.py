@@ -79,6 +79,7 @@ class PlanRecipe:
 
     Attributes:
         files: The text of each profile of the user, and of the project file, by absolute path.
+        shown: The paths that reports show of these files, by absolute path.
         directories: The absolute path of each directory of profiles, with the path that reports show.
         project: The absolute path of the project file, with the one that reports show; None without one.
         named: The absolute path of the profile, if it was named by path.
@@ -92,6 +93,7 @@ class PlanRecipe:
     """
 
     files: Mapping[str, str]
+    shown: Mapping[str, str]
     directories: Sequence[tuple[str, str]]
     project: tuple[str, str] | None
     named: str | None
@@ -134,6 +136,7 @@ class PlanRecipe:
         everything = {*paths, *(() if project is None else (project,))}
         return cls(
             files={_absolute(path): Path(path).read_text(encoding="utf-8") for path in sorted(everything)},
+            shown={_absolute(path): str(path) for path in sorted(everything)},
             directories=[(_absolute(each.directory), str(each.directory)) for each in own],
             project=None if project is None else (_absolute(project), str(project)),
             named=None if named is None else _absolute(Path(named)),
@@ -196,8 +199,8 @@ class PlanRecipe:
         if self.named is not None and self.profile is not None:
             pairs.append((self.named, self.profile))
         moved = {str(_moved(path, scratch)): shown for path, shown in pairs}
-        for path in self.files:
-            moved.setdefault(str(_moved(path, scratch)), path)
+        for path, shown in self.shown.items():
+            moved.setdefault(str(_moved(path, scratch)), shown)
         return sorted(moved.items(), key=lambda pair: -len(pair[0]))
 
 

@@ -121,6 +121,25 @@ class TestEqual:
         assert rows_of(fleet / "there") == rows_of(fleet / "here")
         assert str(elsewhere) in str(rows_of(fleet / "there"))
 
+    @pytest.mark.parametrize(
+        "options", [("--profile-path", "profiles"), ("--profile", "profiles/acme/arm.toml")]
+    )
+    def test_origins_at_relative_paths(
+        self, cli: Cli, fleet: Path, cluster: Cluster, options: tuple[str, ...]
+    ) -> None:
+        (fleet / "etconfig.toml").unlink()
+        arm = fleet / "profiles" / "acme" / "arm.toml"
+        arm.write_text(arm.read_text().replace("acme/any", "./any.toml"))
+        (fleet / "profiles" / "acme" / "any.toml").write_text(
+            '[profile]\nname = "acme/any"\n[options.ReferenceNpuBackend]\ncore = 1\n'
+        )
+        assert cli("fleet", "resolve", *RUN, *options, "-o", "here").status == 0
+        there = cli("fleet", "resolve", *RUN, *options, "-o", "there", "--on", cluster.address)
+        assert there.status == 0, there.stderr
+        assert rows_of(fleet / "there") == rows_of(fleet / "here")
+        origins = {row[6] for row in rows_of(fleet / "here")[1]}
+        assert any(origin.startswith("profile profiles/acme/any.toml:") for origin in origins)
+
     def test_a_diff_of_directories(self, cli: Cli, fleet: Path, cluster: Cluster) -> None:
         other = fleet / "changed"
         write_profiles(other / "profiles")
