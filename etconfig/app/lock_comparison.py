@@ -24,13 +24,25 @@ def check_lock(path: Path, now: Lock) -> None:
     Raises:
         SavedResultError: the file cannot be read, or something differs; it lists what.
     """
-    found = lock_differences(load_lock(path), now)
+    locked = load_lock(path)
+    found = lock_differences(locked, now)
+    known = {each.name for each in locked.devices}
+    others = sorted({each.name for each in now.devices} - known)
+    is_new = any(each.part == "devices" for each in found)
     if found:
-        raise lock_mismatch(path, found)
+        raise lock_mismatch(path, found, to_add=others if is_new else ())
 
 
-def lock_mismatch(path: Path, found: Sequence[LockDifference]) -> SavedResultError:
-    """Return the error that lists the differences from a lock file."""
+def lock_mismatch(
+    path: Path, found: Sequence[LockDifference], to_add: Sequence[str] = ()
+) -> SavedResultError:
+    """Return the error that lists the differences from a lock file.
+
+    Args:
+        path: The file.
+        found: The differences.
+        to_add: The names of devices that it does not cover and differ from those that it does.
+    """
     is_one = len(found) == 1
     more = [f"and {len(found) - _MAX_NOTES} more"] if len(found) > _MAX_NOTES else []
     parts = ", ".join(dict.fromkeys(each.part for each in found))
@@ -38,9 +50,19 @@ def lock_mismatch(path: Path, found: Sequence[LockDifference]) -> SavedResultErr
         "lock-mismatch",
         f"{path} is out of date: {len(found)} {'difference' if is_one else 'differences'} in {parts}",
         path,
-        f"if {'it is' if is_one else 'they are'} intended, write the lock again: "
+        _add_help(to_add)
+        if to_add
+        else f"if {'it is' if is_one else 'they are'} intended, write the lock again: "
         "`etconfig lock` with the same program and options",
         (*map(str, found[:_MAX_NOTES]), *more),
+    )
+
+
+def _add_help(names: Sequence[str]) -> str:
+    devices, which = ", ".join(map(repr, names)), "it" if len(names) == 1 else "them"
+    return (
+        f"to lock {devices}, too, add {which} to the command that wrote the lock: "
+        "`etconfig lock` with the same program and options, and --device or --facts for every device"
     )
 
 

@@ -317,6 +317,10 @@ class TestLock:
             "note: devices: 'google/pixel-8' is not among 'small', 'raspberry-pi/pi-5'; "
             "compared with 'small'\n" in done.stderr
         )
+        assert done.stderr.endswith(
+            "help: to lock 'google/pixel-8', too, add it to the command that wrote the lock: `etconfig lock` "
+            "with the same program and options, and --device or --facts for every device\n"
+        )
 
     def test_a_changed_program_is_named_as_such(self, locked: Path, cli: Cli, place: Path) -> None:
         shutil.copy(Path(__file__).parents[1] / "data" / "programs" / "add.pte", place / "add.pte")
