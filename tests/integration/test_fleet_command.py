@@ -248,14 +248,29 @@ class TestFleet:
         assert done.stderr == "warning: 2 rows are called 'a'; this is the first of them\n"
         assert done.stdout.startswith("profile generic/macos\n")
 
-    def test_sheets_of_an_earlier_sample_are_not_left_among_others(self, cli: Cli, fleet: Path) -> None:
-        sample = ("fleet", "sample", "fleet", *PROFILES, "-o", "golden")
-        assert cli(*sample).status == 0
-        assert cli(*sample).status == 0
-        (fleet / "golden" / "9999.json").write_text("{}")
-        done = cli(*sample)
-        assert done.status == 2
-        assert done.stderr.startswith("error: golden has 1 other sheet, such as 9999.json; remove ")
+    def test_sheets_of_two_samples_are_never_together(self, cli: Cli, fleet: Path) -> None:
+        sample = ("fleet", "sample", "fleet", *PROFILES, "-o", "golden", "--by")
+        assert cli(*sample, "group").status == 0
+        before = {path: path.read_bytes() for path in (fleet / "golden").iterdir()}
+        refused = Outcome(
+            2,
+            "",
+            error(
+                f"golden has {len(before)} sheets, such as 0001.json; "
+                "give another directory, or --force to replace all of them"
+            ),
+        )
+        for by in ("group", "result"):
+            assert cli(*sample, by) == refused
+        assert {path: path.read_bytes() for path in (fleet / "golden").iterdir()} == before
+        assert cli(*sample, "result", "--force").status == 0
+        assert cli(*sample[:-2], "fresh", "--by", "result").status == 0
+        sheets = {
+            name: {path.name: path.read_bytes() for path in (fleet / name).iterdir()}
+            for name in ("golden", "fresh")
+        }
+        assert sheets["golden"] == sheets["fresh"]
+        assert len(sheets["golden"]) < len(before)
 
     def test_each_device_of_a_sample_has_a_file(self, cli: Cli, fleet: Path) -> None:
         names = ["a/b", "a_b", "A_B", "../" + "x" * 300, "../" + "x" * 300 + "y"]

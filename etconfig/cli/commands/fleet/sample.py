@@ -13,7 +13,7 @@ from etconfig.cli.shared.fleet_options import (
     inventory_options,
     plan_options,
 )
-from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest
+from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
 from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import show
 from etconfig.cli.shared.usage import StrictCommand
@@ -41,18 +41,20 @@ _LONGEST_NAME = 60
     show_default=True,
     help="One sheet for each way of deciding, or for each result.",
 )
+@click.option("--force", is_flag=True, help="Replace all sheets there: each *.json that is there is removed.")
 @plan_options
 @inventory_options
 @ids_option
 def sample_fleet(
-    inventory: InventoryRequest, output: Path, by: str, request: PlanRequest, show_ids: bool
+    inventory: InventoryRequest, output: Path, by: str, force: bool, request: PlanRequest, show_ids: bool
 ) -> None:
     """Write a few fact sheets that stand for all devices.
 
     Each sheet is a device of the inventory. With --by group, there is one for each combination of
     conditions and values that decides; with --by result, one for each profile with its options or
     problem. They suit `etconfig validate`, `lock` and `matrix`, and tests. Files are numbered, and the
-    sheets lack device.id; with --show-ids, they have the names of the devices.
+    sheets lack device.id; with --show-ids, they have the names of the devices. A directory that has sheets
+    is refused, as those of two samples together stand for neither.
 
     \b
     Example:
@@ -60,6 +62,8 @@ def sample_fleet(
     """
     from etconfig.fleet.devices import sample_devices
 
+    if not force:
+        _check_has_no_sheets(output)
     installation = make_installation(request.profile_paths)
     plan = request.plan(installation)
     with inventory.database() as database:
@@ -68,25 +72,30 @@ def sample_fleet(
     names = [f"{number:04d}" for number in range(1, len(found) + 1)]
     if show_ids:
         names = _file_names([count.example or "" for count, _ in found])
-    _check_has_no_others(output, names)
     output.mkdir(parents=True, exist_ok=True)
+    with file_errors():
+        for path in _sheets_in(output):
+            path.unlink()
     for name, (_, sheet) in zip(names, found, strict=True):
         write_file(output / f"{name}.json", sheet.to_json().encode())
     show(f"{count_text(len(found), 'sheet')} written to {output}", err=True)
 
 
-def _check_has_no_others(directory: Path, names: Sequence[str]) -> None:
-    """Check that a directory has no sheets of an earlier sample, which would stand for devices, too.
+def _sheets_in(directory: Path) -> list[Path]:
+    return sorted(directory.glob("*.json"))
+
+
+def _check_has_no_sheets(directory: Path) -> None:
+    """Check that a directory has no sheets, such as those of an earlier sample.
 
     Raises:
         click.ClickException: it has.
     """
-    wanted = {f"{name}.json" for name in names}
-    others = sorted(path.name for path in directory.glob("*.json") if path.name not in wanted)
-    if others:
+    found = _sheets_in(directory)
+    if found:
         raise click.ClickException(
-            f"{directory} has {count_text(len(others), 'other sheet')}, such as {others[0]}; "
-            "remove what is no longer needed, or give another directory"
+            f"{directory} has {count_text(len(found), 'sheet')}, such as {found[0].name}; "
+            "give another directory, or --force to replace all of them"
         )
 
 
