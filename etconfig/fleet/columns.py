@@ -34,6 +34,9 @@ PROBLEM_COLUMN = "etconfig_problem"
 LINE_COLUMN = "etconfig_line"
 """The column of a converted inventory with the line of a row."""
 
+MAX_COLUMNS = 2000
+"""The most columns of an inventory, and the most different keys of its lines; facts are far fewer."""
+
 _OWN = (PROBLEM_COLUMN, LINE_COLUMN)
 
 _INTEGERS = frozenset(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG")) | {
@@ -53,6 +56,31 @@ _EXPECTED = {
     FactType.STRING: "VARCHAR",
     FactType.STRING_LIST: "VARCHAR[]",
 }
+
+
+class UnusableInventoryError(Exception):
+    """An inventory that cannot be used, although its file is whole and can be read.
+
+    Attributes:
+        help: An instruction.
+    """
+
+    def __init__(self, reason: str, help: str) -> None:
+        super().__init__(reason)
+        self.help = help
+
+
+def check_count(count: int, noun: str) -> None:
+    """Check the number of the columns of an inventory, or of the keys of its lines, before any is looked at.
+
+    Raises:
+        UnusableInventoryError: there are too many.
+    """
+    if count > MAX_COLUMNS:
+        raise UnusableInventoryError(
+            f"it has {count:,} {noun}, expected at most {MAX_COLUMNS:,}",
+            "write the facts that profiles read, and the name of the device",
+        )
 
 
 @record(frozen=True, kw_only=True)

@@ -9,10 +9,10 @@ import hashlib
 import json
 from collections.abc import Collection
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 from etconfig.facts.registry import FactRegistry
-from etconfig.fleet.columns import DEVICE_COLUMN
+from etconfig.fleet.columns import DEVICE_COLUMN, UnusableInventoryError
 from etconfig.fleet.database import Database
 from etconfig.fleet.json_blocks import is_arrow_installed
 from etconfig.fleet.json_sql import convert_exactly
@@ -56,7 +56,7 @@ def converted(
     target = directory / f"{path.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.parquet"
     if target.exists():
         return target
-    directory.mkdir(parents=True, exist_ok=True)
+    _check_can_write(directory)
     convert = convert_lines if is_arrow_installed() else convert_exactly
     with whole_file(target) as beside:
         if path.is_dir():
@@ -67,6 +67,23 @@ def converted(
         else:
             convert(database, path, beside, registry, id_column, ignored)
     return target
+
+
+def _check_can_write(directory: Path) -> None:
+    """Make the directory of converted files.
+
+    Raises:
+        UnusableInventoryError: that fails, or nothing can be written there.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise UnusableInventoryError(
+            f"it is converted to Parquet in {directory}, which cannot be written: {error.strerror}",
+            "give another directory with --cache",
+        ) from error
 
 
 def _write_lines(directory: Path, target: Path) -> None:

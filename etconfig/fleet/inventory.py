@@ -19,6 +19,8 @@ from etconfig.fleet.columns import (
     NOT_AN_OBJECT,
     PROBLEM_COLUMN,
     FactColumn,
+    UnusableInventoryError,
+    check_count,
     fact_columns,
     find_id_column,
     is_mistyped,
@@ -173,6 +175,14 @@ def _unreadable(label: str, reason: str, help: str) -> Diagnostic:
     )
 
 
+def _reason(error: OSError, source: InventorySource) -> str:
+    """Return why a file cannot be read, with the name of another file that is the cause."""
+    if error.strerror is None:
+        return str(error).partition("\n")[0]
+    is_itself = error.filename in (None, os.fspath(source.path))
+    return error.strerror if is_itself else f"{error.filename}: {error.strerror}"
+
+
 class InventoryOpener:
     """Opens files of inventories: finds their columns, and converts what is not Parquet.
 
@@ -208,8 +218,10 @@ class InventoryOpener:
         try:
             with self._database.reading():
                 return self._opened(self._prepared(source))
+        except UnusableInventoryError as error:
+            self._report(_unreadable(source.label, str(error), error.help))
         except OSError as error:
-            reason = str(error).partition("\n")[0]
+            reason = _reason(error, source)
             self._report(_unreadable(source.label, reason, "check that the file is whole and can be read"))
         return None
 
@@ -243,6 +255,7 @@ class InventoryOpener:
 
     def _opened(self, source: InventorySource) -> InventoryPart | None:
         source.attach(self._database)
+        check_count(self._column_count(source), "columns")
         columns = self._database.columns(source.relation)
         columns.pop("file_row_number", None)
         id_column = find_id_column(columns, self._id_column)
@@ -264,6 +277,16 @@ class InventoryOpener:
             has_problems=PROBLEM_COLUMN in columns,
             rows=rows,
         )
+
+    def _column_count(self, source: InventorySource) -> int:
+        """Return the number of columns, without the time that their types would take."""
+        sql = f"SELECT num_children FROM parquet_schema({quoted_path(source.stored or source.path)}) LIMIT 1"
+        if source.table is not None:
+            sql = (
+                "SELECT count(*) FROM duckdb_columns() WHERE database_name = 'inventory' "
+                f"AND table_name = {quoted_text(source.table)}"
+            )
+        return int(self._database.rows(sql)[0][0])
 
     def _without_empty(self, source: InventorySource, columns: Mapping[str, str]) -> dict[str, str]:
         """Return the columns without those of facts whose type is wrong, but that have no value at all."""

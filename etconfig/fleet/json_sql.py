@@ -17,6 +17,7 @@ from etconfig.fleet.columns import (
     NOT_AN_OBJECT,
     PROBLEM_COLUMN,
     SHEET_KEYS,
+    check_count,
     unknown_help,
 )
 from etconfig.fleet.database import Database
@@ -100,6 +101,7 @@ def _convert(
     found = database.rows(
         f"SELECT DISTINCT unnest(json_keys(facts)) FROM ({objects} FROM {read}) ORDER BY ALL"
     )
+    check_count(len(found), "different keys in its lines")
     device_keys = ID_COLUMNS if id_column is None else (id_column, *ID_COLUMNS)
     keys = [row[0] for row in found if row[0] not in (*SHEET_KEYS, *ignored)]
     names = [key for key in keys if key not in device_keys or registry.get(fact_of_column(key)) is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -20,6 +21,7 @@ import etconfig  # noqa: E402
 from etconfig.errors import FactError  # noqa: E402
 from etconfig.facts import BUILTIN_FACTS, FactSheet  # noqa: E402
 from etconfig.fleet import conversion, line_conversion  # noqa: E402
+from etconfig.fleet.columns import MAX_COLUMNS  # noqa: E402
 from etconfig.fleet.conversion import converted  # noqa: E402
 from etconfig.fleet.database import Database, opened_database  # noqa: E402
 from etconfig.fleet.devices import device_sheets  # noqa: E402
@@ -221,6 +223,73 @@ class TestColumns:
             env={**os.environ, "LC_ALL": "C.UTF-8"},
         )
         assert words.stdout.decode() == f"<{name}>"
+
+
+class TestColumnCount:
+    """An inventory of very many columns or keys is refused before any of them is looked at."""
+
+    def refused(self, database: Database, path: Path) -> str:
+        with pytest.raises(FactError) as caught:
+            findings(database, path)
+        (problem,) = caught.value.diagnostics
+        return f"{problem.message}; {problem.help}"
+
+    def test_columns(self, database: Database, tmp_path: Path) -> None:
+        columns = ", ".join(f"{number} AS x{number}" for number in range(MAX_COLUMNS))
+        path = tmp_path / "a.parquet"
+        duckdb.connect().execute(f"COPY (SELECT 'a' AS device_id, {columns}) TO '{path}'")
+        assert self.refused(database, path) == (
+            f"cannot read {path}: it has 2,001 columns, expected at most 2,000; "
+            "write the facts that profiles read, and the name of the device"
+        )
+
+    def test_keys(self, database: Database, tmp_path: Path) -> None:
+        path = tmp_path / "a.jsonl"
+        keys = [{f"x{n}_{at}": 1 for at in range(10)} for n in range(MAX_COLUMNS // 10)]
+        lines = [json.dumps({"device_id": str(number), **facts}) for number, facts in enumerate(keys)]
+        path.write_text("\n".join(lines))
+        assert self.refused(database, path) == (
+            f"cannot read {path}: it has 2,001 different keys in its lines, expected at most 2,000; "
+            "write the facts that profiles read, and the name of the device"
+        )
+        assert list((tmp_path / ".etconfig-fleet").iterdir()) == []
+
+
+def test_a_directory_for_converted_files_that_cannot_be_written_is_named(
+    database: Database, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"device_id": "a"}\n')
+    (tmp_path / ".etconfig-fleet").write_text("a file")
+    with pytest.raises(FactError) as caught:
+        findings(database, path)
+    (problem,) = caught.value.diagnostics
+    assert problem.message == (
+        f"cannot read {path}: it is converted to Parquet in {tmp_path}/.etconfig-fleet, which cannot be "
+        "written: File exists"
+    )
+    assert problem.help == "give another directory with --cache"
+    assert findings(database, path, cache=tmp_path / "cache") == []
+
+
+def test_a_sheet_that_cannot_be_read_is_named(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fleet").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "fleet" / f"{name}.json").write_text('{"facts": {}}')
+    read = Path.read_bytes
+
+    def refuse(path: Path) -> bytes:
+        if path.name == "b.json":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(FactError) as caught:
+        findings(database, tmp_path / "fleet")
+    sheet = tmp_path / "fleet" / "b.json"
+    assert caught.value.diagnostics[0].message == f"cannot read {sheet.parent}: {sheet}: Permission denied"
 
 
 def test_values_are_counted_by_cause_with_their_first_rows(database: Database, tmp_path: Path) -> None:
