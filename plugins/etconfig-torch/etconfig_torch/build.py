@@ -19,6 +19,7 @@ from etconfig_torch.devices import find_device
 from etconfig_torch.errors import UnreadableModelError, UnsafeArchiveError, unavailable
 from etconfig_torch.exported_module import module_of
 from etconfig_torch.options import Autocast, CompileMode, TorchOptions
+from etconfig_torch.placement import place
 from etconfig_torch.process_settings import PROCESS, SETTINGS, THREADS, Setting
 
 _BUILT: weakref.WeakKeyDictionary[Any, tuple[int, TorchOptions, torch.device]] = weakref.WeakKeyDictionary()
@@ -61,8 +62,8 @@ def build_module(options: TorchOptions, model: Any) -> Any:
     claim = PROCESS.claim(options)
     try:
         # torch.compile leaves out the work around each call itself
-        module = _module(model, is_called_directly=options.compile_mode is CompileMode.NONE)
-        module = with_compile(options, with_autocast(options, device, module.to(device)))
+        module = _module(model, device, is_called_directly=options.compile_mode is CompileMode.NONE)
+        module = with_compile(options, with_autocast(options, device, module))
     except BaseException:
         PROCESS.release(claim)
         raise
@@ -200,9 +201,9 @@ def _program_of(path: Path) -> torch.export.ExportedProgram:
         raise UnreadableModelError(f"{path}: {error}") from error
 
 
-def _module(model: Any, is_called_directly: bool) -> Any:
+def _module(model: Any, device: torch.device, is_called_directly: bool) -> Any:
     if isinstance(model, torch.nn.Module):
-        return model
+        return model.to(device)
     if isinstance(model, (str, PathLike)):
         model = _program_of(Path(fspath(model)))
     elif isinstance(model, (bytes, bytearray, memoryview)):
@@ -212,7 +213,7 @@ def _module(model: Any, is_called_directly: bool) -> Any:
             "expected a torch.nn.Module, an ExportedProgram, or a file or bytes of one, given "
             f"{type(model).__name__}"
         )
-    if not is_called_directly:
-        unlift: Callable[..., Any] = model.module
-        return unlift(check_guards=False)
-    return module_of(model)
+    unlift: Callable[..., Any] = model.module
+    module = module_of(model) if is_called_directly else unlift(check_guards=False)
+    place(module, device)
+    return module

@@ -62,7 +62,8 @@ def _import(name: str) -> None:
 
 def _check_index(device: torch.device) -> None:
     """Raise ValueError for an index past the last device; some kinds accept any."""
-    count = getattr(torch.get_device_module(device.type), "device_count", None)
+    # not every device has a module
+    count = getattr(getattr(torch, device.type, None), "device_count", None)
     if device.index is not None and count is not None and device.index >= count():
         raise ValueError(f"there are {count()} of them, numbered from 0")
 

@@ -143,6 +143,10 @@ class TorchOptions(BackendOptions):
                 f"device must be a name and an optional index, such as 'cuda:1', not {self.device!r}"
                 f"{_meant(self.device.lower())}"
             )
+        if self.device.partition(":")[0] == "meta":
+            raise ValueError(
+                "device 'meta' computes sizes but no values; choose one that computes, such as 'cpu'"
+            )
         if self.device_module is None and self.device.partition(":")[0] not in _USUAL and _meant(self.device):
             raise ValueError(f"device {self.device!r} is not one of PyTorch{_meant(self.device)}")
         if self.device_module is not None and not _MODULE.fullmatch(self.device_module):

@@ -14,6 +14,7 @@ from etconfig_torch.archive import load_program
 from etconfig_torch.build import with_autocast, with_compile
 from etconfig_torch.errors import CallRefusedError
 from etconfig_torch.options import TorchOptions
+from etconfig_torch.placement import place_new_tensors
 
 _CONSTANTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 _AS_BITS: Mapping[str, tuple[type[np.generic], torch.dtype]] = {"bfloat16": (np.int16, torch.bfloat16)}
@@ -57,7 +58,7 @@ class LoadedProgram:
                 raise CallRefusedError(
                     f"the program has an output of the kind {spec.kind.name}; export it again"
                 )
-        _place_new_tensors(program.graph_module, device)
+        place_new_tensors(program.graph_module, device)
         call = with_compile(options, with_autocast(options, device, program.graph_module))
         # the module's own function, without the hooks that a call of the module looks for
         self._call: Callable[..., Sequence[Any]] = call.forward if call is program.graph_module else call
@@ -144,24 +145,6 @@ def _constant(program: torch.export.ExportedProgram, spec: Any) -> torch.Tensor:
     stored = program.state_dict.get(spec.target)
     tensor: torch.Tensor = program.constants[spec.target] if stored is None else stored
     return tensor.detach()
-
-
-def _place_new_tensors(module: torch.fx.GraphModule, device: torch.device) -> None:
-    """Make operators that create tensors create them on the device of the options."""
-    for node in module.graph.nodes:
-        if "device" in node.kwargs or (
-            device.type != "cpu" and node.op == "call_function" and _creates(node)
-        ):
-            node.kwargs = {**node.kwargs, "device": device}
-    module.recompile()
-
-
-def _creates(node: torch.fx.Node) -> bool:
-    schema = getattr(node.target, "_schema", None)
-    if schema is None:
-        return False
-    takes_tensor = any("Tensor" in str(argument.type) for argument in schema.arguments)
-    return not takes_tensor and any(argument.name == "device" for argument in schema.arguments)
 
 
 def _tensor(arg: Value, index: int) -> Any:

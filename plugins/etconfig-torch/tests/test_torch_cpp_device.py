@@ -24,6 +24,13 @@ from etconfig_torch.plugin import SPEC, build, effective
 from executorch.exir import to_edge_transform_and_lower
 
 torch.manual_seed(0)
+class Shifted(torch.nn.Module):  # with a constant that is not a parameter, and a tensor that it creates
+    def __init__(self, module):
+        super().__init__()
+        self.module, self.constant = module, torch.ones(4)
+    def forward(self, x):
+        return self.module(x) + self.constant + torch.full((4,), 2.0)
+
 layers = [torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 4)]
 model = torch.nn.Sequential(*layers, torch.nn.Softmax(-1)).eval()
 x = torch.randn(2, 3, 8, 8)
@@ -38,6 +45,14 @@ with torch.inference_mode():
     y = module(x.to("npu:1"))
 print(y.device, (y.cpu() - expected).abs().max().item() < 1e-6, effective(module)["device"].value)
 print(*npu.calls())
+shifted = Shifted(model)
+on_npu = build(
+    TorchOptions(device="npu:1", device_module="npu_cpp_device"), torch.export.export(shifted, (x,))
+)
+with torch.inference_mode():
+    y = on_npu(x.to("npu:1"))
+print(y.device, (y.cpu() - shifted(x)).abs().max().item() < 1e-6)
+del y, on_npu
 try:
     build(TorchOptions(device="npu:2", device_module="npu_cpp_device"), program)
 except Exception as error:
@@ -77,10 +92,11 @@ def test_a_device_of_another_package_in_cpp(tmp_path: Path) -> None:
         [sys.executable, "-c", CODE], capture_output=True, text=True, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr
-    built, calls, refusal, *runs, live, left = done.stdout.splitlines()
+    built, calls, moved, refusal, *runs, live, left = done.stdout.splitlines()
     operators = ["convolution", "relu", "addmm", "cpu:aten::_softmax"]
     assert built == "npu:1 True npu:1"
     assert [call for call in calls.split() if call != "copy"] == operators
+    assert moved == "npu:1 True"
     assert "there are 2 of them, numbered from 0" in refusal
     assert len(runs) == 2
     assert all([call for call in run.split() if call != "copy"] == ["True", *operators] for run in runs)

@@ -67,6 +67,7 @@ class TestMistakes:
             ("device", "gpu:0", "write cuda, xpu or mps"),
             ("device", "cud", "did you mean 'cuda'"),
             ("device", "mpps", "did you mean 'mps'"),
+            ("device", "meta", "device 'meta' computes sizes but no values; choose one that computes"),
         ],
     )
     def test_the_message_has_the_fix(self, name: str, value: object, fix: str) -> None:
