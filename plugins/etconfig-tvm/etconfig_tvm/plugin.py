@@ -51,7 +51,7 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "The same, where TVM_NUM_THREADS is not set.",
     "TVM_BIND_THREADS": "`0` lets the system place the threads of pools that etconfig did not set up.",
     "TVM_THREAD_POOL_SPIN_COUNT": "How often an idle worker looks for work before it sleeps; 0 saves power.",
-    "TMPDIR": "The place of the path that a library is loaded from, for that moment; on Linux, a link to memory.",
+    "TMPDIR": "Where a copy of a library is loaded from; on Linux, there is a link to memory, for a moment.",
 }
 """The environment variables that TVM reads."""
 

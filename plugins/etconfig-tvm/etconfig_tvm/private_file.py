@@ -1,4 +1,4 @@
-"""Copies of libraries that nobody else can write to or replace, for as long as the process has them loaded."""
+"""Copies of libraries that nobody else can write to or replace while the process has them loaded."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _NAME = "model.so"
 def private_file(parts: Iterable[bytes | memoryview]) -> Iterator[Path]:
     """Write a library to a new file, give the file a new path, and remove the path afterwards.
 
-    A library stays usable: the process has mapped it. The path is in a directory with mode 0700, which is made
-    where `TMPDIR` says. It differs from all others, since the system takes the library that it has loaded for
-    a path that it knows. On Linux, the file itself is in memory, so `TMPDIR` needs no room and may be noexec.
+    A library stays usable: the process has mapped it. The path is in a directory with mode 0700, which is
+    made where `TMPDIR` says. It differs from all others, since the system takes the library that it has
+    loaded for a path that it knows. On Linux, the file is in memory, so `TMPDIR` needs no room and may be
+    noexec.
 
     Args:
         parts: The bytes of the library.

@@ -167,9 +167,10 @@ def _load_error(path: Path, name: Path | str, error: Exception) -> LibraryError:
         )
         return LibraryError(library=str(name), reason=reason, help="allow it, or free memory")
     if "failed to map segment" in text:
+        place = str(path.parent.parent)
         return LibraryError(
             library=str(name),
-            reason=f"the system does not execute files in {str(path.parent.parent)!r}, or there is no memory left",
+            reason=f"the system does not execute files in {place!r}, or there is no memory left",
             help="set TMPDIR to a directory on a file system that is not mounted with noexec",
         )
     return LibraryError(library=str(name), reason=reason, help="compile and export the model again")
