@@ -127,7 +127,12 @@ def build_options(schema: OptionsSchema, values: Mapping[str, object]) -> Valida
         return ValidatedOptions(options=options_class(**values))
     except ValidationError as error:
         details = error.errors(include_url=False)
-        problems = (_from_pydantic(owner, options_class, one) for one in details if one["type"] != "missing")
+        problems = [
+            problem
+            for one in details
+            if one["type"] != "missing"
+            for problem in _from_pydantic(owner, options_class, one)
+        ]
         return ValidatedOptions(options=None, problems=(*_missing(schema, values), *problems))
     except Exception as error:
         from etconfig.code_symbol import correct_code  # it imports inspect; most checks are right
@@ -273,14 +278,21 @@ def _not_updatable(schema: OptionsSchema, changes: Mapping[str, object]) -> Iter
             )
 
 
-def _from_pydantic(owner: str, options_class: type[BackendOptions], detail: Any) -> OptionProblem:
-    """Return the problem that a validator of the backend reported; types and bounds were checked before."""
+def _from_pydantic(owner: str, options_class: type[BackendOptions], detail: Any) -> Iterator[OptionProblem]:
+    """Yield what a validator of the backend reported; types and bounds were checked before.
+
+    A ValueError with several texts reports one problem with each.
+    """
     cause = detail.get("ctx", {}).get("error")
     text = detail["msg"] if cause is None else str(cause)
     if detail["loc"]:
         option = str(detail["loc"][0])
         message = f"{owner}.{option}: {text}, given {show_value(detail['input'])}"
-        return _problem(ProblemKind.INVALID, option, message, None)
-    words = set(re.findall(r"\w+", text))
-    related = tuple(name for name in options_class.option_infos() if name in words)
-    return OptionProblem(kind=ProblemKind.CONFLICT, message=f"{owner}: {text}", related=related)
+        yield _problem(ProblemKind.INVALID, option, message, None)
+        return
+    texts = getattr(cause, "args", ())
+    is_list = len(texts) > 1 and all(isinstance(each, str) for each in texts)
+    for each in texts if is_list else (text,):
+        words = set(re.findall(r"\w+", each))
+        related = tuple(name for name in options_class.option_infos() if name in words)
+        yield OptionProblem(kind=ProblemKind.CONFLICT, message=f"{owner}: {each}", related=related)

@@ -1,13 +1,17 @@
 """The directory of compiled models: one for each model, options, OpenVINO and driver.
 
 OpenVINO names cached models by a hash of its own, which did not always cover all that they depend on: it
-served
-stale ones (its pull requests 13593 and 14731). A directory for each key never mixes them.
+served stale ones (its pull requests 13593 and 14731). A directory for each key never mixes them.
+It also runs a cached model with damaged weights. So each file has a checksum beside it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,11 @@ from etconfig_openvino.options import OpenvinoOptions
 _CHUNK_BYTES = 1 << 20
 _ONNX_REFERENCE = b"\x0a\x08location"
 """The key of a reference to a file, as protobuf stores it. Source: onnx.proto, TensorProto.external_data."""
+
+_SUM_SUFFIX = ".sha256"
+"""The end of the name of a file with the SHA-256 of another one, in hexadecimal digits."""
+
+_LOG = logging.getLogger("etconfig_openvino")
 
 _DRIVER_KEYS = {"GPU": "GPU_DRIVER_VERSION", "NPU": "NPU_DRIVER_VERSION"}
 
@@ -39,6 +48,71 @@ def cache_directory(options: OpenvinoOptions, payload_hash: bytes, core: Any) ->
         driver=drivers(core, options.device),
     )
     return Path(str(options.cache_dir)) / key
+
+
+@contextmanager
+def checked_files(directory: Path, device: str) -> Iterator[None]:
+    """Remove damaged files before a model is compiled, and write checksums afterwards.
+
+    Args:
+        directory: The directory, which may be absent.
+        device: The option of this name.
+
+    Raises:
+        ModelError: a file cannot be read, removed or written.
+    """
+    with _usable(directory):
+        _remove_damaged(directory, device)
+    yield
+    with _usable(directory):
+        _write_sums(directory)
+
+
+@contextmanager
+def _usable(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ModelError(
+            f"the cache {directory} cannot be used: {error.strerror or error}; let cache_dir name a "
+            "directory that can be written, or unset it"
+        ) from error
+
+
+def _remove_damaged(directory: Path, device: str) -> None:
+    """Remove the files without their checksum: something ended the process that wrote them.
+
+    AUTO writes some files after it has compiled a model, so those that have none stay there.
+    """
+    for path in _files(directory):
+        expected = _sum_of(path)
+        if expected is None and parse_device(device).kind == "AUTO":
+            continue
+        if expected != _sha256(path):
+            _LOG.warning("the cached model %s is damaged; the model is compiled again", path)
+            path.unlink()
+
+
+def _write_sums(directory: Path) -> None:
+    for path in _files(directory):
+        found = _sha256(path)
+        if _sum_of(path) != found:
+            temporary = path.with_name(f"{path.name}.{os.getpid()}{_SUM_SUFFIX}")
+            temporary.write_text(f"{found}\n")
+            temporary.replace(path.with_name(path.name + _SUM_SUFFIX))
+
+
+def _files(directory: Path) -> list[Path]:
+    """Return the files that OpenVINO wrote to a directory; none if there is no directory."""
+    if not directory.is_dir():
+        return []
+    return sorted(path for path in directory.iterdir() if path.is_file() and path.suffix != _SUM_SUFFIX)
+
+
+def _sum_of(path: Path) -> str | None:
+    """Return the checksum that is written beside a file."""
+    sums = path.with_name(path.name + _SUM_SUFFIX)
+    return sums.read_text(errors="replace").strip() if sums.is_file() else None
 
 
 def drivers(core: Any, device: str) -> str:
@@ -77,7 +151,17 @@ def hash_of_file(path: Path) -> bytes:
     for each in (path, path.with_suffix(".bin")):
         if each.is_file():
             digest.update(each.stat().st_size.to_bytes(8, "little"))
-            with each.open("rb") as file:
-                while chunk := file.read(_CHUNK_BYTES):
-                    digest.update(chunk)
+            _add(digest, each)
     return digest.digest()
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    _add(digest, path)
+    return digest.hexdigest()
+
+
+def _add(digest: hashlib._Hash, path: Path) -> None:
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)

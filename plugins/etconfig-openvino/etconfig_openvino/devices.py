@@ -76,7 +76,7 @@ def parse_device(text: str) -> DeviceChoice:
     if kind not in VIRTUAL:
         match = _TARGET.fullmatch(text)
         if match is None or match[2] not in HARDWARE or match[1] or match[4]:
-            raise ValueError(f"device is {text!r}; {_EXPECTED}")
+            raise ValueError(f"device is {text!r}; {_meant(text)}")
         return DeviceChoice(text, match[2], (text,))
     parts = [_target(part, text) for part in rest.split(",")] if colon else []
     if kind in ("HETERO", "MULTI", "BATCH") and not parts:
@@ -89,11 +89,34 @@ def parse_device(text: str) -> DeviceChoice:
     return DeviceChoice(text, kind, targets, excluded)
 
 
+def _meant(text: str) -> str:
+    """Return the end of a message about a text that is not a device: the nearest, or what was expected."""
+    near = _corrected(text)
+    if near != text:
+        try:
+            parse_device(near)
+        except ValueError:
+            pass
+        else:
+            return f"did you mean {near!r}?"
+    return _EXPECTED
+
+
+def _corrected(text: str) -> str:
+    """Return a text with each name in it replaced by the device or virtual device that is nearest to it."""
+    from difflib import get_close_matches
+
+    def correct(match: re.Match[str]) -> str:
+        return next(iter(get_close_matches(match[0].upper(), (*HARDWARE, *VIRTUAL), 1, 0.7)), match[0])
+
+    return re.sub(r"(?<![\w.])[A-Za-z]+", correct, text.strip())
+
+
 def _target(part: str, text: str) -> tuple[str, bool]:
     """Return the device in one part of a list, and True if it is excluded, as in `-GPU`."""
     match = _TARGET.fullmatch(part)
     if match is None or match[2] not in HARDWARE:
-        raise ValueError(f"device is {text!r}, where {part!r} is not a device; {_EXPECTED}")
+        raise ValueError(f"device is {text!r}, where {part!r} is not a device; {_meant(part)}")
     return part.removeprefix("-").partition("(")[0], bool(match[1])
 
 

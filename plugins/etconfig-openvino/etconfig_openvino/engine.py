@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from etconfig_openvino.cache import cache_directory
+from etconfig_openvino.cache import cache_directory, checked_files
 from etconfig_openvino.devices import DeviceChoice, is_same, kind_of, parse_device
 from etconfig_openvino.errors import AdjustedValueError, ModelError, PropertyError
 from etconfig_openvino.installed import openvino
@@ -48,13 +49,19 @@ def build(options: OpenvinoOptions, model: object = None, *, weights: object = N
     settings = prepare(core, options)
     _check_loading(options, is_file=isinstance(model, (str, os.PathLike)), is_blob=False)
     read = _reader(core, model, weights)
-    cached = _with_cache(settings, options, core, lambda: _identity(model, weights))
-    return compiled_strictly(
-        options,
-        lambda: core.compile_model(read(), cached.device, dict(cached.properties)),
-        _name(model),
-        lambda: _help_for_model(core, model, read),
-    )
+    directory = _cache_of(options, core, lambda: _identity(model, weights))
+    properties = dict(settings.properties)
+    files: AbstractContextManager[None] = nullcontext()
+    if directory is not None:
+        properties["CACHE_DIR"] = str(directory)
+        files = checked_files(directory, options.device)
+    with files:
+        return compiled_strictly(
+            options,
+            lambda: core.compile_model(read(), settings.device, properties),
+            _name(model),
+            lambda: _help_for_model(core, model, read),
+        )
 
 
 def import_blob(options: OpenvinoOptions, blob: Any, name: str, core: Any = None) -> Any:
@@ -83,7 +90,7 @@ def prepare(core: Any, options: OpenvinoOptions) -> Settings:
         if not any(is_same(target, device) for device in available):
             raise PropertyError(
                 f"device is {options.device!r}, but OpenVINO finds {_listed(available)} here, not {target}; "
-                "choose one of these, or install the driver of the device"
+                f"choose one of these, or install the driver of the device{_fallback(choice, target)}"
             )
     targets = targets_of(choice, available)
     if not targets:
@@ -94,6 +101,16 @@ def prepare(core: Any, options: OpenvinoOptions) -> Settings:
     _check_reached(options, choice, targets)
     _check_known(options, {kind: _keys(core, kind) for kind in dict.fromkeys((choice.kind, *targets))})
     return settings_of(options, available)
+
+
+def _fallback(choice: DeviceChoice, target: str) -> str:
+    """Return how to declare that AUTO may run a model without a device that is not here."""
+    if choice.kind != "AUTO":
+        return ""
+    return (
+        f"; 'AUTO' alone takes whatever is here, and a profile can name {target} for machines with one: "
+        f"[[when]] with if = '\"{target}\" in openvino.devices'"
+    )
 
 
 def _check_reached(options: OpenvinoOptions, choice: DeviceChoice, targets: Sequence[str]) -> None:
@@ -254,21 +271,17 @@ def _tensor(data: Any) -> Any:
     return openvino().Tensor(np.frombuffer(data, np.uint8), shared_memory=False)
 
 
-def _with_cache(
-    settings: Settings, options: OpenvinoOptions, core: Any, identity: Callable[[], bytes | None]
-) -> Settings:
-    """Return settings whose cache directory belongs to this model, these options and this engine alone."""
+def _cache_of(options: OpenvinoOptions, core: Any, identity: Callable[[], bytes | None]) -> Path | None:
+    """Return the cache directory that belongs to this model, these options and this engine alone."""
     if options.cache_dir is None:
-        return settings
+        return None
     payload = identity()
     if payload is None:
         raise ModelError(
             "a model that exists only in memory cannot be cached safely; save it with openvino.save_model, "
-            "and "
-            "build from the file, or unset cache_dir"
+            "and build from the file, or unset cache_dir"
         )
-    directory = cache_directory(options, payload, core)
-    return Settings(settings.device, {**settings.properties, "CACHE_DIR": str(directory)})
+    return cache_directory(options, payload, core)
 
 
 def _identity(model: object, weights: object) -> bytes | None:

@@ -7,6 +7,7 @@ EtconfigError
     └── PropertyError        an option does not suit the device or OpenVINO's version; a ValueError, too
 
 ValueError
+├── OptionConflictsError   options do not fit together
 └── PayloadError           a delegate's payload cannot be used
 
 OpenVINO that is missing or too old is etconfig's BackendUnavailableError; a payload for another OpenVINO or
@@ -43,6 +44,13 @@ class AdjustedValueError(OpenvinoError, RuntimeError):
 
 class PropertyError(OpenvinoError, ValueError):
     """An option does not suit the device or OpenVINO's version."""
+
+
+class OptionConflictsError(ValueError):
+    """Options do not fit together; each argument is one problem, and etconfig reports each by itself."""
+
+    def __str__(self) -> str:
+        return "; ".join(self.args)
 
 
 class PayloadError(ValueError):

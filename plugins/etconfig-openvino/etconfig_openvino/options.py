@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from etconfig.plugin.v1 import BackendOptions, Ge, Gt, Le, Len, Wire, model_validator, option
+from etconfig_openvino.errors import OptionConflictsError
 from etconfig_openvino.properties import PROPERTIES, default_text
 from etconfig_openvino.rules import find_problems
 
@@ -260,5 +261,5 @@ class OpenvinoOptions(BackendOptions):
     def _check_together(self) -> OpenvinoOptions:
         problems = list(find_problems(self))
         if problems:
-            raise ValueError("; ".join(problems))
+            raise OptionConflictsError(*problems)
         return self

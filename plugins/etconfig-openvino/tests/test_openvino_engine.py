@@ -314,6 +314,33 @@ class TestCache:
         assert not after.get_property("LOADED_FROM_CACHE")
         assert not np.allclose(after(X)[0], before)
 
+    def test_a_damaged_file_is_compiled_again(self, path: Path, tmp_path: Path) -> None:
+        """OpenVINO itself loads it, and computes wrong results."""
+        options = OpenvinoOptions(cache_dir=str(tmp_path), cpu_inference_precision="f32")
+        expected = engine.build(options, path)(X)[0]
+        (blob,) = tmp_path.glob("*/*.blob")
+        data = blob.read_bytes()
+        sums = blob.with_name(blob.name + ".sha256")
+        for place in range(0, len(data), len(data) // 16):
+            blob.write_bytes(bytes((*data[:place], data[place] ^ 64, *data[place + 1 :])))
+            compiled = engine.build(options, path)
+            assert not compiled.get_property("LOADED_FROM_CACHE")
+            assert np.array_equal(compiled(X)[0], expected)
+        for leave in (sums.unlink, lambda: sums.write_text("x"), lambda: blob.write_bytes(data[:9])):
+            leave()
+            assert not engine.build(options, path).get_property("LOADED_FROM_CACHE")
+            assert engine.build(options, path).get_property("LOADED_FROM_CACHE")
+
+    def test_files_that_auto_wrote_later_stay(self, path: Path, tmp_path: Path) -> None:
+        options = OpenvinoOptions(device="AUTO:CPU", cache_dir=str(tmp_path))
+        engine.build(options, path)
+        for sums in tmp_path.glob("*/*.sha256"):
+            sums.unlink()
+        before = {each: each.stat().st_ino for each in tmp_path.glob("*/*.blob")}
+        engine.build(options, path)
+        assert before == {each: each.stat().st_ino for each in tmp_path.glob("*/*.blob")}
+        assert len(list(tmp_path.glob("*/*.sha256"))) == len(before) > 0
+
     def test_a_model_in_memory_is_refused(self, model: Any, tmp_path: Path) -> None:
         with pytest.raises(ModelError, match=r"save it with openvino\.save_model"):
             engine.build(OpenvinoOptions(cache_dir=str(tmp_path)), model)
@@ -380,6 +407,14 @@ class TestErrors:
     def test_a_device_that_is_not_here(self, path: Path, device: str) -> None:
         with pytest.raises(PropertyError, match=r"but OpenVINO finds CPU here, not .*; choose one of these"):
             engine.build(OpenvinoOptions(device=device), path)
+
+    def test_a_fallback_is_declared(self, path: Path) -> None:
+        with pytest.raises(
+            PropertyError, match=r"not GPU; .*; 'AUTO' alone takes whatever is here"
+        ) as caught:
+            engine.build(OpenvinoOptions(device="AUTO:GPU,CPU"), path)
+        assert """if = '"GPU" in openvino.devices'""" in str(caught.value)
+        engine.build(OpenvinoOptions(device="AUTO"), path)
 
     def test_cores_that_another_model_reserved(self, path: Path) -> None:
         holder = engine.build(OpenvinoOptions(enable_cpu_reservation=True), path)

@@ -46,6 +46,26 @@ class TestDevices:
     """The option `device` has OpenVINO's own grammar, and nothing else."""
 
     @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("gpu", "device is 'gpu'; did you mean 'GPU'?"),
+            ("Cpu", "did you mean 'CPU'?"),
+            ("GPUU", "did you mean 'GPU'?"),
+            (" NPU", "did you mean 'NPU'?"),
+            ("gpu.1", "did you mean 'GPU.1'?"),
+            ("auto:gpu,cpu", "did you mean 'AUTO:GPU,CPU'?"),
+            ("AUTO:GPUU,CPU", "where 'GPUU' is not a device; did you mean 'GPU'?"),
+            ("cpu:0", "device is 'cpu:0'; expected CPU, GPU, GPU.1, NPU, or a list"),
+            ("CUDA", "device is 'CUDA'; expected CPU, GPU, GPU.1, NPU, or a list"),
+            ("", "device is ''; expected CPU, GPU, GPU.1, NPU, or a list"),
+            ("AUTO:", "device is 'AUTO:', where '' is not a device; expected CPU"),
+        ],
+    )
+    def test_a_mistake_has_a_suggestion(self, text: str, message: str) -> None:
+        with pytest.raises(OptionError, match=re.escape(message)):
+            resolved(device=text)
+
+    @pytest.mark.parametrize(
         ("text", "kind", "targets", "kinds"),
         [
             ("CPU", "CPU", ("CPU",), ("CPU",)),
@@ -222,6 +242,17 @@ class TestStrictness:
     def test_refused(self, values: dict[str, object], message: str) -> None:
         with pytest.raises(OptionError, match=re.escape(message)):
             resolved(**values)
+
+    def test_each_conflict_is_a_problem(self) -> None:
+        with pytest.raises(OptionError) as caught:
+            resolved(npu_turbo=True, batch_timeout_ms=3, cache_mode="optimize_size")
+        messages = [problem.message for problem in caught.value.diagnostics]
+        begins = ("batch_timeout_ms is an option", "npu_turbo is an option", "cache_mode changes nothing")
+        assert len(messages) == len(begins)
+        for message, begin in zip(messages, begins, strict=True):
+            assert message.startswith(f"OpenvinoBackend: {begin}")
+        with pytest.raises(ValueError, match=r"npu_turbo is .*; cache_mode changes"):
+            OpenvinoOptions(npu_turbo=True, cache_mode="optimize_size")
 
     @pytest.mark.parametrize(
         "values",

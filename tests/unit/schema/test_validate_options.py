@@ -28,6 +28,16 @@ from etconfig.schema import (
 GOOD = {"core": 1, "threads": 2}
 
 
+class Several(BackendOptions):
+    """Its validator reports two problems at once."""
+
+    value: int = option(1, applies="execute", doc="A value.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Several:
+        raise ValueError("value is even", "it is small")
+
+
 class Broken(BackendOptions):
     """Its validator has a bug."""
 
@@ -174,6 +184,13 @@ class TestValidateOptions:
                 related=("core", "power_mode"),
             ),
         )
+
+    def test_an_error_with_several_texts_is_several_problems(self):
+        problems = validate_options(Several, {"value": 2}).problems
+        assert [(problem.kind, problem.message, problem.related) for problem in problems] == [
+            (ProblemKind.CONFLICT, "Several: value is even", ("value",)),
+            (ProblemKind.CONFLICT, "Several: it is small", ()),
+        ]
 
     def test_a_constraint_that_only_pydantic_knows_is_reported_in_its_words(self):
         (problem,) = validate_options(Patterned, {"name": "A"}).problems
