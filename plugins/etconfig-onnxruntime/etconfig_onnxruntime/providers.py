@@ -97,7 +97,7 @@ def report_absent(options: OnnxRuntimeOptions, absent: Sequence[str], reason: st
 
 
 def _user_stack_level() -> int:
-    """Return the `stacklevel`, for a call of `warnings.warn` in the caller, of the code that uses etconfig."""
+    """Return the `stacklevel` of the code that uses etconfig, for `warnings.warn` in the caller."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES:
         level, frame = level + 1, frame.f_back

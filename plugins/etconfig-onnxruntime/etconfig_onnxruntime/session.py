@@ -37,7 +37,8 @@ def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | b
     Raises:
         BackendUnavailableError: ONNX Runtime or a provider is absent, or would not follow the options.
         ModelRefusedError: the model cannot be read or loaded, lacks the metadata or the dimensions that
-            the options name, or would be overwritten. Its cause is ONNX Runtime's exception, if that refused it.
+            the options name, or would be overwritten. Its cause is ONNX Runtime's exception, if that
+            refused it.
     """
     ort = import_engine()
     if os.environ.get(MODEL_CONFIG_VARIABLE) == "1":

@@ -1,9 +1,10 @@
-"""The files that a session writes, checked before it is built: ONNX Runtime mostly leaves them out in silence."""
+"""The files that a session writes: ONNX Runtime leaves most of those that it cannot write out in silence."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from etconfig_onnxruntime.errors import ModelRefusedError, unavailable
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
@@ -22,9 +23,9 @@ def check_written_files(options: OnnxRuntimeOptions, model: str | os.PathLike[st
     source = None if model is None or isinstance(model, bytes) else os.fspath(model)
     for place, path in _written(options, source):
         _check_directory(place, path)
-        if os.path.isdir(path):
+        if Path(path).is_dir():
             raise unavailable(f"{place} is {path!r}, which is a directory", "name a file")
-        if os.path.exists(path) and not os.access(path, os.W_OK):
+        if Path(path).exists() and not os.access(path, os.W_OK):
             raise unavailable(f"{place} is {path!r}, which cannot be written", "name another file")
         if source is not None and _is_same(path, source):
             raise ModelRefusedError(
@@ -46,14 +47,14 @@ def _written(options: OnnxRuntimeOptions, source: str | None) -> Iterator[tuple[
         path = options.config_entries.get(key)
         if path:
             # ONNX Runtime takes this one relative to the model
-            start = os.path.dirname(source or "") if key == _MEMORY_STATS else ""
-            yield f"config_entries[{key!r}]", os.path.join(start, path)
+            start = Path(source or "").parent if key == _MEMORY_STATS else Path()
+            yield f"config_entries[{key!r}]", str(start / path)
 
 
 def _check_directory(place: str, path: str) -> None:
-    directory = os.path.abspath(os.path.dirname(path))
-    help = "create it, or name a file in another one"
-    if not os.path.isdir(directory):
+    directory = Path(f"{path}_").absolute().parent  # also if it ends with a slash, or is the start of a name
+    if not directory.is_dir():
+        help = "create it, or name a file in another one"
         raise unavailable(f"{place} is {path!r}, but there is no directory {directory}", help)
     if not os.access(directory, os.W_OK | os.X_OK):
         raise unavailable(
@@ -63,4 +64,4 @@ def _check_directory(place: str, path: str) -> None:
 
 
 def _is_same(path: str, source: str) -> bool:
-    return os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source)
+    return Path(path).exists() and Path(source).exists() and Path(path).samefile(source)

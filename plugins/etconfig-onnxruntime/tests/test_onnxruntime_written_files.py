@@ -113,9 +113,9 @@ class TestWritableFiles:
             BackendUnavailableError, match="cannot be written; allow that, or name a file in another one"
         ):
             build_session(OnnxRuntimeOptions(optimized_model_filepath="x.onnx"), model)
-        monkeypatch.setattr(os, "access", lambda path, mode: os.path.isdir(path))
+        monkeypatch.setattr(os, "access", lambda path, mode: Path(path).is_dir())
         Path("x.onnx").touch()
-        with pytest.raises(BackendUnavailableError, match="is 'x.onnx', which cannot be written"):
+        with pytest.raises(BackendUnavailableError, match=r"is 'x\.onnx', which cannot be written"):
             build_session(OnnxRuntimeOptions(optimized_model_filepath="x.onnx"), model)
 
     def test_a_profile_where_nothing_else_is_written(self, model: Path) -> None:
