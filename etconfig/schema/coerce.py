@@ -393,9 +393,22 @@ def _chosen_table(wanted: OptionType, key: str, raw: Mapping[Any, object]) -> An
     if isinstance(text, str) and text in known:
         return known[text]
     choice = OptionType(kind=OptionKind.CHOICE, choices=tuple(known))
-    found = _no_choice(choice, text)
-    help = found.help or f"write one of {listed}"
-    return replace(found, path=(key,), help=help, is_explained=True)
+    guess = table_meant(wanted, text)
+    help = f"did you mean {guess!r}?" if guess else f"write one of {listed}"
+    respelling = Respelling(str(text), guess) if guess else None
+    return replace(_mismatch(choice, text, help, respelling), path=(key,), is_explained=True)
+
+
+def table_meant(wanted: OptionType, raw: object) -> str | None:
+    """Return the name of the table that a text is, or certainly was meant to be, in a union of tables."""
+    if not isinstance(raw, str):
+        return None
+    known = wanted.tables_by_name
+    folded = raw.casefold()
+    for name, table in known.items():
+        if folded in map(str.casefold, (name, *table.also_called)):
+            return name
+    return nearest_word(raw, known)
 
 
 def _unknown_field(table: Any, name: object) -> Mismatch:

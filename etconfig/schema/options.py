@@ -236,8 +236,13 @@ class OptionTable(BackendOptions):
 
     A table is one value: a profile that sets it replaces it as a whole.
 
+    Attributes:
+        also_called: Names by which users of the engine know a table of a union, such as
+            `CUDAExecutionProvider`: an error about one of them says what to write in its place.
+
     Raises:
         TypeError: a subclass breaks a rule; the message names the class and the option.
     """
 
     is_option_table: ClassVar[bool] = True
+    also_called: ClassVar[tuple[str, ...]] = ()

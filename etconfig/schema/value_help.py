@@ -15,7 +15,7 @@ from annotated_types import MultipleOf
 
 from etconfig.diagnostics import Rewriting
 from etconfig.records import record
-from etconfig.schema.coerce import Mismatch, coerce
+from etconfig.schema.coerce import Mismatch, coerce, table_meant
 from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.text import parse_scalar
 from etconfig.schema.units import Unit, parse_quantity
@@ -245,9 +245,9 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
     if wanted.kind is OptionKind.CHOICE and len(wanted.choices) <= _MAX_LISTED:
         return f"write one of {', '.join(map(toml_text, wanted.choices))}"
     if wanted.kind in (OptionKind.RECORD, OptionKind.TABLE) and not isinstance(raw, Mapping):
-        return f"write a table: {_written(wanted)}"
+        return f"write a table: {_written(wanted, raw)}"
     if wanted.kind is OptionKind.ARRAY and not isinstance(raw, (list, tuple)):
-        return f"write an array: {_written(wanted)}"
+        return f"write an array: {_written(wanted, raw)}"
     number = _whole_number(wanted, raw)
     if number is not None:
         return _nearest_multiples(wanted, number)
@@ -260,23 +260,26 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
     return None
 
 
-def _written(wanted: OptionType) -> str:
+def _written(wanted: OptionType, raw: object) -> str:
     """Return an example of an array or table, in a file and on the command line."""
-    in_file, in_override = _example(wanted, as_json=False), _example(wanted, as_json=True)
+    in_file, in_override = _example(wanted, raw, as_json=False), _example(wanted, raw, as_json=True)
     return f"{in_file} in a file, '{in_override}' with --set in a shell"
 
 
-def _example(wanted: OptionType, *, as_json: bool) -> str:
-    """Return a value of a type, with dots where the user's own belongs."""
+def _example(wanted: OptionType, raw: object, *, as_json: bool) -> str:
+    """Return a value of a type, with dots where the user's own belongs.
+
+    Of several tables, it is the one that `raw` names, or the first.
+    """
     if wanted.kind is OptionKind.ARRAY and wanted.item is not None:
-        return f"[{_example(wanted.item, as_json=as_json)}]"
+        return f"[{_example(wanted.item, raw, as_json=as_json)}]"
     if wanted.kind is OptionKind.TABLE and wanted.item is not None:
         key = min(wanted.known_keys, key=len) if wanted.known_keys else "name"
-        return _pair(key, _example(wanted.item, as_json=as_json), as_json=as_json)
+        return _pair(key, _example(wanted.item, raw, as_json=as_json), as_json=as_json)
     if wanted.kind is OptionKind.RECORD:
         name, table = next(iter(wanted.tables_by_name.items()))
         if wanted.discriminator is not None:
-            return _pair(wanted.discriminator, toml_text(name), as_json=as_json)
+            return _pair(wanted.discriminator, toml_text(table_meant(wanted, raw) or name), as_json=as_json)
         return _pair(next(iter(table.option_infos())), "...", as_json=as_json)
     if wanted.choices:
         return toml_text(wanted.choices[0])

@@ -8,7 +8,8 @@ from typing import Any
 
 from etconfig.plugin.v1 import FactInfo, FactType, FunctionDetector, Reading, System, Volatility
 from etconfig_onnxruntime.engine import engine_availability, import_engine
-from etconfig_onnxruntime.providers import PROVIDERS, available_providers, short_name
+from etconfig_onnxruntime.provider_tables import PROVIDERS
+from etconfig_onnxruntime.providers import available_providers, short_name
 
 _DEVICE = "onnxruntime.device.<n>"
 

@@ -22,12 +22,14 @@ def _set(doc: str, unit: str | None = None) -> Any:
 class CpuProvider(OptionTable):
     """The CPU. ONNX Runtime has no options of it beside those of the session."""
 
+    also_called = ("CPUExecutionProvider",)
     provider: Literal["cpu"] = "cpu"
 
 
 class CudaProvider(OptionTable):
     """GPUs of NVIDIA."""
 
+    also_called = ("CUDAExecutionProvider",)
     provider: Literal["cuda"] = "cuda"
     device_id: _Count = _set("The number of the GPU.")
     gpu_mem_limit: _Bytes = _set("The most memory of the arena.", "bytes")
@@ -54,6 +56,7 @@ class CudaProvider(OptionTable):
 class TensorrtProvider(OptionTable):
     """GPUs of NVIDIA through TensorRT."""
 
+    also_called = ("TensorrtExecutionProvider",)
     provider: Literal["tensorrt"] = "tensorrt"
     device_id: _Count = _set("The number of the GPU.")
     trt_max_partition_iterations: _Count = _set("The most rounds of partitioning.")
@@ -89,6 +92,7 @@ class TensorrtProvider(OptionTable):
 class OpenvinoProvider(OptionTable):
     """Devices of Intel through OpenVINO."""
 
+    also_called = ("OpenVINOExecutionProvider",)
     provider: Literal["openvino"] = "openvino"
     device_type: _Text = _set("The device: `CPU`, `GPU.0`, `NPU`, `AUTO:GPU,CPU`, `HETERO:NPU,CPU`.")
     precision: Literal["FP32", "FP16", "ACCURACY"] | None = _set("The precision of computations.")
@@ -107,6 +111,7 @@ class OpenvinoProvider(OptionTable):
 class QnnProvider(OptionTable):
     """Processors of Qualcomm."""
 
+    also_called = ("QNNExecutionProvider",)
     provider: Literal["qnn"] = "qnn"
     backend_type: Literal["cpu", "gpu", "htp", "saver", "ir"] | None = _set("The processor.")
     backend_path: _Text = _set("The library of the processor, instead of backend_type.")
@@ -147,6 +152,7 @@ class QnnProvider(OptionTable):
 class CoremlProvider(OptionTable):
     """Processors of Apple through Core ML."""
 
+    also_called = ("CoreMLExecutionProvider",)
     provider: Literal["coreml"] = "coreml"
     model_format: Literal["NeuralNetwork", "MLProgram"] | None = _set("The format to convert to.")
     compute_units: Literal["ALL", "CPUOnly", "CPUAndGPU", "CPUAndNeuralEngine"] | None = _set(
@@ -165,6 +171,7 @@ class CoremlProvider(OptionTable):
 class DirectmlProvider(OptionTable):
     """GPUs on Windows through DirectML."""
 
+    also_called = ("DmlExecutionProvider",)
     provider: Literal["directml"] = "directml"
     device_id: _Count = _set("The number of the GPU.")
     performance_preference: Literal["default", "high_performance", "minimum_power"] | None = _set(
@@ -181,6 +188,7 @@ _BufferCache: TypeAlias = Literal["disabled", "lazyRelease", "simple", "bucket"]
 class WebgpuProvider(OptionTable):
     """GPUs through WebGPU."""
 
+    also_called = ("WebGpuExecutionProvider",)
     provider: Literal["webgpu"] = "webgpu"
     device_id: _Count = _set("The number of the device in the application.")
     preferred_layout: Literal["NCHW", "NHWC"] | None = _set("The layout of images.")
@@ -209,6 +217,9 @@ Provider: TypeAlias = (
 _TABLES: Mapping[str, type[Provider]] = {
     table.model_fields["provider"].default: table for table in get_args(Provider)
 }
+
+PROVIDERS: Mapping[str, str] = {name: table.also_called[0] for name, table in _TABLES.items()}
+"""The name in ONNX Runtime of each provider."""
 
 KEYS: Mapping[str, Mapping[str, str]] = {
     "coreml": {

@@ -9,19 +9,7 @@ from typing import Any
 
 from etconfig_onnxruntime.errors import ProviderFallbackWarning, unavailable
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
-from etconfig_onnxruntime.provider_tables import Provider, provider_names
-
-PROVIDERS: Mapping[str, str] = {
-    "cpu": "CPUExecutionProvider",
-    "cuda": "CUDAExecutionProvider",
-    "tensorrt": "TensorrtExecutionProvider",
-    "openvino": "OpenVINOExecutionProvider",
-    "qnn": "QNNExecutionProvider",
-    "coreml": "CoreMLExecutionProvider",
-    "directml": "DmlExecutionProvider",
-    "webgpu": "WebGpuExecutionProvider",
-}
-"""The name in ONNX Runtime of each provider."""
+from etconfig_onnxruntime.provider_tables import PROVIDERS, Provider, provider_names
 
 DISTRIBUTIONS: Mapping[str, str] = {
     "cuda": "onnxruntime-gpu",

@@ -8,7 +8,7 @@ import sys
 import pytest
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, RUN_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.plugin import SPEC
-from etconfig_onnxruntime.provider_tables import provider_options, reported_provider
+from etconfig_onnxruntime.provider_tables import PROVIDERS, provider_options, reported_provider
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 from etconfig_onnxruntime.settings import ATTRIBUTES
 
@@ -156,6 +156,17 @@ class TestProviders:
         (made,) = OnnxRuntimeOptions(providers=[table]).providers  # type: ignore[arg-type]  # as in a profile
         assert provider_options(made) == texts
         assert reported_provider(made.provider, texts) == made
+
+    @pytest.mark.parametrize("name", PROVIDERS)
+    def test_the_name_in_onnx_runtime_is_explained(self, name: str) -> None:
+        theirs = PROVIDERS[name]
+        (found,) = problems(providers=[{"provider": theirs}])
+        assert found.endswith(f"given {theirs!r} (a string); did you mean {name!r}?")
+        for wrong in (theirs, name, name.upper()):
+            (found,) = problems(providers=[wrong])
+            assert f'; write a table: {{ provider = "{name}" }} in a file' in found
+            (found,) = problems(providers=wrong)
+            assert f'; write an array: [{{ provider = "{name}" }}] in a file' in found
 
     def test_what_cannot_be_read_back_is_left_out(self) -> None:
         texts = {"device_id": "x", "use_tf32": "?", "arena_extend_strategy": "k", "further": "1"}

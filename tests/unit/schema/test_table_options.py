@@ -175,6 +175,21 @@ class TestProblems:
             "did you mean 'cpu'?",
         )
 
+    def test_a_name_that_the_engine_has_for_a_table(self) -> None:
+        class Npu(OptionTable):
+            also_called = ("NeuralEngine",)
+            engine: Literal["npu"] = "npu"
+
+        class Engines(BackendOptions):
+            engines: tuple[Cpu | Npu, ...] = option((), applies="load", doc="The engines in order.")
+
+        (found,) = validate_options(Engines, {"engines": [{"engine": "neuralengine"}]}).problems
+        assert found.help == "did you mean 'npu'?"
+        for wrong, example in (("NeuralEngine", '[{ engine = "npu" }]'), ("mkl", '[{ engine = "cpu" }]')):
+            (found,) = validate_options(Engines, {"engines": wrong}).problems
+            assert found.help is not None
+            assert found.help.startswith(f"write an array: {example} in a file")
+
     def test_a_missing_discriminator(self) -> None:
         assert problem(engine={"threads": 1}) == (
             "Tabled.engine: expected a table with engine, given {'threads': 1}",
@@ -198,7 +213,7 @@ class TestProblems:
     def test_no_table_at_all(self) -> None:
         assert problem(engine="gpu") == (
             "Tabled.engine: expected a table with engine = 'cpu' or 'gpu', given 'gpu' (a string)",
-            """write a table: { engine = "cpu" } in a file, '{"engine": "cpu"}' with --set in a shell""",
+            """write a table: { engine = "gpu" } in a file, '{"engine": "gpu"}' with --set in a shell""",
         )
 
     @pytest.mark.parametrize(
