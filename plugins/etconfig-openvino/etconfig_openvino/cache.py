@@ -25,6 +25,9 @@ _CHUNK_BYTES = 1 << 20
 _ONNX_REFERENCE = b"\x0a\x08location"
 """The key of a reference to a file, as protobuf stores it. Source: onnx.proto, TensorProto.external_data."""
 
+SAVED_MODEL = "saved_model.pb"
+"""The file in the directory of a model of TensorFlow by which OpenVINO knows it."""
+
 _SUM_SUFFIX = ".sha256"
 """The end of the name of a file with the SHA-256 of another one, in hexadecimal digits."""
 
@@ -137,7 +140,7 @@ def hash_of_bytes(*parts: Any) -> bytes:
 
 
 def hash_of_file(path: Path) -> bytes:
-    """Return the SHA-256 of a model and of the .bin beside it, if there is one.
+    """Return the SHA-256 of a model and of the .bin beside it, or of all files of a directory.
 
     Raises:
         ModelError: an .onnx refers to more files, whose changes the hash would miss.
@@ -148,8 +151,11 @@ def hash_of_file(path: Path) -> bytes:
             "openvino.convert_model and openvino.save_model, or unset cache_dir"
         )
     digest = hashlib.sha256()
-    for each in (path, path.with_suffix(".bin")):
+    is_directory = path.is_dir()
+    for each in sorted(path.rglob("*")) if is_directory else (path, path.with_suffix(".bin")):
         if each.is_file():
+            if is_directory:
+                digest.update(hash_of_bytes(str(each.relative_to(path)).encode()))
             digest.update(each.stat().st_size.to_bytes(8, "little"))
             _add(digest, each)
     return digest.digest()

@@ -11,7 +11,7 @@ HARDWARE = ("CPU", "GPU", "NPU")
 VIRTUAL = ("AUTO", "MULTI", "HETERO", "BATCH")
 """The devices of OpenVINO that pass models on to those that compute."""
 
-_TARGET = re.compile(r"(-?)([A-Z]+)(?:\.([0-9A-Za-z_.]+))?(?:\(([1-9][0-9]*)\))?")
+_TARGET = re.compile(r"(-?)([A-Z]+)(?:\.([0-9]+(?:\.[0-9]+)*))?(?:\(([1-9][0-9]*)\))?")
 _EXPECTED = (
     "expected CPU, GPU, GPU.1, NPU, or a list behind AUTO, MULTI, HETERO or BATCH, such as AUTO:GPU,CPU"
 )

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from etconfig_openvino.cache import cache_directory, checked_files
+from etconfig_openvino.cache import SAVED_MODEL, cache_directory, checked_files
 from etconfig_openvino.devices import DeviceChoice, is_same, kind_of, parse_device
 from etconfig_openvino.errors import AdjustedValueError, ModelError, PropertyError
 from etconfig_openvino.installed import openvino
@@ -32,8 +32,9 @@ def build(options: OpenvinoOptions, model: object = None, *, weights: object = N
 
     Args:
         options: The options.
-        model: The path of a model that OpenVINO reads (.xml of OpenVINO IR, .onnx, .tflite, ...), its bytes,
-            or an `openvino.Model`. None returns `Settings`, for callers that compile themselves.
+        model: The path of a model that OpenVINO reads (.xml of OpenVINO IR, .onnx, .tflite, the directory of
+            a SavedModel, ...), its bytes, or an `openvino.Model`. None returns `Settings`, for callers that
+            compile themselves.
         weights: The bytes of the .bin beside the bytes of an .xml.
         core: The `openvino.Core` to compile with; by default, each call makes its own.
 
@@ -196,7 +197,7 @@ def _help_for_model(core: Any, model: object, read: Callable[[], Any]) -> str:
     """Return what to do about a model that OpenVINO did not compile; empty if it can read the model."""
     if isinstance(model, (str, os.PathLike)) and Path(model).suffix == ".xml":
         weights = Path(model).with_suffix(".bin")
-        if not weights.exists():
+        if not weights.exists() and _is_xml(Path(model)):
             return f"; there is no {weights}: copy both files of the model"
     try:
         found = read()
@@ -205,6 +206,18 @@ def _help_for_model(core: Any, model: object, read: Callable[[], Any]) -> str:
     except RuntimeError:
         return "; copy or export the model again: it is damaged, cut off, or of another version"
     return ""
+
+
+def _is_xml(path: Path) -> bool:
+    """Return True if a file is XML without a mistake."""
+    from xml.parsers import expat
+
+    try:
+        with path.open("rb") as file:
+            expat.ParserCreate().ParseFile(file)
+    except expat.ExpatError:
+        return False
+    return True
 
 
 def _help_for_options(text: str, options: OpenvinoOptions) -> str:
@@ -250,8 +263,13 @@ def _reader(core: Any, model: object, weights: object) -> Callable[[], Any]:
             raise ModelError(
                 "weights are for the bytes of an .xml; of a file, OpenVINO reads the .bin beside it"
             )
-        if not path.is_file():
+        if not path.exists():
             raise ModelError(f"there is no model at {path}; name a file, such as an .xml or .onnx")
+        if path.is_dir() and not (path / SAVED_MODEL).is_file():
+            raise ModelError(
+                f"{path} is a directory without {SAVED_MODEL}; name the file of a model, such as an .xml or "
+                ".onnx, or the directory of a SavedModel of TensorFlow"
+            )
         return lambda: str(path)
     if isinstance(model, (bytes, bytearray, memoryview)):
         data = bytes(model)

@@ -395,6 +395,16 @@ class TestErrors:
         with pytest.raises(ModelError, match=r"net\.onnx.*; export the model again"):
             engine.build(OpenvinoOptions(), other)
 
+    def test_a_file_that_is_cut_off_is_not_blamed_on_its_weights(self, path: Path, tmp_path: Path) -> None:
+        other = tmp_path / "cut.xml"
+        text = path.read_text()
+        other.write_text(text[: text.index("</layers>")])
+        with pytest.raises(ModelError, match=r"cut\.xml: .*; copy or export the model again: it is damaged"):
+            engine.build(OpenvinoOptions(), other)
+        other.write_bytes(path.read_bytes())
+        with pytest.raises(ModelError, match=r"there is no .*cut\.bin: copy both files of the model"):
+            engine.build(OpenvinoOptions(), other)
+
     def test_an_unusable_cache(self, path: Path) -> None:
         with pytest.raises(ModelError, match="let cache_dir name a directory that can be written"):
             engine.build(OpenvinoOptions(cache_dir=str(path)), path)
@@ -434,6 +444,65 @@ class TestErrors:
         options = OpenvinoOptions(device="NPU", npu_workload_type="efficient")
         with pytest.raises(ModelError, match="OpenVINO cannot change npu_workload_type"):
             engine.update(compiled, options, OpenvinoOptions(device="NPU"), frozenset({"npu_workload_type"}))
+
+
+class TestSavedModels:
+    """A model of TensorFlow is a directory."""
+
+    def test_it_runs_from_the_cache_too(self, saved_model: Path, tmp_path: Path) -> None:
+        options = OpenvinoOptions(cache_dir=str(tmp_path / "cache"))
+        for is_cached in (False, True):
+            compiled = engine.build(options, saved_model)
+            assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
+            assert compiled(np.array([[-1, 2, -3, 4]], np.float32))[0].tolist() == [[0, 2, 0, 4]]
+        (saved_model / "variables.index").write_bytes(b"x")
+        assert not engine.build(options, saved_model).get_property("LOADED_FROM_CACHE")
+
+    def test_another_directory_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(ModelError) as caught:
+            engine.build(OpenvinoOptions(), tmp_path)
+        assert str(caught.value) == (
+            f"{tmp_path} is a directory without saved_model.pb; name the file of a model, such as an .xml or "
+            ".onnx, or the directory of a SavedModel of TensorFlow"
+        )
+
+    def test_a_damaged_one_is_refused(self, saved_model: Path) -> None:
+        (saved_model / "saved_model.pb").write_bytes(b"\xff" * 99)
+        with pytest.raises(ModelError, match=r"OpenVINO cannot load .*saved"):
+            engine.build(OpenvinoOptions(), saved_model)
+
+
+@pytest.fixture
+def saved_model(tmp_path: Path) -> Path:
+    """A SavedModel with one Relu. Source: tensorflow/core/protobuf/saved_model.proto, meta_graph.proto."""
+
+    def field(number: int, value: int | str | list[bytes]) -> bytes:
+        if isinstance(value, int):
+            return bytes((number << 3, value))
+        data = value.encode() if isinstance(value, str) else b"".join(value)
+        size = (len(data),) if len(data) < 128 else (len(data) & 127 | 128, len(data) >> 7)
+        return bytes((number << 3 | 2, *size)) + data
+
+    def attribute(name: str, value: bytes) -> bytes:
+        return field(5, [field(1, name), field(2, [value])])
+
+    shape = [field(2, [field(1, 1)]), field(2, [field(1, 4)])]
+    float_type = field(6, 1)
+    x = [field(1, "x"), field(2, "Placeholder"), attribute("dtype", float_type)]
+    nodes = [
+        field(1, [*x, attribute("shape", field(7, shape))]),
+        field(1, [field(1, "y"), field(2, "Relu"), field(3, "x"), attribute("T", float_type)]),
+    ]
+    tensors = [
+        field(number, [field(1, name), field(2, [field(1, f"{name}:0"), field(2, 1), field(3, shape)])])
+        for number, name in ((1, "x"), (2, "y"))
+    ]
+    signature = field(5, [field(1, "serving_default"), field(2, tensors)])
+    graph = field(2, [field(1, [field(4, "serve")]), field(2, nodes), signature])
+    path = tmp_path / "saved"
+    path.mkdir()
+    (path / "saved_model.pb").write_bytes(field(1, 1) + graph)
+    return path
 
 
 class TestUpdate:

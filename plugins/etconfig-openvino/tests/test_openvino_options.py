@@ -57,6 +57,8 @@ class TestDevices:
             ("AUTO:GPUU,CPU", "where 'GPUU' is not a device; did you mean 'GPU'?"),
             ("cpu:0", "device is 'cpu:0'; expected CPU, GPU, GPU.1, NPU, or a list"),
             ("CUDA", "device is 'CUDA'; expected CPU, GPU, GPU.1, NPU, or a list"),
+            ("GPU.x", "device is 'GPU.x'; expected CPU, GPU, GPU.1, NPU, or a list"),
+            ("AUTO:GPU.x,CPU", "where 'GPU.x' is not a device; expected CPU"),
             ("", "device is ''; expected CPU, GPU, GPU.1, NPU, or a list"),
             ("AUTO:", "device is 'AUTO:', where '' is not a device; expected CPU"),
         ],
