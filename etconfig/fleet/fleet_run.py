@@ -23,6 +23,21 @@ from etconfig.fleet.whole_file import whole_file
 PARTS = "parts"
 """The directory of finished files, inside of that of the results; it is removed at the end."""
 
+
+class RunInterruptedError(KeyboardInterrupt):
+    """Ctrl-C ended a run that continues when it is started again.
+
+    Attributes:
+        finished: The number of finished files.
+        files: The number of all files.
+    """
+
+    def __init__(self, finished: int, files: int) -> None:
+        super().__init__(finished, files)
+        self.finished = finished
+        self.files = files
+
+
 OnPart = Callable[[InventoryPart, int, int], None]
 """Called before each file, with its number from 1 and the number of files."""
 
@@ -92,6 +107,7 @@ def run_by_file(
             each place with the outcomes, as the files are finished.
 
     Raises:
+        RunInterruptedError: the user interrupts it.
         OSError: the results cannot be written, or another run writes to the directory.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -101,9 +117,12 @@ def run_by_file(
         tables = [finished / f"{_hash(f'{identity} {settings}')}.parquet" for identity in identities]
         results = {place: found for place, table in enumerate(tables) if (found := _finished(table))}
         missing = {place: table for place, table in enumerate(tables) if place not in results}
-        for place, result in resolved(missing):
-            _write_summary(_summary(tables[place]), result)
-            results[place] = result
+        try:
+            for place, result in resolved(missing):
+                _write_summary(_summary(tables[place]), result)
+                results[place] = result
+        except KeyboardInterrupt:
+            raise RunInterruptedError(len(results), len(tables)) from None
         merged = merged_results(results[place] for place in range(len(tables)))
         write_result_tables(database, merged, tables, directory)
         shutil.rmtree(finished)

@@ -303,6 +303,27 @@ class TestFleet:
         )
         assert cli(*resolve).status == 0
 
+    def test_ctrl_c_says_how_many_files_are_finished(
+        self, cli: Cli, fleet: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from etconfig.fleet import fleet_run
+
+        decide, calls = fleet_run.decide_part, []
+
+        def interrupted(*arguments: Any) -> Any:
+            calls.append(arguments)
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            return decide(*arguments)
+
+        monkeypatch.setattr(fleet_run, "decide_part", interrupted)
+        resolve = ("fleet", "resolve", "fleet", *PROFILES, "-o", "out")
+        message = "interrupted: 1 of 2 files is finished; the same command continues from there"
+        assert cli(*resolve) == Outcome(130, "", f"\n{message}\n")
+        assert cli(*resolve).status == 0
+        assert len(calls) == 3  # the finished file is not resolved again
+        assert len(rows_of(fleet / "out" / "assignments.parquet")) == 200
+
     def test_a_damaged_page_of_a_file_is_an_error_without_a_traceback(self, cli: Cli, fleet: Path) -> None:
         import duckdb
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from etconfig.fleet.part_result import PartResult
     from etconfig.fleet.plan import FleetPlan
 
+_INTERRUPTED = 130
+"""The exit status of a command that Ctrl-C ended."""
+
 
 @click.command("resolve", cls=StrictCommand)
 @inventories_argument
@@ -73,6 +76,7 @@ def resolve_inventory(
       etconfig fleet resolve devices.parquet --program model.pte -o results
       etconfig fleet resolve 'inventory/*.parquet' --profile generic/any -o results
     """
+    from etconfig.fleet.fleet_run import RunInterruptedError
     from etconfig.fleet.reports import coverage_data, coverage_tables, problem_table
     from etconfig.fleet.runs import ForeignTableError
 
@@ -82,6 +86,12 @@ def resolve_inventory(
             result = inventory.runs(place).resolve(planned, output, force=force)
         except ForeignTableError as error:
             raise click.ClickException(f"{error}; give another directory, or --force") from error
+        except RunInterruptedError as run:
+            show(err=True)  # after the ^C that the terminal shows
+            verb = "is" if run.finished == 1 else "are"
+            files = f"{run.finished:,} of {count_text(run.files, 'file')} {verb} finished"
+            show(f"interrupted: {files}; the same command continues from there", err=True)
+            return _INTERRUPTED
     data = coverage_data(result, planned.plan)
     tables = coverage_tables(data, [problem_table(result, with_ids=show_ids)])[:2]
     if as_json:
