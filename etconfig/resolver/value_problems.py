@@ -15,10 +15,13 @@ from etconfig.facts.registry import shown_value
 from etconfig.profile import Assignment, Expression, ExpressionType, TextValue
 from etconfig.provenance import OriginKind
 from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionKind, OptionProblem, OptionType
+from etconfig.schema.coerce import Mismatch, coerce
 
 _DEFAULT_WORDS = frozenset(("", "all", "auto", "default", "max", "none", "null", "nil", "unset"))
 _CERTAIN_DEFAULT_WORDS = frozenset(("", "auto", "default", "unset"))
 """Those that cannot mean a value, as 0, `none` and `max` may where the default follows no fact."""
+_PLAIN_DEFAULT_WORDS = frozenset(("", "default", "unset"))
+"""Those that mean the default even where a number below 0 stands for a choice of the engine."""
 _EXPRESSION_WORDS = frozenset(("exp", "expr", "expression", "eval", "formula", "computed"))
 _NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
 _KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
@@ -43,14 +46,14 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
         if names_a_fact(raw.text):
             return replace(found, help=_EXPRESSION_IN_PROFILE, fix=None)
         if _means_default(raw.text, info):
-            return replace(found, help=_leave_it_out(info), fix=None)
+            return replace(found, help=_leave_it_out(info, raw.text), fix=None)
         return found
     if assignment.place.find().origin.kind in _GIVEN_BY_HAND:
         return _value_of_a_caller(found, info, raw)
     if isinstance(raw, dict) and info.type.kind not in _TABLES:
         return _special_table(found, raw, span)
     if found.fix is None and _means_default(raw, info):
-        return _without_value(found, info)
+        return _without_value(found, info, raw)
     if not isinstance(raw, str) or found.fix is not None:
         return found
     if _QUOTED_TABLE.fullmatch(raw):
@@ -67,17 +70,27 @@ def _value_of_a_caller(found: Diagnostic, info: OptionInfo, raw: object) -> Diag
         if key == "expr":
             return replace(found, help=_EXPRESSION_IN_PROFILE)
         if key == "unset" and _has_default(info):
-            return replace(found, help=_leave_it_out(info))
+            return replace(found, help=_leave_it_out(info, None))
         return replace(found, help="write the value itself")
     if (raw is None and _has_default(info)) or _means_default(raw, info):
-        return replace(found, help=_leave_it_out(info))
+        return replace(found, help=_leave_it_out(info, raw))
     if isinstance(raw, str) and names_a_fact(raw):
         return replace(found, help=_EXPRESSION_IN_PROFILE)
     return found
 
 
-def _leave_it_out(info: OptionInfo) -> str:
-    return f"leave it out for the value of the profile, else the default{_default_source(info)}"
+def _leave_it_out(info: OptionInfo, raw: object) -> str:
+    own = _own_choice(info, raw)
+    return f"leave it out for the value of the profile, else the default{_default_source(info)}{own}"
+
+
+def _own_choice(info: OptionInfo, raw: object) -> str:
+    """Return where to look for a number by which the engine chooses: -1 often is one, and not the default."""
+    if not isinstance(raw, str) or raw.strip().casefold() in _PLAIN_DEFAULT_WORDS:
+        return ""
+    if info.type.kind is not OptionKind.INTEGER or isinstance(coerce(info.type, -1), Mismatch):
+        return ""
+    return f", or write -1 if the description of {info.name} says that it means {raw.strip()}"
 
 
 def _has_default(info: OptionInfo) -> bool:
@@ -97,14 +110,14 @@ def _default_source(info: OptionInfo) -> str:
     return "" if info.from_fact is None else f", which follows {info.from_fact}"
 
 
-def _without_value(found: Diagnostic, info: OptionInfo) -> Diagnostic:
-    follows = _default_source(info)
+def _without_value(found: Diagnostic, info: OptionInfo, raw: object) -> Diagnostic:
+    follows, own = _default_source(info), _own_choice(info, raw)
     fix = None
     written = found.spans[0].underlined or ""
     word = written.strip("\"'").strip().casefold()
-    if written and (word in _CERTAIN_DEFAULT_WORDS or info.from_fact is not None):
+    if written and not own and (word in _CERTAIN_DEFAULT_WORDS or info.from_fact is not None):
         fix = Rewriting(written.strip("\"'"), "{ unset = true }").at(found.spans[0])
-    return replace(found, help=f"write {{ unset = true }} for the default{follows}", fix=fix)
+    return replace(found, help=f"write {{ unset = true }} for the default{follows}{own}", fix=fix)
 
 
 def computed_value_problem(

@@ -89,9 +89,8 @@ class OpenvinoOptions(BackendOptions):
     )
     num_streams: Annotated[int, Ge(-2), Le(2**31 - 1)] | None = _property(
         "num_streams",
-        "The number of requests that the device runs side by side; -1 is OpenVINO's choice, -2 one for "
-        "each NUMA "
-        "node. On the CPU, 0 runs requests on the thread that calls.",
+        "The number of requests that the device runs side by side; -1 is OpenVINO's choice (AUTO), -2 one "
+        "for each NUMA node (NUMA). On the CPU, 0 runs requests on the thread that calls.",
     )
     perf_count: bool | None = _property(
         "perf_count", "Measure the time of each layer; this takes time itself."

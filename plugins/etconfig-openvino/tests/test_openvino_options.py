@@ -454,3 +454,31 @@ class TestFacts:
         assert found["openvino.0.capabilities"] == ("BF16", "FP32")
         assert (found["openvino.0.default_precision"], found["openvino.0.max_streams"]) == ("bf16", 8)
         assert (found["openvino.1.driver_version"], found["openvino.1.max_streams"]) == ("25.1", None)
+
+
+class TestAutomaticStreams:
+    """The default number of streams is 1, so `auto` is not the same as no value."""
+
+    MINUS_ONE = ", or write -1 if the description of num_streams says that it means auto"
+
+    def test_in_a_profile(self, tmp_path: Path) -> None:
+        profile = tmp_path / "p.toml"
+        head = '[profile]\nname = "p"\n[options.OpenvinoBackend]\n'
+        profile.write_text(f'{head}num_streams = "auto"\n')
+        (problem,) = etconfig.validate_file(profile)
+        assert problem.help == "write { unset = true } for the default" + self.MINUS_ONE
+        assert problem.fix is None
+        profile.write_text(f'{head}num_streams = "default"\n')
+        (problem,) = etconfig.validate_file(profile)
+        assert problem.help == "write { unset = true } for the default"
+        assert problem.fix is not None
+
+    def test_in_an_override(self) -> None:
+        with pytest.raises(OptionError) as caught:
+            resolved(num_streams="auto")
+        assert "for the value of the profile, else the default" + self.MINUS_ONE in str(caught.value)
+
+    def test_options_without_such_a_number(self) -> None:
+        with pytest.raises(OptionError) as caught:
+            resolved(inference_num_threads="auto")
+        assert "write -1" not in str(caught.value)
