@@ -60,7 +60,7 @@ def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
 
 def is_read() -> bool:
     """Return False once the reader of stdout has gone, so that printing more is of no use."""
-    return sys.stdout.name not in _unread
+    return getattr(sys.stdout, "name", None) not in _unread  # a stream in memory has no name
 
 
 def show(line: object = "", *, err: bool = False) -> None:
