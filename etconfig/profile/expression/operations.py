@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
@@ -76,6 +77,7 @@ BUCKETS = 2**52
 """The number of values of `bucket`: each fits in a float exactly."""
 
 
+@lru_cache(maxsize=64)  # many conditions of a device have the same few rollouts
 def _bucket(text: str, salt: str) -> float:
     """Return the place of a text between 0 and 1, for staged rollouts.
 

@@ -68,6 +68,24 @@ class TestValue:
         known = {(each["salt"], each["digits"]): each["bucket"] for each in VECTORS}
         assert [known[salt, digits] for salt, _, digits, _ in rows] == [float(row[3]) for row in rows]
 
+    def test_many_conditions_of_a_device_hash_once_for_each_rollout(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        hashed: list[bytes] = []
+
+        def counted(data: bytes, **settings: bool) -> object:
+            hashed.append(data)
+            return md5(data, **settings)
+
+        monkeypatch.setattr("hashlib.md5", counted)
+        conditions = [
+            condition(f'bucket(device.id, "{salt}") < {n / 100}') for n in range(1, 50) for salt in ("x", "y")
+        ]
+        for device in ("hashed-1", "hashed-2"):
+            for each in conditions:
+                each.evaluate({"device.id": device})
+        assert hashed == [b"x:hashed-1", b"y:hashed-1", b"x:hashed-2", b"y:hashed-2"]
+
     def test_an_unknown_text_has_an_unknown_bucket(self) -> None:
         rollout = condition('bucket(device.id, "a") < 0.5')
         assert rollout.evaluate({}) == Unknown(("device.id",))
