@@ -40,8 +40,13 @@ def check_file(name: str, model: str | os.PathLike[str] | bytes) -> None:
         raise ModelRefusedError(
             model=name, cause="its path has a NUL character", help="pass the path of a file"
         )
+    path = Path(name)
     try:
-        with Path(name).open("rb") as file:
+        if not path.is_file() and not path.is_dir() and path.exists():
+            # reading a pipe would wait, and a device has no end
+            cause, help = "it is neither a file nor a link to one", "pass the path of a model"
+            raise ModelRefusedError(model=name, cause=cause, help=help)
+        with path.open("rb") as file:
             is_empty = not file.read(1)
     except OSError as error:
         cause = f"it cannot be read: {error.strerror}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,14 @@ def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         )
     with pytest.raises(ModelRefusedError, match="its path has a NUL character"):
         build_session(OnnxRuntimeOptions(), "a\0.onnx")
+
+
+@pytest.mark.posix
+def test_a_pipe_or_a_device(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (str(tmp_path / "pipe"), "/dev/zero"):
+        with pytest.raises(ModelRefusedError, match="it is neither a file nor a link to one; pass the path"):
+            build_session(OnnxRuntimeOptions(), path)
 
 
 def test_an_order_that_this_build_lacks() -> None:

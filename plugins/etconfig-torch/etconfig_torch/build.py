@@ -189,6 +189,11 @@ def _plain(value: Any) -> Any:
 def _program_of(path: Path) -> torch.export.ExportedProgram:
     """Return the program of a file. Raises UnreadableModelError, with the name of the file."""
     try:
+        if not path.is_file() and not path.is_dir() and path.exists():
+            # reading a pipe would wait, and a device has no end
+            raise UnreadableModelError(
+                "it is neither a file nor a link to one; name a file of torch.export.save"
+            )
         return load_program(path.read_bytes())
     except OSError as error:
         raise UnreadableModelError(f"cannot read the model {path}: {error.strerror or error}") from error

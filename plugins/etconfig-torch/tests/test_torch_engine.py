@@ -728,6 +728,13 @@ class TestHostileFiles:
         data = edited(saved(), "model.json", '"guards_code": []', '"guards_code": ["__import__(1)"]')
         build(TorchOptions(), data)(torch.zeros(2, 8))
 
+    @pytest.mark.posix
+    def test_a_pipe_or_a_device(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        for path in (tmp_path / "pipe", Path("/dev/zero")):
+            with pytest.raises(UnreadableModelError, match=f"{path}: it is neither a file nor a link to one"):
+                build(TorchOptions(), path)
+
     def test_the_message_names_the_file_and_what_to_call_instead(self, tmp_path: Path) -> None:
         path = tmp_path / "model.pt2"
         path.write_bytes(changed(saved(), "extra/a.txt", lambda _: b""))
