@@ -23,7 +23,7 @@ from etconfig.version import __version__
 CACHE_DIRECTORY = ".etconfig-fleet"
 """The directory of converted files, beside each inventory."""
 
-_FORMAT = 5
+_FORMAT = 6
 """Changes with the columns and the texts of a converted file, so that an older one is not taken."""
 
 

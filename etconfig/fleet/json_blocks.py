@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from etconfig.facts.registry import FactInfo
+from etconfig.facts.sheet_json import SHEET_VERSION
 from etconfig.fleet.columns import DEVICE_COLUMN, DEVICE_FACT, SHEET_KEYS
 from etconfig.fleet.json_shape import UNSAFE_ESCAPES, LineLayout
 
@@ -94,8 +95,8 @@ class BlockReader:
     """Reads blocks of lines that have one shape and no trap, and hands back the others.
 
     Arrow reports a key that is repeated, one that the shape lacks, and a value of another type. It does not
-    report NaN, two objects in a line, an object over several lines, characters that are not UTF-8, and a unit
-    that is not the fact's; these are found here.
+    report NaN, two objects in a line, an object over several lines, characters that are not UTF-8, a unit
+    that is not the fact's, an object without a value, and another version of sheets; these are found here.
     """
 
     def __init__(self) -> None:
@@ -193,9 +194,13 @@ class BlockReader:
         return not types.is_list(array.type) or self._is_finite(array.flatten())
 
     def _facts_table(self, columns: dict[str, Any], layout: LineLayout) -> pyarrow.Table | None:
-        """Return the columns of a converted file, without the numbers of lines; None if a unit is wrong."""
+        """Return the columns of a converted file, without the numbers of lines; None if a sheet is wrong."""
         arrow, compute = self._arrow, self._compute
         facts = columns
+        if layout.has_version:
+            is_right = compute.equal(columns[SHEET_KEYS[0]], SHEET_VERSION)
+            if compute.all(is_right).as_py() is False:
+                return None
         if layout.is_sheet:
             inside = columns[SHEET_KEYS[1]]
             if inside.null_count:
@@ -216,7 +221,7 @@ class BlockReader:
         return arrow.table({DEVICE_COLUMN: device, **values})
 
     def _value(self, info: FactInfo, entry: Any) -> Any:
-        """Return the values of a fact, or None if one has another unit."""
+        """Return the values of a fact, or None if one has another unit, or is in a wrong object."""
         arrow, compute = self._arrow, self._compute
         if arrow.types.is_struct(entry.type):
             parts = dict(zip((field.name for field in entry.type), entry.flatten(), strict=True))
@@ -225,5 +230,15 @@ class BlockReader:
                 expected = info.unit
                 if expected is None or not compute.all(compute.equal(unit, expected)).as_py():
                     return None
+            if not self._has_one_each(entry, parts):
+                return None
             entry = parts["value"]
         return compute.add(entry, 0.0) if arrow.types.is_floating(entry.type) else entry  # -0.0 is 0.0
+
+    def _has_one_each(self, entry: Any, parts: dict[str, Any]) -> bool:
+        """Return True if each object has either a value or the reason why it is unknown."""
+        compute = self._compute
+        has_one = compute.is_valid(parts["value"])
+        if "unknown" in parts:
+            has_one = compute.xor(has_one, compute.is_valid(parts["unknown"]))
+        return bool(compute.all(compute.equal(has_one, compute.is_valid(entry))).as_py())

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
+from etconfig.facts.sheet_json import ENTRY_KEYS
 from etconfig.fleet.columns import ID_COLUMNS, SHEET_KEYS
 from etconfig.fleet.names import fact_of_column
 from etconfig.records import record
@@ -28,12 +29,14 @@ class LineLayout:
     Attributes:
         schema: The keys with their types; any other is an error.
         is_sheet: True if the facts are below the key `facts`.
+        has_version: True if lines may have a version, which must be that of fact sheets.
         facts: The key of each fact, with its declaration.
         devices: The places of the name of a device, by precedence: True for one below `facts`, and its key.
     """
 
     schema: pyarrow.Schema
     is_sheet: bool
+    has_version: bool
     facts: Mapping[str, tuple[str, FactInfo]]
     devices: Sequence[tuple[bool, str]]
 
@@ -86,7 +89,13 @@ class LineShape:
             for inside, key in places
             if key in (self._facts if inside else self._top)
         ]
-        return LineLayout(schema=schema, is_sheet=self._is_sheet, facts=facts, devices=devices)
+        return LineLayout(
+            schema=schema,
+            is_sheet=self._is_sheet,
+            has_version=SHEET_KEYS[0] in self._top and SHEET_KEYS[0] not in self._ignored,
+            facts=facts,
+            devices=devices,
+        )
 
     def _fact_type(self, key: str, info: FactInfo) -> pyarrow.DataType:
         found = self._facts[key]
@@ -110,9 +119,14 @@ class LineShape:
 
     def _learn_top(self, found: Mapping[str, Any]) -> None:
         for key, value in found.items():
-            if key != SHEET_KEYS[1]:
-                type_ = self._name_type(value) if key in self._device_keys else self._any_type(value)
-                self._add(self._top, key, type_)
+            if key == SHEET_KEYS[1]:
+                continue
+            if key in self._device_keys:
+                self._add(self._top, key, self._name_type(value))
+            elif key in self._ignored:
+                self._add(self._top, key, self._any_type(value))
+            elif key == SHEET_KEYS[0]:
+                self._top[key] = self._arrow.int64()
 
     def _learn_facts(self, found: Mapping[str, Any]) -> None:
         for key, value in found.items():
@@ -143,13 +157,13 @@ class LineShape:
         types[key] = self._merged(types[key], type_) if key in types else type_
 
     def _entry_type(self, info: FactInfo, value: Any, *, is_plain: bool) -> pyarrow.DataType:
-        """Return the type of a fact: of its value, or of an object with its value, its unit and more."""
+        """Return the type of a fact: of its value, or of an object with the keys of sheets."""
         if value is None:
             return self._arrow.null()
         type_ = self._types[info.type]
         if is_plain or not isinstance(value, dict):
             return type_
-        further = {key: self._any_type(each) for key, each in value.items() if key != "value"}
+        further = {key: self._any_type(value[key]) for key in ENTRY_KEYS if key in value and key != "value"}
         if "unit" in further:
             further["unit"] = self._arrow.string()
         return self._arrow.struct([("value", type_), *further.items()])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
+from etconfig.facts.sheet_json import ENTRY_KEYS, SHEET_VERSION
 from etconfig.fleet.columns import (
     DEVICE_COLUMN,
     DEVICE_FACT,
@@ -44,6 +45,7 @@ _CASTS = {
     FactType.STRING_LIST: "CASE WHEN {kind} = 'ARRAY' AND CAST(json_structure({value}) AS VARCHAR) "
     """IN ('["VARCHAR"]', '["NULL"]') THEN CAST({value} AS VARCHAR[]) END""",
 }
+_IS_SHEET = "json_type(json, '/facts') = 'OBJECT'"
 _SQL_TYPES = {
     FactType.BOOL: "BOOLEAN",
     FactType.INT: "BIGINT",
@@ -95,32 +97,35 @@ def _convert(
         f"maximum_object_size = {MAX_LINE_BYTES})"
     )
     objects = (
-        "SELECT json, CASE WHEN json_type(json, '/facts') = 'OBJECT' THEN json_extract(json, '/facts') "
+        f"SELECT json, CASE WHEN {_IS_SHEET} THEN json_extract(json, '/facts') "
         "WHEN json_type(json) = 'OBJECT' THEN json END AS facts"
     )
-    found = database.rows(
-        f"SELECT DISTINCT unnest(json_keys(facts)) FROM ({objects} FROM {read}) ORDER BY ALL"
-    )
-    check_count(len(found), "different keys in its lines")
+    found, found_beside = _keys(database, f"{objects} FROM {read}")
+    check_count(len({*found, *found_beside}), "different keys in its lines")
     device_keys = ID_COLUMNS if id_column is None else (id_column, *ID_COLUMNS)
-    keys = [row[0] for row in found if row[0] not in (*SHEET_KEYS, *ignored)]
+    keys = [key for key in found if key not in (*SHEET_KEYS, *ignored)]
     names = [key for key in keys if key not in device_keys or registry.get(fact_of_column(key)) is not None]
-    entries_of: dict[str, list[str]] = {}
+    places_of: dict[str, list[int]] = {}
     for number, name in enumerate(names, 1):
-        entries_of.setdefault(fact_of_column(name), []).append(f"e[{number}]")
+        places_of.setdefault(fact_of_column(name), []).append(number)
     key_of = {fact_of_column(name): name for name in names}
-    columns = [_column(fact, key_of[fact], entries, registry) for fact, entries in sorted(entries_of.items())]
+    columns = [_column(fact, key_of[fact], places, registry) for fact, places in sorted(places_of.items())]
     devices = [_text_at(each, key) for key in device_keys for each in ("json", "facts")]
-    every = [*names, *(row[0] for row in found if row[0] not in names)]  # all, for their number
+    every = [*names, *(key for key in found if key not in names)]  # all, for their number
     paths = ", ".join(quoted_text(_pointer(name)) for name in every)
-    entries = f"json_extract(facts, [{paths}])" if every else "[]"
-    not_an_object = _case("facts IS NULL", None, NOT_AN_OBJECT)
-    problems = ", ".join(f"CASE {case} END" for case in (not_an_object, *(case for _, case in columns)))
+    # each call of a function of JSON in the query takes memory, so one call gets the keys of all objects
+    entries, entry_keys = (
+        f"{function}(facts, [{paths}])" if every else "[]" for function in ("json_extract", "json_keys")
+    )
+    beside = [key for key in found_beside if key not in (*SHEET_KEYS, *device_keys, *ignored)]
+    cases = [*_sheet_cases(ignored), *(_beside_case(key, registry) for key in beside)]
+    problems = ", ".join(f"CASE {case} END" for case in (*cases, *(case for _, case in columns)))
     values = "".join(f", {value}" for value, _ in columns if value)
     database.rows(
         f"COPY (WITH lines AS ({objects}, row_number() OVER () AS line FROM {read}), "
         f"extracted AS (SELECT line, json, facts, coalesce({', '.join(devices)}) AS device, "
-        f"{entries} AS e FROM lines), "
+        f"{entries} AS e, {entry_keys} AS k, json_keys(facts) AS keys, "
+        f"CASE WHEN {_IS_SHEET} THEN json_keys(json) END AS beside FROM lines), "
         f"checked AS (SELECT *, {_repeated_in_line(ignored)} AS repeated FROM extracted), "
         f"entries AS (SELECT * REPLACE ({_without_repeated(every)} AS e) FROM checked) "
         f"SELECT device AS {quoted_name(DEVICE_COLUMN if id_column is None else id_column)}, "
@@ -129,6 +134,57 @@ def _convert(
         f"{values} FROM entries) "
         f"TO {quoted_text(os.fspath(target))} (FORMAT parquet, COMPRESSION zstd)"
     )
+
+
+def _keys(database: Database, objects: str) -> tuple[list[str], list[str]]:
+    """Return the keys of facts, and those beside the key `facts` of sheets, both sorted."""
+    rows = database.rows(
+        "SELECT DISTINCT unnest(json_keys(facts)), "
+        f"unnest(CASE WHEN {_IS_SHEET} THEN json_keys(json) ELSE [] END) FROM ({objects})"
+    )
+    facts, beside = ({row[place] for row in rows} - {None} for place in (0, 1))
+    return sorted(facts), sorted(beside)
+
+
+def _sheet_cases(ignored: Collection[str]) -> Iterator[str]:
+    """Yield the SQL of the problems of a whole line, or of a whole sheet."""
+    yield _case("facts IS NULL", None, NOT_AN_OBJECT)
+    version, facts = map(quoted_text, SHEET_KEYS)
+    if SHEET_KEYS[0] not in ignored:
+        number = f"json_extract(json, {quoted_text(_pointer(SHEET_KEYS[0]))})"
+        is_right = f"json_type({number}) = 'NULL' OR CAST({number} AS VARCHAR) = '{SHEET_VERSION}'"
+        yield _case(
+            f"list_contains(coalesce(beside, keys), {version}) AND NOT ({is_right})",
+            None,
+            f"the version of the sheet is not {SHEET_VERSION}",
+            "save the sheet again with this version of etconfig, or install a newer etconfig",
+            number,
+        )
+    if SHEET_KEYS[1] not in ignored:
+        help = 'write {"facts": {"cpu.arch": {"value": "arm64"}}}, or plain values without the key'
+        yield _case(
+            f"beside IS NULL AND list_contains(keys, {facts})",
+            None,
+            "expected an object under the key 'facts'",
+            help,
+            "json_extract(json, '/facts')",
+        )
+        yield _case(
+            f"beside IS NOT NULL AND list_contains(keys, {facts})",
+            None,
+            "a whole sheet is under the key 'facts'",
+            "give only its facts there",
+        )
+
+
+def _beside_case(key: str, registry: FactRegistry) -> str:
+    """Return the SQL of the problem of a key beside the key `facts` of a sheet, which is not read."""
+    has_key = f"list_contains(beside, {quoted_text(key)})"
+    fact = fact_of_column(key)
+    if registry.get(fact) is not None:
+        return _case(has_key, None, f"the fact {fact!r} is beside the key 'facts'", "move it into 'facts'")
+    help = unknown_help(unknown_fact(fact, registry), key)
+    return _case(has_key, None, f"unknown key {key!r} beside the key 'facts'", help)
 
 
 @contextmanager
@@ -162,17 +218,19 @@ def _pointer(key: str) -> str:
     return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
-def _column(fact: str, key: str, entries: Sequence[str], registry: FactRegistry) -> tuple[str, str]:
+def _column(fact: str, key: str, places: Sequence[int], registry: FactRegistry) -> tuple[str, str]:
     """Return the SQL of a column and of the problem of its value; no column if no fact has the name.
 
     Args:
         fact: The fact.
         key: A key that names it.
-        entries: The SQL of the values at its keys: a fact can be written in two ways.
+        places: The places of its keys among all: a fact can be written in two ways.
         registry: The facts.
     """
-    entry, is_repeated = entries[0], ""
+    entries, keys = ([f"{name}[{place}]" for place in places] for name in "ek")
+    entry, entry_keys, is_repeated = entries[0], keys[0], ""
     if len(entries) > 1:
+        entry_keys = f"coalesce({', '.join(keys)})"
         both = f"len([each for each in [{', '.join(entries)}] if each IS NOT NULL]) > 1"
         entry = f"(CASE WHEN NOT ({both}) THEN coalesce({', '.join(entries)}) END)"
         is_repeated = _case(both, fact, _KEY_IS_REPEATED)
@@ -190,9 +248,7 @@ def _column(fact: str, key: str, entries: Sequence[str], registry: FactRegistry)
     expected = f"expected {_EXPECTED[info.type]}"
     cases = (
         is_repeated,
-        _case(
-            f"{is_entry} AND {_has_repeated(f'json_keys({entry})')}", fact, "a key in its object is repeated"
-        ),
+        _entry_case(fact, entry, entry_keys, f"{kind} <> 'NULL'", is_shown=not info.is_identifying),
         _case(f"{is_other_unit} AND ({unit}) IS NOT NULL", fact, _unit_text(info), None, unit),
         _case(f"{kind} <> 'NULL' AND ({typed}) IS NULL", fact, expected, None, shown),
     )
@@ -200,6 +256,38 @@ def _column(fact: str, key: str, entries: Sequence[str], registry: FactRegistry)
     if fact == DEVICE_FACT:
         typed = f"coalesce({typed}, device)"
     return f"CAST({typed} AS {sql_type}) AS {quoted_name(fact)}", " ".join(cases)
+
+
+def _entry_case(fact: str, entry: str, keys: str, is_known: str, *, is_shown: bool) -> str:
+    """Return the SQL of the problems of the keys of an object with a fact."""
+    is_entry = f"json_type({entry}) = 'OBJECT'"
+    known = ", ".join(map(quoted_text, ENTRY_KEYS))
+    is_unknown = f"json_type({entry}, '/unknown') <> 'NULL'"
+    both = f"list_has_all({keys}, ['value', 'unknown']) AND {is_known} AND {is_unknown}"
+    cases = (
+        _case(_has_repeated(keys), fact, "a key in its object is repeated"),
+        _case(
+            f"NOT list_has_all([{known}], {keys})",
+            fact,
+            "unknown key in its object",
+            f"the keys are {', '.join(map(repr, ENTRY_KEYS))}",
+            f"array_to_string({keys}, ', ')" if is_shown else None,
+        ),
+        _case(
+            f"NOT list_has_any(['value', 'unknown'], {keys}) OR ({both})",
+            fact,
+            "expected either 'value' or 'unknown' in its object",
+        ),
+    )
+    found = f"(CASE WHEN {is_entry} THEN CASE {' '.join(cases)} END END)"
+    return f"WHEN NOT {_is_usual(keys)} AND {found} IS NOT NULL THEN {found}"
+
+
+def _is_usual(keys: str) -> str:
+    """Return the SQL that is true for the keys of most objects with a fact, for speed."""
+    pair = f"{keys}[2] = 'origin' AND {keys}[1] IN ('value', 'unknown')"
+    three = f"{keys}[1] = 'value' AND {keys}[2] = 'unit' AND {keys}[3] = 'origin'"
+    return f"coalesce(CASE len({keys}) WHEN 2 THEN {pair} WHEN 3 THEN {three} END, {keys} IS NULL)"
 
 
 def _unit(info: FactInfo) -> str:
@@ -248,9 +336,8 @@ def _repeated(keys: str, ignored: Collection[str]) -> str:
 def _repeated_in_line(ignored: Collection[str]) -> str:
     """Return the SQL of the keys of a line that are repeated, NULL if none is: of two, one was extracted."""
     return (
-        f"CASE WHEN len(json_keys(facts)) <> list_count(e) THEN {_repeated('json_keys(facts)', ignored)} "
-        f"WHEN json_type(json, '/facts') = 'OBJECT' AND {_has_repeated('json_keys(json)')} "
-        f"THEN {_repeated('json_keys(json)', ignored)} END"
+        f"CASE WHEN len(keys) <> list_count(e) THEN {_repeated('keys', ignored)} "
+        f"WHEN {_has_repeated('beside')} THEN {_repeated('beside', ignored)} END"
     )
 
 

@@ -119,6 +119,15 @@ RAW = [
         '{"a": 1, "a": 2}',
     ),
     *(
+        '{"valu": 1}',
+        '{"value": 1, "units": "GB"}',
+        '{"value": "linux", "unknown": "no"}',
+        '{"value": 1, "unknown": null}',
+        '{"value": null, "unknown": "no"}',
+        '{"unknown": null}',
+        '{"origin": "x"}',
+    ),
+    *(
         '{"value": 1, "origin": "x", "origin": "y"}',
         "[" * 60 + "]" * 60,
         '{"a":' * 60 + "1" + "}" * 60,
@@ -196,6 +205,8 @@ WHOLE = [
         b'{"facts": {}}',
         b'{"facts": {}, "facts": {"cpu.arch": "x"}}',
         b'{"facts": [{}]}',
+        b'{"facts": {"facts": {"cpu.arch": "x"}}}',
+        b'{"etconfig_fact_sheet": 99, "cpu.arch": "x"}',
         b'{"": 1}',
         b'{"__": 1}',
     ),
@@ -305,7 +316,7 @@ class LineWriter:
         random = self.random
         top, facts = self.items(number)
         place = random.choice([top, facts])
-        kind = random.randrange(6)
+        kind = random.randrange(7)
         if kind == 0 and place:  # another value
             index = random.randrange(len(place))
             place[index] = (place[index][0], random.choice(RAW))
@@ -330,6 +341,9 @@ class LineWriter:
                 [b"", bytes([random.randrange(256)]), b"\\", b'"', b"}"]
             )
             return bytes(line)
+        elif kind == 5:  # another version
+            version = random.choice(["0", "99", "1.0", "1e0", '"1"', "null", "true", "[1]", "-1", "2e99"])
+            return self.joined(top, facts).replace(b"1", version.encode(), 1)
         else:  # an escaped key
             index = random.randrange(len(top))
             key, value = top[index]

@@ -20,7 +20,7 @@ from fleet_devices import random_devices, write_devices  # noqa: E402
 import etconfig  # noqa: E402
 from etconfig.errors import FactError  # noqa: E402
 from etconfig.facts import BUILTIN_FACTS, FactSheet  # noqa: E402
-from etconfig.fleet import conversion, line_conversion  # noqa: E402
+from etconfig.fleet import conversion, line_conversion, open_fleet  # noqa: E402
 from etconfig.fleet.columns import MAX_COLUMNS  # noqa: E402
 from etconfig.fleet.conversion import converted  # noqa: E402
 from etconfig.fleet.database import Database, opened_database  # noqa: E402
@@ -398,6 +398,85 @@ def test_a_repeated_key_is_an_error_with_its_line_and_neither_value_counts(
         ["gpu.count", "os.name"],
         ["os.name"],
     ]
+
+
+class TestBrokenSheets:
+    """A sheet that the reader of a single one refuses is a finding, and no fact is lost silently."""
+
+    CASES = (
+        ('"facts": {"gpu.count": {"valu": 4}}', "gpu.count", "unknown key in its object", ("valu",)),
+        (
+            '"facts": {"gpu.count": {"value": 4, "units": "GB"}}',
+            "gpu.count",
+            "unknown key in its object",
+            ("value, units",),
+        ),
+        (
+            '"facts": {"gpu.count": {"value": 4, "unknown": "no"}}',
+            "gpu.count",
+            "expected either 'value' or 'unknown' in its object",
+            (),
+        ),
+        (
+            '"facts": {"gpu.count": {"origin": "x"}}',
+            "gpu.count",
+            "expected either 'value' or 'unknown' in its object",
+            (),
+        ),
+        ('"etconfig_fact_sheet": 99, "facts": {}', "", "the version of the sheet is not 1", ("99",)),
+        ('"etconfig_fact_sheet": "1", "facts": {}', "", "the version of the sheet is not 1", ('"1"',)),
+        ('"facts": [1]', "", "expected an object under the key 'facts'", ("[1]",)),
+        ('"facts": null', "", "expected an object under the key 'facts'", ("null",)),
+        ('"facts": {"facts": {"gpu.count": 1}}', "", "a whole sheet is under the key 'facts'", ()),
+        ('"facts": {}, "os__name": "linux"', "", "the fact 'os.name' is beside the key 'facts'", ()),
+        ('"facts": {}, "region": "x"', "", "unknown key 'region' beside the key 'facts'", ()),
+    )
+    RIGHT = '"etconfig_fact_sheet": 1, "facts": {"gpu.count": {"value": 1, "origin": "x"}}'
+
+    @pytest.mark.parametrize(("text", "fact", "problem", "values"), CASES)
+    @pytest.mark.parametrize("is_directory", [True, False])
+    def test_it_is_a_finding_with_its_row(
+        self,
+        database: Database,
+        tmp_path: Path,
+        text: str,
+        fact: str,
+        problem: str,
+        values: tuple[str, ...],
+        is_directory: bool,
+    ) -> None:
+        path = tmp_path / ("sheets" if is_directory else "a.jsonl")
+        objects = [f'{{"device_id": "{n}", {each}}}\n' for n, each in enumerate((self.RIGHT, text))]
+        if is_directory:
+            path.mkdir()
+            for number, each in enumerate(objects):
+                (path / f"{number}.json").write_text(each)
+        else:
+            path.write_text("".join(objects))
+        (found,) = findings(database, path)
+        assert (found.fact, found.problem, found.rows, found.values) == (fact, problem, (2,), values)
+
+    def test_values_alone_are_right_below_facts(self, database: Database, tmp_path: Path) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_text(
+            f'{{"device_id": "a", {self.RIGHT}}}\n'
+            '{"device_id": "b", "facts": {"gpu.count": 2, "os.name": {"unknown": "no"}}}\n'
+            '{"device_id": "c", "facts": {"gpu.count": {"value": null}, "os.name": null}}\n'
+        )
+        assert findings(database, path) == []
+        assert sheets(database, path) == {"a": {"gpu.count": 1}, "b": {"gpu.count": 2}, "c": {}}
+
+    def test_a_key_that_is_ignored_may_be_beside_facts(self, database: Database, tmp_path: Path) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_text(f'{{"device_id": "a", "region": "x", {self.RIGHT}}}\n')
+        assert findings(database, path, ignored=["region"]) == []
+
+    def test_such_a_device_gets_nothing(self, database: Database, tmp_path: Path) -> None:
+        """A whole sheet that is wrong counts for every profile, like an unknown fact."""
+        path = tmp_path / "a.jsonl"
+        path.write_text('{"device_id": "a", "facts": {}, "os.name": "linux"}\n')
+        fleet = open_fleet(path)
+        assert (fleet.resolve().resolved, fleet.resolve().devices) == (0, 1)
 
 
 def test_whatever_a_column_has_that_is_ignored_is_left_out(database: Database, tmp_path: Path) -> None:
