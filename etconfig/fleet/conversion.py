@@ -5,9 +5,12 @@ What is wrong in a row is kept in a column beside it, with the fact and the valu
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
@@ -22,6 +25,9 @@ from etconfig.version import __version__
 
 CACHE_DIRECTORY = ".etconfig-fleet"
 """The directory of converted files, beside each inventory."""
+
+_WRITE_ERRORS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG))
+"""The errors that only writing has."""
 
 _FORMAT = 6
 """Changes with the columns and the texts of a converted file, so that an older one is not taken."""
@@ -49,7 +55,8 @@ def converted(
         cache: The directory for converted files; None for one beside `path`.
 
     Raises:
-        OSError: the file cannot be read, or the converted one not written.
+        UnusableInventoryError: the converted file cannot be written, or there are too many keys.
+        OSError: the file cannot be read.
     """
     directory = cache or path.parent / CACHE_DIRECTORY
     key = json.dumps([__version__, _FORMAT, identity, registry.names, id_column, sorted(ignored)])
@@ -58,14 +65,8 @@ def converted(
         return target
     _check_can_write(directory)
     convert = convert_lines if is_arrow_installed() else convert_exactly
-    with whole_file(target) as beside:
-        if path.is_dir():
-            with TemporaryDirectory(prefix="etconfig-sheets-") as scratch:
-                lines = Path(scratch, "sheets.jsonl")
-                _write_lines(path, lines)
-                convert(database, lines, beside, registry, id_column, ignored)
-        else:
-            convert(database, path, beside, registry, id_column, ignored)
+    with _lines_of(path) as lines, _writing(database, target), whole_file(target) as beside:
+        convert(database, lines, beside, registry, id_column, ignored)
     return target
 
 
@@ -80,10 +81,46 @@ def _check_can_write(directory: Path) -> None:
         with TemporaryFile(dir=directory):
             pass
     except OSError as error:
-        raise UnusableInventoryError(
-            f"it is converted to Parquet in {directory}, which cannot be written: {error.strerror}",
-            "give another directory with --cache",
-        ) from error
+        raise _unwritable(directory, str(error.strerror)) from error
+
+
+def _unwritable(directory: Path, reason: str) -> UnusableInventoryError:
+    return UnusableInventoryError(
+        f"it is converted to Parquet in {directory}, which cannot be written: {reason}",
+        "give another directory with --cache",
+    )
+
+
+@contextmanager
+def _lines_of(path: Path) -> Iterator[Path]:
+    """Give the file of lines: the inventory itself, or one that is made of a directory of sheets."""
+    if not path.is_dir():
+        yield path
+        return
+    with TemporaryDirectory(prefix="etconfig-sheets-") as scratch:
+        lines = Path(scratch, "sheets.jsonl")
+        _write_lines(path, lines)
+        yield lines
+
+
+@contextmanager
+def _writing(database: Database, target: Path) -> Iterator[None]:
+    """Tell errors of the directory of converted files, such as a full disk, from those of the inventory.
+
+    Raises:
+        UnusableInventoryError: the directory cannot be written.
+        OSError: the inventory cannot be read.
+    """
+    try:
+        with database.reading():
+            yield
+    except OSError as error:
+        made = (target.name, f".{target.name}")
+        names_made = any(os.fspath(target.parent / start) in str(error) for start in made)
+        if error.errno not in _WRITE_ERRORS and not names_made:
+            raise
+        reason = str(error) if error.errno is None else os.strerror(error.errno)
+        raise _unwritable(target.parent, reason) from error
 
 
 def _write_lines(directory: Path, target: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from etconfig.diagnostics import Diagnostic
 from etconfig.facts.problems import invalid_value
 from etconfig.facts.registry import FactType
 from etconfig.fleet.columns import NAME_VALUES, NOT_AN_OBJECT, PROBLEM_COLUMN, FactColumn
@@ -14,8 +15,11 @@ from etconfig.fleet.inventory import InventoryPart
 from etconfig.fleet.names import quoted_name, quoted_text
 from etconfig.records import record
 
-MAX_FIRST = 3
-"""The rows that are named for each finding."""
+DEFAULT_ROWS = 3
+"""The rows that are named for each finding, unless another number is given."""
+
+_MAX_SMALLEST = 1000
+"""The most rows of a finding that DuckDB finds without keeping all."""
 
 _MAX_WORDS = 10_000
 """The most distinct texts of a column that Python checks one by one; of more, SQL checks all."""
@@ -30,10 +34,11 @@ class InventoryFinding:
         fact: The fact, or the column that names the devices.
         problem: What is wrong, and what was expected.
         devices: The number of devices.
-        rows: The numbers of the first rows, from 1; of JSONL, the lines that are not empty.
+        rows: The numbers of the first rows, from 1; of JSONL, of the lines that are not empty.
         values: Their values; none of a fact that identifies a device.
         help: An instruction, or None.
         sheets: The paths of the rows in a directory of sheets; else none.
+        earlier: The first row, or sheet, with the name of each row, if names are repeated; else none.
     """
 
     label: str
@@ -44,6 +49,7 @@ class InventoryFinding:
     values: tuple[str, ...] = ()
     help: str | None = None
     sheets: tuple[str, ...] = ()
+    earlier: tuple[int | str, ...] = ()
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -54,12 +60,21 @@ class InventoryFinding:
             "rows": list(self.rows),
             "values": list(self.values),
             **({"sheets": list(self.sheets)} if self.sheets else {}),
+            **({"earlier": list(self.earlier)} if self.earlier else {}),
         }
 
 
-def validate_part(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
-    """Yield the findings of one file, most of them one for each column and cause."""
-    found = _findings(database, part)
+def validate_part(
+    database: Database, part: InventoryPart, rows: int | None = DEFAULT_ROWS
+) -> Iterator[InventoryFinding]:
+    """Yield the findings of one file, most of them one for each column and cause.
+
+    Args:
+        database: The database that reads the file.
+        part: The devices.
+        rows: The most rows that are named for each finding; None for all.
+    """
+    found = _findings(database, part, rows)
     if not part.source.path.is_dir():
         yield from found
         return
@@ -69,14 +84,19 @@ def validate_part(database: Database, part: InventoryPart) -> Iterator[Inventory
     names = [str(path.relative_to(directory)) for path in sheet_files(directory)]
     for finding in found:
         problem = part.broken_problem if finding.problem == NOT_AN_OBJECT else finding.problem
-        yield replace(finding, problem=problem, sheets=tuple(names[row - 1] for row in finding.rows))
+        yield replace(
+            finding,
+            problem=problem,
+            sheets=tuple(names[row - 1] for row in finding.rows),
+            earlier=tuple(names[int(row) - 1] for row in finding.earlier),
+        )
 
 
-def _findings(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
+def _findings(database: Database, part: InventoryPart, limit: int | None) -> Iterator[InventoryFinding]:
     part.source.attach(database)
-    yield from _converted_findings(database, part)
-    yield from _unnamed(database, part)
-    yield from _duplicates(database, part)
+    yield from _converted_findings(database, part, limit)
+    yield from _unnamed(database, part, limit)
+    yield from _duplicates(database, part, limit)
     words = _columns_of_words(database, part)
     checks = [
         (column, check, expected)
@@ -89,9 +109,21 @@ def _findings(database: Database, part: InventoryPart) -> Iterator[InventoryFind
         row = database.rows(f"SELECT {counts} FROM {part.source.relation}")[0]
         for (column, check, expected), count in zip(checks, row, strict=True):
             if count:
-                yield _finding(database, part, column, check, f"expected {expected}", count)
+                rows = _first(database, part, check, quoted_name(column.name), limit)
+                yield _finding(part, column, f"expected {expected}", count, rows)
     for column in words:
-        yield from _wrong_words(database, part, column)
+        yield from _wrong_words(database, part, column, limit)
+
+
+def no_devices(labels: Sequence[str]) -> Diagnostic:
+    """Return the problem of inventories that have no device at all."""
+    return Diagnostic(
+        code="invalid-fact-sheet",
+        message=f"there are no devices in {', '.join(labels[:DEFAULT_ROWS])}"
+        + (f" and {len(labels) - DEFAULT_ROWS} more" if len(labels) > DEFAULT_ROWS else ""),
+        help="check that it is the right file: an inventory has a row or a line for each device, "
+        "and a directory of sheets a .json file",
+    )
 
 
 def duplicates_of(database: Database, parts: Sequence[InventoryPart]) -> int:
@@ -105,13 +137,15 @@ def duplicates_of(database: Database, parts: Sequence[InventoryPart]) -> int:
     return int(database.rows(f"SELECT count(*) FROM ({shared})")[0][0])
 
 
-def _converted_findings(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
+def _converted_findings(
+    database: Database, part: InventoryPart, limit: int | None
+) -> Iterator[InventoryFinding]:
     """Yield what was wrong when JSON was converted."""
     if not part.has_problems:
         return
     problems = database.rows(
         "SELECT p.fact, p.problem, p.help, count(*), "
-        f"min_by([CAST(line AS VARCHAR), p.value], line, {MAX_FIRST}) FROM "
+        f"{_smallest('[CAST(line AS VARCHAR), p.value]', 'line', limit)} FROM "
         f"(SELECT unnest({quoted_name(PROBLEM_COLUMN)}) AS p, {part.row} AS line "
         f"FROM {part.source.relation}) GROUP BY ALL ORDER BY min(line), p.fact, p.problem"
     )
@@ -127,11 +161,11 @@ def _converted_findings(database: Database, part: InventoryPart) -> Iterator[Inv
         )
 
 
-def _unnamed(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
+def _unnamed(database: Database, part: InventoryPart, limit: int | None) -> Iterator[InventoryFinding]:
     unnamed = f"{part.device} IS NULL AND NOT {part.is_broken}"
     (count,) = database.rows(f"SELECT count(*) FROM {part.source.relation} WHERE {unnamed}")[0]
     if count:
-        rows = _first(database, part, unnamed, part.device)
+        rows = _first(database, part, unnamed, part.device, limit)
         yield InventoryFinding(
             label=part.source.label,
             fact=part.id_column,
@@ -142,29 +176,32 @@ def _unnamed(database: Database, part: InventoryPart) -> Iterator[InventoryFindi
         )
 
 
-def _duplicates(database: Database, part: InventoryPart) -> Iterator[InventoryFinding]:
-    rows = database.rows(
-        f"SELECT count(*), sum(n)::BIGINT, min_by(lines, first, {MAX_FIRST}) FROM (SELECT count(*) AS n, "
-        f"min(row) AS first, min_by(row, row, 2)[2] AS lines FROM "
-        f"(SELECT {part.device} AS device, {part.row} AS row FROM {part.source.relation}) "
-        "WHERE device IS NOT NULL GROUP BY device HAVING count(*) > 1)"
+def _duplicates(database: Database, part: InventoryPart, limit: int | None) -> Iterator[InventoryFinding]:
+    named = f"SELECT {part.device} AS device, {part.row} AS row FROM {part.source.relation}"
+    repeated = (
+        f"SELECT device, count(*) AS n, min(row) AS first FROM ({named}) "
+        "WHERE device IS NOT NULL GROUP BY device HAVING count(*) > 1"
     )
-    names, devices, first = rows[0]
+    names, devices = database.rows(f"SELECT count(*), sum(n)::BIGINT FROM ({repeated})")[0]
     if names:
+        rows = database.rows(
+            f"SELECT row, first FROM ({named}) JOIN ({repeated}) USING (device) WHERE row > first "
+            f"ORDER BY row{_limit(limit)}"
+        )
         yield InventoryFinding(
             label=part.source.label,
             fact=part.id_column,
             problem="another row has the same name",
             help="name each device once, with its latest facts",
             devices=devices - names,
-            rows=tuple(first),
+            rows=tuple(row for row, _ in rows),
+            earlier=tuple(first for _, first in rows),
         )
 
 
 def _finding(
-    database: Database, part: InventoryPart, column: FactColumn, check: str, problem: str, count: int
+    part: InventoryPart, column: FactColumn, problem: str, count: int, rows: Sequence[tuple[int, str]]
 ) -> InventoryFinding:
-    rows = _first(database, part, check, quoted_name(column.name))
     unit = f", in {column.info.unit}" if column.info.unit else ""
     return InventoryFinding(
         label=part.source.label,
@@ -176,13 +213,27 @@ def _finding(
     )
 
 
-def _first(database: Database, part: InventoryPart, check: str, column: str) -> list[tuple[int, str]]:
+def _limit(limit: int | None) -> str:
+    return "" if limit is None else f" LIMIT {limit}"
+
+
+def _smallest(value: str, order: str, limit: int | None) -> str:
+    """Return the SQL of the values of the smallest rows of a group, in their order."""
+    if limit is not None and limit <= _MAX_SMALLEST:
+        return f"min_by({value}, {order}, {limit})"
+    every = f"list({value} ORDER BY {order})"
+    return every if limit is None else f"{every}[:{limit}]"
+
+
+def _first(
+    database: Database, part: InventoryPart, check: str, column: str, limit: int | None
+) -> list[tuple[int, str]]:
     """Return the numbers of the first rows that a check finds, with their values."""
     return [
         (row, str(value))
         for row, value in database.rows(
             f"SELECT {part.row} AS row, CAST({column} AS VARCHAR) FROM {part.source.relation} "
-            f"WHERE {check} ORDER BY row LIMIT {MAX_FIRST}"
+            f"WHERE {check} ORDER BY row{_limit(limit)}"
         )
     ]
 
@@ -201,7 +252,9 @@ def _columns_of_words(database: Database, part: InventoryPart) -> list[FactColum
     return [column for column, count in zip(texts, row, strict=True) if count <= _MAX_WORDS]
 
 
-def _wrong_words(database: Database, part: InventoryPart, column: FactColumn) -> Iterator[InventoryFinding]:
+def _wrong_words(
+    database: Database, part: InventoryPart, column: FactColumn, limit: int | None
+) -> Iterator[InventoryFinding]:
     """Yield the texts that the fact's own check refuses, each with what is meant."""
     words = database.rows(
         f"SELECT {column.sql} AS word, count(*) FROM {part.source.relation} WHERE {column.sql} IS NOT NULL "
@@ -211,7 +264,7 @@ def _wrong_words(database: Database, part: InventoryPart, column: FactColumn) ->
         try:
             column.info.check(word)
         except ValueError as error:
-            rows = _first(database, part, f"{column.sql} = {quoted_text(word)}", column.sql)
+            rows = _first(database, part, f"{column.sql} = {quoted_text(word)}", column.sql, limit)
             yield InventoryFinding(
                 label=part.source.label,
                 fact=column.fact,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -223,6 +224,79 @@ class TestFleet:
         done = cli("fleet", "validate", "bad.jsonl", "--json")
         assert done.status == 1
         assert [row["problem"] for row in done.json["findings"]] == ["expected at most 1, in fraction"]
+
+    def test_more_rows_are_named_on_request(self, cli: Cli, fleet: Path) -> None:
+        lines = "".join(f'{{"device_id": "{n % 6}", "power.battery_level": 87}}\n' for n in range(12))
+        (fleet / "bad.jsonl").write_text(lines)
+        for given, count in (
+            ((), 3),
+            (("--rows", "5"), 5),
+            (("--rows", "2000"), 12),
+            (("--rows", "all"), 12),
+        ):
+            done = cli("fleet", "validate", "bad.jsonl", "--json", *given)
+            repeated, wrong = done.json["findings"]
+            assert wrong["rows"] == [*range(1, count + 1)]
+            assert repeated["rows"] == [*range(7, 13)][:count]
+            assert repeated["earlier"] == [*range(1, 7)][:count]
+        assert "7 (as 1), 8 (as 2), 9 (as 3)" in cli("fleet", "validate", "bad.jsonl").stdout
+        for rows in ("0", "-1", "many", "9" * 20):
+            refused = cli("fleet", "validate", "bad.jsonl", "--rows", rows)
+            assert refused.status == 2
+            assert "is neither a number from 1 to 1000000000 nor 'all'" in refused.stderr
+
+    def test_an_inventory_without_devices_is_a_finding(self, cli: Cli, fleet: Path) -> None:
+        (fleet / "none.jsonl").write_text("\n")
+        (fleet / "sheets").mkdir()
+        for name in ("none.jsonl", "sheets"):
+            done = cli("fleet", "validate", name)
+            assert done.status == 1
+            assert f"error[invalid-fact-sheet]: there are no devices in {name}\n" in done.stdout
+            assert done.stderr == "0 devices checked: 1 finding\n"
+        assert cli("fleet", "validate", "none.jsonl", "fleet").status == 0
+
+    def test_a_file_that_cannot_be_read_has_one_status(self, cli: Cli, fleet: Path) -> None:
+        (fleet / "cut.parquet").write_bytes(b"nothing")
+        (fleet / "bad.jsonl").write_text('{"device_id": "a", "power.battery_level": 87}\n')
+        for names in (("cut.parquet",), ("missing.parquet",), ("bad.jsonl", "cut.parquet")):
+            done = cli("fleet", "validate", *names)
+            assert done.status == 2
+            assert f"error[unreadable-file]: cannot read {names[-1]}" in done.stdout + done.stderr
+        assert (
+            "expected at most 1, in fraction" in cli("fleet", "validate", "bad.jsonl", "cut.parquet").stdout
+        )
+
+    @pytest.mark.parametrize("command", ["validate", "coverage"])
+    def test_a_full_disk_of_the_cache_is_not_blamed_on_the_inventory(
+        self, cli: Cli, fleet: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    ) -> None:
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        (fleet / "a.jsonl").write_text('{"device_id": "a", "os.name": "linux"}\n')
+        for name in ("convert_lines", "convert_exactly"):
+            monkeypatch.setattr(f"etconfig.fleet.conversion.{name}", full)
+        done = cli("fleet", command, "a.jsonl", "--cache", "there")
+        text = done.stdout + done.stderr
+        assert done.status == 2
+        reason = os.strerror(errno.ENOSPC)
+        assert f"it is converted to Parquet in there, which cannot be written: {reason}\n" in text
+        assert "help: give another directory with --cache\n" in text
+
+    def test_a_file_that_duckdb_cannot_write_is_not_blamed_on_the_inventory(
+        self, cli: Cli, fleet: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def failing(database: Any, path: Path, target: Path, *_: object) -> None:
+            target.mkdir()
+            database.rows(f"COPY (SELECT 1) TO '{target / 'x' / 'y'}' (FORMAT parquet)")
+
+        (fleet / "a.jsonl").write_text('{"device_id": "a", "os.name": "linux"}\n')
+        for name in ("convert_lines", "convert_exactly"):
+            monkeypatch.setattr(f"etconfig.fleet.conversion.{name}", failing)
+        monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)
+        done = cli("fleet", "validate", "a.jsonl", "--cache", ".")
+        assert done.status == 2
+        assert "it is converted to Parquet in ., which cannot be written: " in done.stdout
 
     def test_names_of_devices_are_in_no_finding(self, cli: Cli, fleet: Path) -> None:
         (fleet / "ids.jsonl").write_text(

@@ -61,9 +61,16 @@ def show_inventory_findings(findings: Sequence[InventoryFinding]) -> None:
             finding.fact,
             finding.problem if finding.help is None else f"{finding.problem}; {finding.help}",
             f"{finding.devices:,}",
-            ", ".join(finding.sheets or map(str, finding.rows)),
+            ", ".join(_row_texts(finding)),
             ", ".join(finding.values),
         )
         for finding in findings
     ]
     print_table(("FILE", *headers) if several else headers, rows)
+
+
+def _row_texts(finding: InventoryFinding) -> list[str]:
+    rows = [str(row) for row in finding.sheets or finding.rows]
+    if not finding.earlier:
+        return rows
+    return [f"{row} (as {first})" for row, first in zip(rows, finding.earlier, strict=True)]

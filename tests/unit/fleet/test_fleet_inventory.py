@@ -579,6 +579,15 @@ def test_findings_in_a_directory_name_the_sheets(database: Database, tmp_path: P
     }
 
 
+def test_a_repeated_name_in_a_directory_names_both_sheets(database: Database, tmp_path: Path) -> None:
+    directory = tmp_path / "sheets"
+    directory.mkdir()
+    for name in "abc":
+        (directory / f"{name}.json").write_text('{"device_id": "x", "facts": {}}')
+    (found,) = findings(database, directory)
+    assert (found.devices, found.sheets, found.earlier) == (2, ("b.json", "c.json"), ("a.json", "a.json"))
+
+
 def test_identifying_values_are_not_kept(database: Database, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"device_id": "a", "device.id": 17, "cpu.arch": "arm64"}\n')
