@@ -50,8 +50,8 @@ def resolve_devices(
         ('4', '1')
 
     Args:
-        programs: The program or programs that the options are for. Without one, options are resolved for the
-            methods and backends that the configuration mentions.
+        programs: The program or programs that the options are for. Without one, options are resolved for
+            what `configure` uses by default.
         devices: The paths of fact sheets, which are named after their files; or sheets, or their paths, by
             name.
         profile: One profile for all devices, as for `configure`.

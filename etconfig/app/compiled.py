@@ -7,8 +7,8 @@ give neither overrides nor instances nor facts by hand, so that all it depends o
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from etconfig.records import record
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile import Profile
     from etconfig.resolver import Resolver
+
+_ProgramT = TypeVar("_ProgramT")
 
 MAX_COMPILED = 64
 """The most resolvers that are kept: one for each program and profile."""
@@ -60,9 +62,19 @@ class CompiledResolvers:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[object, ...], _Entry] = {}
+        self._default: tuple[object, ...] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
         return CompiledResolvers, ()
+
+    def default_program(self, make: Callable[[], _ProgramT]) -> _ProgramT:
+        """Return what is configured where no program is given, which `make` makes once.
+
+        It is the same object each time, so that resolvers compiled for it are found again.
+        """
+        if not self._default:
+            self._default = (make(),)
+        return cast("_ProgramT", self._default[0])
 
     def find(self, parts: CompiledFrom) -> Resolver | None:
         """Return the resolver that was compiled from these parts, or None."""

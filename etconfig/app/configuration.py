@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from etconfig.app.compiled import CompiledFrom
-from etconfig.app.engine_models import BackendsOfModels, Models, with_models
+from etconfig.app.engine_models import BackendsOfModels, Models, models_by_default, with_models
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import ProfileChoice, choose_profile
 from etconfig.app.project_programs import find_unused_settings, has_unused_settings
@@ -62,6 +62,7 @@ class Configuration:
         named_by: The place in the project file that names the profile, or None if nothing there does.
         facts: The facts at the time, without hand-set ones.
         installation: The plugins, profiles and project file.
+        program: The program, or the models; None if options were resolved without any.
     """
 
     resolver: Resolver
@@ -70,6 +71,7 @@ class Configuration:
     named_by: Reference | None
     facts: FactSheet
     installation: Installation
+    program: Delegating | None
     _again: Callable[..., Configuration] = field(compare=False, repr=False)
 
     def resolve(self, facts: FactSheet | None = None) -> Resolution:
@@ -174,8 +176,9 @@ def configure(
         3
 
     Args:
-        program: The program that `load_program` returned. Without one, options are resolved for the
-            methods and backends that the configuration mentions, and for any other method under the
+        program: The program that `load_program` returned. Without one, and without `models`, options are
+            resolved for the models of the project file that engines run. If there are none, they are for
+            the methods and backends that the configuration mentions, and for any other method under the
             name `*`.
         profile: `auto`, the name of a profile, or the path of a TOML file. By default the choice of
             the project file, else `auto`: the profile that matches the device best.
@@ -196,7 +199,7 @@ def configure(
             from the current directory.
         models: Models that engines run without a program, with the id of the backend of each:
             `{"detector": "OnnxRuntimeBackend"}`, or a list of ids; or a file of models. Their names take the
-            place of methods.
+            place of methods. By default, those of the project file if there is no program.
 
     Returns:
         The configuration; `Configuration.resolve` gives its arguments on any facts.
@@ -212,6 +215,8 @@ def configure(
     if models is not None:
         program = with_models(program, models, installation)
     installation = find_installation(installation, program)
+    if program is None:
+        program = models_by_default(installation)
     if facts is not None:
         check_facts(facts)
     if instances is not None:
@@ -247,6 +252,7 @@ def configure(
         named_by=choice.named_by,
         facts=facts,
         installation=installation,
+        program=program,
         _again=partial(
             configure,
             program,

@@ -31,13 +31,11 @@ class ResolvedForLock:
 
     Attributes:
         device: The name of the device.
-        program: The program, models, or both; None if options were resolved without any.
         configuration: The configuration.
         resolution: Its resolution on the device.
     """
 
     device: str
-    program: Delegating | None
     configuration: Configuration
     resolution: Resolution
 
@@ -53,14 +51,14 @@ def make_lock(resolved: Sequence[ResolvedForLock]) -> Lock:
     specs = {backend: spec for each in configurations for backend, spec in _specs(each).items()}
     project = installation.project
     entries = (installation.plugins.backend_entry(backend) for backend in specs)
-    programs = {id(each.program): each.program for each in resolved if each.program is not None}
+    programs = {id(each.program): each.program for each in configurations if each.program is not None}
     names = dict(zip(programs, _program_names([*programs.values()]), strict=True))
     return Lock(
         programs={names[key]: _program(program) for key, program in programs.items()},
         plugins=dict(sorted({entry.distribution: entry.version for entry in entries}.items())),
         schemas={backend: schema_signature(spec) for backend, spec in sorted(specs.items())},
         project={} if project is None else _plain(project.values),
-        devices=[_device(each, names.get(id(each.program))) for each in resolved],
+        devices=[_device(each, names.get(id(each.configuration.program))) for each in resolved],
     )
 
 

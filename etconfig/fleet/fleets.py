@@ -135,8 +135,8 @@ class Fleet:
         """Resolve for every device, and count what they get.
 
         Args:
-            programs: The program or programs that the options are for; without one, what the configuration
-                mentions is resolved.
+            programs: The program or programs that the options are for; without one, those that `configure`
+                uses by default.
             output: A directory for the tables of assignments, resolutions and problems; a run that was
                 interrupted continues there. None to count only.
             force: Replace tables there that `etconfig fleet resolve` has not written, too.

@@ -47,7 +47,7 @@ class FleetPlan:
         installation: The plugins, profiles and project file.
 
     Args:
-        program: The program; None to resolve what the configuration mentions.
+        program: The program; None for what `configure` uses by default.
         installation: The plugins, profiles and project file.
         profile: `auto`, a name, a path, or None for the choice of the project file.
         require_match: Refuse the fallback of `auto`.

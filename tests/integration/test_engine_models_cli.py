@@ -12,7 +12,8 @@ import pytest
 from command_line import Outcome
 
 import etconfig
-from etconfig.errors import ModelError
+from etconfig.errors import ModelError, OptionError
+from etconfig.fleet.recipe import PlanRecipe, make_plan
 from etconfig.packages import how_to_install
 
 Cli = Callable[..., Outcome]
@@ -130,7 +131,7 @@ class TestResolving:
             *("--models", "models.toml", "--profile", "board.toml", "--json"),
         )
         assert done.status == 0, done.stderr
-        assert '"value": 3' in done.stdout
+        assert '"3": 1' in done.stdout
 
 
 class TestLock:
@@ -252,7 +253,7 @@ class TestMistakes:
 
 
 class TestProjectFile:
-    """`validate` compares files with the models of the project file, as with its programs."""
+    """The models of the project file count where neither a program nor `--models` is given."""
 
     @pytest.fixture
     def project(self, models: Path) -> Path:
@@ -285,6 +286,96 @@ class TestProjectFile:
         (models / "etconfig.toml").write_text(MODELS)
         found = values(cli("resolve", "--models", "etconfig.toml", "--facts", "device.json", "--json"))
         assert "detector@None:ReferenceCpuBackend.num_threads" in found
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ("resolve",),
+            ("explain", "detector:ReferenceCpuBackend.num_threads"),
+            ("lock",),
+            ("matrix",),
+            ("watch", "--count", "1", "--interval", "0"),
+            ("pack", "-o", "app.etbundle"),
+        ],
+        ids=lambda command: command[0],
+    )
+    def test_commands_use_them_without_a_program(
+        self, cli: Cli, project: Path, command: tuple[str, ...]
+    ) -> None:
+        (project / "mistyped.toml").write_text(MISTYPED)
+        device = () if command[0] == "pack" else ("--facts", "device.json")
+        done = cli(*command, *device, "--profile", "mistyped.toml")
+        assert done.status != 0
+        assert "there is no model 'detectr'" in done.stdout + done.stderr
+        done = cli(*command, *device, "--profile", "board.toml")
+        assert "error" not in done.stdout + done.stderr, done.stderr
+
+    def test_diff_uses_them_without_a_program(self, cli: Cli, project: Path) -> None:
+        done = cli("diff", "board.toml", "generic/any", "--facts", "device.json")
+        assert "detector:ReferenceCpuBackend.num_threads" in done.stdout
+
+    def test_python_uses_them_without_a_program(self, project: Path) -> None:
+        config = etconfig.resolve(profile="board.toml")
+        assert config.options_for("detector").to_jsonable()["num_threads"] == 3
+        assert {*etconfig.LiveArguments(profile="board.toml").resolution.instances} == {*config.instances}
+        with pytest.raises(OptionError, match="there is no model 'detectr'"):
+            config.options_for("detectr")
+
+    def test_a_given_program_or_given_models_count_alone(self, cli: Cli, project: Path) -> None:
+        on_program = values(cli("resolve", "model.pte", "--facts", "device.json", "--json"))
+        assert {path.partition("@")[0] for path in on_program} == {"embed", "forward"}
+        config = etconfig.resolve(models={"other": "ReferenceCpuBackend"})
+        assert {method for method, _ in config.instances} == {"other"}
+
+    def test_a_project_with_programs_only_has_none(self, cli: Cli, place: Path) -> None:
+        (place / "etconfig.toml").write_text(
+            '[[model.digits.variants]]\nfile = "model.pte"\n'
+            "[methods.decode.options.ReferenceCpuBackend]\nnum_threads = 2\n"
+        )
+        found = values(cli("resolve", "--facts", "device.json", "--json"))
+        assert found["decode@None:ReferenceCpuBackend.num_threads"] == 2
+
+    def test_the_lock_records_them(self, cli: Cli, project: Path) -> None:
+        on_board = ("--facts", "device.json", "--profile", "board.toml")
+        assert cli("lock", *on_board).status == 0
+        locked = json.loads((project / "etconfig.lock").read_text())["programs"]["etconfig.toml"]
+        assert locked["models"]["detector"] == ["ReferenceCpuBackend"]
+        assert cli("resolve", *on_board, "--locked").status == 0
+        with (project / "models.toml").open("a") as file:
+            file.write('[model.added]\nbackends = ["ReferenceCpuBackend"]\n')
+        assert "added" in cli("lock", *on_board, "--check").stderr
+
+    def test_a_backend_that_is_not_installed_is_an_error(self, cli: Cli, project: Path) -> None:
+        (project / "models.toml").write_text(MODELS.replace("ReferenceCpuBackend", "Q", 1))
+        done = cli("resolve", "--facts", "device.json")
+        assert done.status == 2
+        assert "models.toml:2:13) needs it, but no installed plugin declares it" in done.stderr
+
+    def test_fleets_use_them(self, cli: Cli, project: Path) -> None:
+        pytest.importorskip("duckdb")
+        (project / "fleet.jsonl").write_text('{"device_id": "a", "cpu.available_cores": 2}\n')
+        done = cli(
+            *("fleet", "histogram", "detector:ReferenceCpuBackend.num_threads", "fleet.jsonl"),
+            *("--profile", "board.toml", "--json"),
+        )
+        assert done.status == 0, done.stderr
+        assert '"3": 1' in done.stdout
+
+    def test_a_plan_takes_them_along_to_other_machines(self, project: Path, tmp_path: Path) -> None:
+        settings: dict[str, Any] = {
+            "profile": "board.toml",
+            "require_match": False,
+            "fact_overrides": [],
+            "overrides": [],
+        }
+        plan = make_plan(etconfig.Installation(project), [], **settings)
+        recipe = PlanRecipe.of(plan, [], **settings)
+        there = PlanRecipe.from_jsonable(json.loads(json.dumps(recipe.to_jsonable()))).plan(
+            tmp_path / "there"
+        )
+        found = there.configuration("board")
+        assert isinstance(found, etconfig.Configuration)
+        assert found.resolve().options_for("detector").to_jsonable()["num_threads"] == 3
 
     def test_a_backend_that_is_not_installed_hides_no_other_problem(self, cli: Cli, project: Path) -> None:
         (project / "models.toml").write_text(MODELS.replace("ReferenceCpuBackend", "Q", 1))

@@ -53,7 +53,6 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
         configuration = request.configure(program)
         return ResolvedForLock(
             device=request.device_name,
-            program=program,
             configuration=configuration,
             resolution=configuration.resolve(),
         )

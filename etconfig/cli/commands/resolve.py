@@ -65,8 +65,9 @@ def command(
 ) -> int:
     """Resolve the arguments of every method, instance and backend.
 
-    Without PROGRAM, resolves for the methods and backends that the configuration mentions. With --bundle,
-    decides what a device would, from the bundle alone: --profile is then the name of a profile in it.
+    Without PROGRAM and --models, resolves for the models of the project file that engines run; if it has
+    none, for the methods and backends that the configuration mentions. With --bundle, decides what a device
+    would, from the bundle alone: --profile is then the name of a profile in it.
 
     With several devices or programs, resolves each program on each device; what fails on one device keeps no
     other from being resolved, and the exit status is then 2.

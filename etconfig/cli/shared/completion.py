@@ -160,14 +160,17 @@ def _values(info: OptionInfo) -> Sequence[str]:
 
 def _methods(context: click.Context) -> list[tuple[str, list[str]]]:
     """Return the methods of the program and the models on the line, with the backends of each."""
-    models = context.params.get("models")
-    of_models: list[tuple[str, list[str]]] = []
-    if isinstance(models, Path):
-        from etconfig.app.engine_models import Models
+    from etconfig.app.engine_models import Models, models_by_default
 
+    of_models: list[tuple[str, list[str]]] = []
+    found: Models | None = None
+    models, program = context.params.get("models"), _program(context)
+    if isinstance(models, Path):
         found = Models.read(models, _installation(context))
+    elif program is None:
+        found = models_by_default(_installation(context))
+    if found is not None:
         of_models = [(name, list(found.backends(name))) for name in found.method_names]
-    program = _program(context)
     if program is None:
         return of_models
     from etconfig.program import Verification, open_program

@@ -64,7 +64,8 @@ models_option = click.option(
     "--models",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Resolve for the models of this file that engines run without a program.",
+    help="Resolve for the models of this file that engines run without a program; without a program, by "
+    "default those of the project file.",
 )
 
 
@@ -279,9 +280,7 @@ class ConfigurationRequest:
             from etconfig.app.lock_comparison import check_lock
             from etconfig.app.lock_contents import ResolvedForLock, lock_path, make_lock
 
-            now = ResolvedForLock(
-                device=self.device_name, program=program, configuration=configuration, resolution=resolution
-            )
+            now = ResolvedForLock(device=self.device_name, configuration=configuration, resolution=resolution)
             check_lock(lock_path(configuration), make_lock([now]))
         return resolution
 
