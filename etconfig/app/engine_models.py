@@ -15,6 +15,7 @@ from etconfig.display import Display, Displayed, DisplayTable, count_text, shown
 from etconfig.errors import DocumentError, ModelError
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.profile.names import NAME_RULES, is_name_of
+from etconfig.profile.source_text import find_unprintable
 from etconfig.resolver import unknown_model
 
 if TYPE_CHECKING:
@@ -206,6 +207,20 @@ def _not_a_table(path: Path, error: DocumentError) -> DocumentError:
     return DocumentError(diagnostics=(problem,))
 
 
+def model_file_problem(path: Path) -> Diagnostic | None:
+    """Return the problem of a file that should be TOML and is a model of an engine; None for other files."""
+    from etconfig.program.identify import HEAD_BYTES, recognize_engine_model
+
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        found = recognize_engine_model(file.read(HEAD_BYTES))
+    if found is None:
+        return None
+    message = f"{path} is {found[0]}, not TOML"
+    return Diagnostic(code="invalid-toml", message=message, spans=(Span(file=str(path)),), help=found[1])
+
+
 def _no_models(path: Path) -> Diagnostic:
     return Diagnostic(
         code="unknown-model",
@@ -220,6 +235,9 @@ def _checked(name: Any, ids: Any) -> tuple[str, ...]:
     check_type("models", name, str, _EXPECTED)
     if not is_name_of("instance", name):
         raise ValueError(f"models: {name!r} is not a name; {NAME_RULES['model']}")
+    unseen = find_unprintable(name)
+    if unseen is not None:
+        raise ValueError(f"models: the name {name!a} contains the invisible character {unseen}; retype it")
     if not isinstance(ids, (str, Sequence)):
         _refuse(name, type(ids).__name__)
     found = (ids,) if isinstance(ids, str) else tuple(ids)

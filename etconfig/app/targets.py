@@ -14,6 +14,7 @@ from etconfig.facts import FactSheet
 from etconfig.parameters import check_type
 from etconfig.profile import Layer
 from etconfig.profile.names import NAME_RULES, is_name_of
+from etconfig.profile.source_text import find_unprintable
 from etconfig.provenance import Sourced
 from etconfig.resolver import ANY_METHOD, Target
 from etconfig.schema import BackendSpec
@@ -103,6 +104,11 @@ def check_instances(instances: object) -> None:
             check_type("instances", name, str, expected)
             if not is_name_of("instance", name):
                 raise ValueError(f"instances: {name!r} is not a name; {NAME_RULES['instance']}")
+            unseen = find_unprintable(name)
+            if unseen is not None:
+                raise ValueError(
+                    f"instances: the name {name!a} contains the invisible character {unseen}; retype it"
+                )
             other = method_of.setdefault(name, method)
             if other != method:
                 raise ValueError(

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from etconfig.app.engine_models import model_file_problem
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import choose_project_profile
 from etconfig.app.project_programs import backends_by_method, user_layers
@@ -196,6 +197,11 @@ class Validator:
             chain, project = self._read_project(path) if is_project else (self._read_profile(path), None)
             layers = layers_of(chain, project)
         except ConfigError as error:
+            is_text = all(problem.code != "invalid-toml" for problem in error.diagnostics)
+            of_engine = None if is_text else model_file_problem(path)
+            if of_engine is not None:
+                yield of_engine
+                return
             of_models = None if is_project else self._problems_as_models(path)
             if of_models is not None:
                 yield from of_models

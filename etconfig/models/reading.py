@@ -11,6 +11,7 @@ from etconfig.profile import Document, ExpressionParser, ExpressionType, Referen
 from etconfig.profile.names import NAME_RULES, PROJECT_FILES, is_name_of
 from etconfig.profile.project import project_section, read_models_files
 from etconfig.profile.settings import read_expression
+from etconfig.profile.source_text import find_unprintable
 from etconfig.profile.table import TomlTable, dotted, is_tables
 
 _MODEL = "model"
@@ -101,6 +102,10 @@ def _read_model(
         table.report(
             "invalid-name", f"{name!r} cannot be a model's name", tables.key_span(name), NAME_RULES["model"]
         )
+    unseen = find_unprintable(name)
+    if unseen is not None:
+        message = f"the name {name!a} contains the invisible character {unseen}"
+        table.report("invisible-character", message, tables.key_span(name), "retype it")
     meant = table.check_keys(_MODEL_KEYS, "model")
     backends = _read_backends(table) if "backends" in table.data else ()
     is_program = not {"variants", "backends"} & {*meant} and "backends" not in table.data

@@ -46,6 +46,17 @@ def find_invisible(text: str) -> int | None:
     return None
 
 
+def find_unprintable(text: str) -> str | None:
+    """Return the first character of a name that cannot be seen, such as `U+202E`, or None.
+
+    These are those of `find_invisible`, control characters and lone surrogates.
+    """
+    index = find_invisible(text)
+    if index is None:
+        index = next((at for at, character in enumerate(text) if not character.isprintable()), None)
+    return None if index is None else f"U+{ord(text[index]):04X}"
+
+
 _BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 _VARIATION_SELECTORS = (("\u180b", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0100", "\U000e01ef"))
 

@@ -23,7 +23,8 @@ _EXPORT = (
 _OTHER = f"give a .pte here; a model of another engine is not a program: {_ENGINE}"
 _ONNX_FIELDS = (b"\x12", b"\x1a", b"\x22", b"\x28", b"\x32", b"\x3a", b"\x42")
 """The tags of the fields that may follow the version, the first field of an ONNX model (onnx.proto)."""
-_HEAD_BYTES = 64
+HEAD_BYTES = 64
+"""The bytes that identify a file."""
 
 
 class _Format(NamedTuple):
@@ -70,7 +71,7 @@ def check_is_program(file: Cursor) -> None:
         NotAProgramError: it is something else; the message says what, and what to do.
         UnsupportedProgramError: it is a program of another schema version.
     """
-    head = file.head(_HEAD_BYTES)
+    head = file.head(HEAD_BYTES)
     identifier = head[4:8]
     if identifier == b"ET12":
         return
@@ -99,7 +100,7 @@ def check_is_data_file(file: Cursor) -> None:
     Raises:
         NotAProgramError: it is something else; the message says what, and what to do.
     """
-    head = file.head(_HEAD_BYTES)
+    head = file.head(HEAD_BYTES)
     if head[4:8] != b"FT01":
         found, way_out = _describe(head)
         raise NotAProgramError(
@@ -110,6 +111,18 @@ def check_is_data_file(file: Cursor) -> None:
             expected=_EXPECTED_DATA,
             help=way_out,
         )
+
+
+def recognize_engine_model(head: bytes) -> tuple[str, str] | None:
+    """Recognize a model of another engine by the first bytes of its file.
+
+    Returns:
+        Its format, and the help; None for other files.
+    """
+    if not head:
+        return None
+    found, way_out = _describe(head)
+    return (found, way_out) if way_out in (_ENGINE, _EXPORT) else None
 
 
 def _describe(head: bytes) -> tuple[str, str | None]:

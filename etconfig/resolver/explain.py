@@ -12,6 +12,7 @@ from etconfig.option_path import OptionPath
 from etconfig.profile import UNSET
 from etconfig.provenance import Sourced
 from etconfig.resolver.arguments import Arguments
+from etconfig.resolver.matching import name_backend_help
 from etconfig.resolver.provenance import Provenance
 from etconfig.resolver.resolved import Resolved
 from etconfig.schema import show_value
@@ -97,10 +98,13 @@ def _nothing_meant(resolution: Resolved, path: OptionPath, meant: Sequence[Argum
     backends = {backend: arguments for arguments in resolution for backend in arguments}
     if path.backend not in backends:
         known = sorted(backends)
+        help = did_you_mean_backend(path.backend, known) or f"backends: {', '.join(known) or 'none'}"
+        if path.method is None and path.backend in {method for method, _ in resolution.instances}:
+            help = name_backend_help(path.backend, resolution.noun)
         return Diagnostic(
             code="unknown-backend",
             message=f"no arguments were resolved for a backend {path.backend!r}",
-            help=did_you_mean_backend(path.backend, known) or f"backends: {', '.join(known) or 'none'}",
+            help=help,
         )
     if meant and all(path.backend not in arguments for arguments in meant):
         return Diagnostic(

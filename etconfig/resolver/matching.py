@@ -251,7 +251,7 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
     if guess is not None:
         advice = f"did you mean {guess!r}?"
     elif backend in (names.backends_of or ()):
-        advice = f"{backend!r} is a {names.noun}: name the backend, too, as in {backend}:BACKEND.OPTION"
+        advice = name_backend_help(backend, names.noun)
     yield Diagnostic(
         code="unknown-backend" if is_error else "backend-not-installed",
         message=f"no installed plugin declares the backend {backend!r}",
@@ -261,6 +261,11 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
         severity=Severity.ERROR if is_error else Severity.WARNING,
         fix=guessed_fix(backend, guess, names.known_backends, assignment.backend_span),
     )
+
+
+def name_backend_help(name: str, noun: str) -> str:
+    """Return the help for the name of a method or model where a backend was expected."""
+    return f"{name!r} is a {noun}: name the backend, too, as in {name}:BACKEND.OPTION"
 
 
 def _unmatched_scope(layer: Layer, assignment: Assignment, names: Names) -> Iterator[Diagnostic]:

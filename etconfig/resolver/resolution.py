@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from inspect import Parameter, Signature
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
@@ -89,7 +92,10 @@ class Resolution(Displayed):
 
         Raises:
             OptionError: there is no such method or instance, or it lacks required options.
+            TypeError: a name is not a text.
         """
+        check_type("method", method, str, 'the name of a method, as "forward"')
+        check_type("instance", instance, (str, NoneType), "the name of an instance, or None")
         key = (method, instance)
         if key in self.incomplete:
             raise OptionError(diagnostics=tuple(self.incomplete[key]))
@@ -109,8 +115,10 @@ class Resolution(Displayed):
             backend: The id of the backend; needed only if the model has several.
 
         Raises:
-            OptionError, ValueError: as for `options_for`.
+            OptionError, TypeError, ValueError: as for `options_for`.
         """
+        check_type("model", model, str, 'the name of a model, as "detector"')
+        check_type("backend", backend, (str, NoneType), "the id of a backend, or None")
         arguments = self.arguments(model, instance)
         found = list(arguments)
         if backend is None and len(found) == 1:
@@ -143,6 +151,7 @@ class Resolution(Displayed):
 
         Raises:
             OptionError: there is no such model, instance or backend, or it lacks required options.
+            TypeError: a name is not a text.
             ValueError: the model has several backends, and `backend` is not given.
         """
         return self.backend_arguments(model, instance, backend).options
@@ -168,12 +177,14 @@ class Resolution(Displayed):
         Raises:
             OptionError, ValueError: as for `options_for`.
             BackendUnavailableError: the backend makes no object, or its engine cannot be used here.
+            TypeError: a name is not a text, or the backend's `build` does not take these arguments.
             Exception: what the engine itself raises passes through.
         """
         resolved = self.backend_arguments(model, instance, backend)
         build = resolved.spec.build
         if build is None:
             raise _builds_nothing(resolved.spec.id)
+        _check_build(resolved, build, arguments, named)
         return build(resolved.options, *arguments, **named)
 
     def effective(
@@ -190,7 +201,7 @@ class Resolution(Displayed):
             backend: The id of the backend; needed only if the model has several.
 
         Raises:
-            OptionError, ValueError: as for `options_for`.
+            OptionError, TypeError, ValueError: as for `options_for`.
             EngineError: the engine failed to report.
             PluginCallError: the backend's `effective` returned something else than it must.
         """
@@ -342,6 +353,25 @@ def _builds_nothing(backend: str) -> BackendUnavailableError:
         reason="its plugin creates no object of an engine: its declaration has no build",
         help="hand options_for(...) to the engine, or install a plugin that creates its objects",
     )
+
+
+def _check_build(
+    resolved: BackendArguments,
+    build: Callable[..., Any],
+    arguments: Sequence[object],
+    named: Mapping[str, object],
+) -> None:
+    """Refuse arguments that a backend's `build` does not take. Raises TypeError."""
+    try:
+        signature = inspect.signature(build)
+    except ValueError:  # of a built-in function, which checks them itself
+        return
+    try:
+        signature.bind(resolved.options, *arguments, **named)
+    except TypeError as error:
+        others = [*signature.parameters.values()][1:]
+        taken = Signature([each.replace(annotation=Parameter.empty) for each in others])
+        raise TypeError(f"build: {error}; after the model's name, {resolved.spec.id} takes {taken}") from None
 
 
 def _values_of(arguments: Arguments) -> dict[str, dict[str, Any]]:

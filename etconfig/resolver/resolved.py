@@ -29,6 +29,10 @@ class Resolved(Protocol):
     def profile(self) -> str | None:
         """The name of the profile, or None."""
 
+    @property
+    def noun(self) -> str:
+        """What the arguments are for, in messages: `method`, `model`, or `model or method`."""
+
     def __iter__(self) -> Iterator[Arguments]: ...
 
     def arguments(self, method: str, instance: str | None = None) -> Arguments:

@@ -132,6 +132,40 @@ class TestBuild:
         )
 
 
+class TestWrongArguments:
+    """Arguments of a wrong type, or of a wrong number, are named."""
+
+    def test_the_name_of_a_model_is_a_text(self, config: etconfig.Resolution) -> None:
+        session: Any = config.build("detector", "model.tiny")
+        expected = '^model: expected the name of a model, as "detector", given TinySession$'
+        with pytest.raises(TypeError, match=expected):
+            config.effective(session, "detector")
+        with pytest.raises(TypeError, match=expected):
+            config.build(session, "model.tiny")
+        with pytest.raises(TypeError, match=expected):
+            config.options_for(session)
+
+    def test_so_are_those_of_instances_and_backends(self, config: etconfig.Resolution) -> None:
+        wrong: Any = 3
+        with pytest.raises(
+            TypeError, match=r"^instance: expected the name of an instance, or None, given int$"
+        ):
+            config.options_for("detector", instance=wrong)
+        with pytest.raises(TypeError, match=r"^backend: expected the id of a backend, or None, given int$"):
+            config.options_for("detector", backend=wrong)
+        with pytest.raises(
+            TypeError, match=r'^method: expected the name of a method, as "forward", given int$'
+        ):
+            config.arguments(wrong)
+
+    def test_build_says_which_arguments_it_takes(self, config: etconfig.Resolution) -> None:
+        takes = re.escape("after the model's name, TinyEngine takes (path=None, *, verbose=False)")
+        with pytest.raises(TypeError, match=f"^build: too many positional arguments; {takes}$"):
+            config.build("detector", "model.tiny", "left")
+        with pytest.raises(TypeError, match=f"^build: got an unexpected keyword argument 'fast'; {takes}$"):
+            config.build("detector", "model.tiny", fast=True)
+
+
 class TestNames:
     """A mistyped name is an error with a suggestion, wherever it is written."""
 
@@ -234,6 +268,15 @@ class TestNames:
             config.explain("detectr:TinyEngine.threads")
         assert "did you mean 'detector'?" in str(caught.value)
 
+    def test_explain_without_a_backend(self, config: etconfig.Resolution) -> None:
+        with pytest.raises(OptionError) as caught:
+            config.explain("detector.threads")
+        assert problem_of(caught.value) == (
+            "unknown-backend",
+            "no arguments were resolved for a backend 'detector'",
+            "'detector' is a model: name the backend, too, as in detector:BACKEND.OPTION",
+        )
+
 
 class TestModels:
     """`Models` takes the place of a program."""
@@ -250,6 +293,29 @@ class TestModels:
         assert repr(models) == "<Models: detector, encoder, both>"
         assert re.search(r"both +TinyEngine, OtherEngine", str(models))
         assert "<td" in models._repr_html_()
+
+    @pytest.mark.parametrize("character", ["\x00", "\u202e", "\u200b", "\ud800"])
+    def test_names_have_no_invisible_characters(self, installation: Installation, character: str) -> None:
+        name = f"a{character}b"
+        expected = re.escape(
+            f"the name {name!a} contains the invisible character U+{ord(character):04X}; retype it"
+        )
+        with pytest.raises(ValueError, match=f"^models: {expected}$"):
+            etconfig.Models({name: "TinyEngine"}, installation)
+        with pytest.raises(ValueError, match=f"^instances: {expected}$"):
+            etconfig.resolve(
+                models={"detector": "TinyEngine"}, instances={"detector": [name]}, installation=installation
+            )
+
+    def test_nor_do_those_in_a_file(self, installation: Installation) -> None:
+        Path("models.toml").write_text('[model."a\\u0000b"]\nbackends = ["TinyEngine"]\n')
+        with pytest.raises(ConfigError) as caught:
+            etconfig.Models.read("models.toml", installation)
+        assert problem_of(caught.value) == (
+            "invisible-character",
+            "the name 'a\\x00b' contains the invisible character U+0000",
+            "retype it",
+        )
 
     def test_a_second_resolve_compiles_nothing(self, installation: Installation) -> None:
         models = etconfig.Models({"encoder": "TinyEngine", "detector": "TinyEngine"}, installation)

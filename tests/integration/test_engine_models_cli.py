@@ -234,6 +234,13 @@ class TestMistakes:
         assert "found an ONNX model" in outcome.stderr
         assert "in a TOML file for --models" in outcome.stderr
 
+    def test_validate_recognizes_it_too(self, cli: Cli, models: Path) -> None:
+        Path("model.onnx").write_bytes(b"\x08\x0a\x12\x07pytorch\xff")
+        done = cli("validate", "model.onnx")
+        assert done.status == 1
+        assert "error[invalid-toml]: model.onnx is an ONNX model, not TOML" in done.stdout
+        assert "in a TOML file for --models or models=" in done.stdout
+
     def test_a_file_that_is_missing(self, cli: Cli, models: Path) -> None:
         done = cli("resolve", "--models", "absent.toml")
         assert (done.status, "absent.toml" in done.stderr) == (2, True)
