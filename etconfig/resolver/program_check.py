@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Severity, Span, guessed_fix, nearest
 from etconfig.profile import Assignment, InstanceDeclaration, Layer
+from etconfig.profile.names import is_glob
 from etconfig.records import record
 
 ProgramMethods: TypeAlias = "Mapping[str, Sequence[str]]"
@@ -132,7 +133,7 @@ def _assignment_problem(
     path = assignment.path
     without_method, idle = [], []
     for name, backends_of in programs.methods.items():
-        methods = [method for method in backends_of if _fits(method, path.method)]
+        methods = _meant(path.method, backends_of)
         if path.method is not None and not methods:
             without_method.append(name)
         elif path.backend in installed and not any(path.backend in backends_of[m] for m in methods):
@@ -194,8 +195,7 @@ def _not_delegated(assignment: Assignment, programs: KnownPrograms, lacking: Seq
     of_methods = (
         backends_of[method]
         for backends_of in programs.methods.values()
-        for method in backends_of
-        if _fits(method, path.method)
+        for method in _meant(path.method, backends_of)
     )
     delegated = sorted({backend for backends in of_methods for backend in backends})
     if programs.noun != METHOD:
@@ -267,8 +267,11 @@ def _joined(notes: Sequence[Diagnostic]) -> Diagnostic:
     return replace(first, notes=(*first.notes, more))
 
 
-def _fits(method: str, pattern: str | None) -> bool:
-    return pattern is None or fnmatchcase(method, pattern)
+def _meant(pattern: str | None, methods: Collection[str]) -> Sequence[str]:
+    """Return the methods that a pattern means; there may be thousands, and nearly all patterns are names."""
+    if pattern is not None and not is_glob(pattern):
+        return [pattern] if pattern in methods else []
+    return [method for method in methods if pattern is None or fnmatchcase(method, pattern)]
 
 
 def _listed(names: Sequence[str]) -> str:
