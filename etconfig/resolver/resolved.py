@@ -31,7 +31,7 @@ class Resolved(Protocol):
 
     @property
     def noun(self) -> str:
-        """What the arguments are for, in messages: `method`, `model`, or `model or method`."""
+        """The noun for what the arguments are for, in messages: `method`, `model`, or `model or method`."""
 
     def __iter__(self) -> Iterator[Arguments]: ...
 
