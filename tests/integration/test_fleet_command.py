@@ -346,6 +346,16 @@ class TestFleet:
         assert sheets["golden"] == sheets["fresh"]
         assert len(sheets["golden"]) < len(before)
 
+    @pytest.mark.parametrize("text", ["{}", "[1]", "{", "\ufeff{}"])
+    def test_what_is_no_sheet_is_never_replaced(self, cli: Cli, fleet: Path, text: str) -> None:
+        sample = ("fleet", "sample", "fleet", *PROFILES, "-o", "golden")
+        assert cli(*sample).status == 0
+        (fleet / "golden" / "package.json").write_text(text)
+        before = {path: path.read_bytes() for path in (fleet / "golden").iterdir()}
+        message = "golden/package.json is no fact sheet, and is not replaced; give another directory"
+        assert cli(*sample, "--force") == Outcome(2, "", error(message))
+        assert {path: path.read_bytes() for path in (fleet / "golden").iterdir()} == before
+
     def test_each_device_of_a_sample_has_a_file(self, cli: Cli, fleet: Path) -> None:
         names = ["a/b", "a_b", "A_B", "../" + "x" * 300, "../" + "x" * 300 + "y"]
         systems = ["linux", "android", "macos", "windows", "ios"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from etconfig.cli.shared.output import show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
 from etconfig.display import count_text
+from etconfig.facts.sheet_json import VERSION_KEY
 
 _LONGEST_NAME = 60
 """The longest name of a sheet, in characters: file systems take 255 bytes."""
@@ -41,7 +43,7 @@ _LONGEST_NAME = 60
     show_default=True,
     help="One sheet for each way of deciding, or for each result.",
 )
-@click.option("--force", is_flag=True, help="Replace all sheets there: each *.json that is there is removed.")
+@click.option("--force", is_flag=True, help="Replace all sheets that are there.")
 @plan_options
 @inventory_options
 @ids_option
@@ -62,8 +64,7 @@ def sample_fleet(
     """
     from etconfig.fleet.devices import sample_devices
 
-    if not force:
-        _check_has_no_sheets(output)
+    (_check_has_only_sheets if force else _check_has_no_sheets)(output)
     installation = make_installation(request.profile_paths)
     plan = request.plan(installation)
     with inventory.database() as database:
@@ -83,6 +84,26 @@ def sample_fleet(
 
 def _sheets_in(directory: Path) -> list[Path]:
     return sorted(directory.glob("*.json"))
+
+
+def _check_has_only_sheets(directory: Path) -> None:
+    """Check that what is replaced is sheets.
+
+    Raises:
+        click.ClickException: something else is there, too, or it cannot be read.
+    """
+    with file_errors():
+        other = next((path for path in _sheets_in(directory) if not _is_sheet(path)), None)
+    if other is not None:
+        raise click.ClickException(f"{other} is no fact sheet, and is not replaced; give another directory")
+
+
+def _is_sheet(path: Path) -> bool:
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return isinstance(found, dict) and VERSION_KEY in found
 
 
 def _check_has_no_sheets(directory: Path) -> None:
