@@ -352,7 +352,7 @@ class TestFleet:
         assert cli(*sample).status == 0
         (fleet / "golden" / "package.json").write_text(text)
         before = {path: path.read_bytes() for path in (fleet / "golden").iterdir()}
-        message = "golden/package.json is no fact sheet, and is not replaced; give another directory"
+        message = "golden/package.json is not a fact sheet, and is not replaced; give another directory"
         assert cli(*sample, "--force") == Outcome(2, "", error(message))
         assert {path: path.read_bytes() for path in (fleet / "golden").iterdir()} == before
 

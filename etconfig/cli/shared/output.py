@@ -44,8 +44,8 @@ _LONG = 100
 """The number of items from which on a progress bar is shown."""
 
 
-_unread: set[str] = set()
-"""The names of the streams whose readers have gone: what is printed there is discarded."""
+_UNREAD = f"{__name__}.unread"
+"""In the data of a command's context: the reader of stdout has gone; what is printed there is discarded."""
 
 
 def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -55,12 +55,14 @@ def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
         click.echo(text, file=stream, nl=nl)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        _unread.add(stream.name)
+        context = click.get_current_context(silent=True)
+        if context is not None and not err:
+            context.meta[_UNREAD] = True
 
 
 def is_read() -> bool:
     """Return False once the reader of stdout has gone, so that printing more is of no use."""
-    return getattr(sys.stdout, "name", None) not in _unread  # a stream in memory has no name
+    return _UNREAD not in click.get_current_context().meta
 
 
 def show(line: object = "", *, err: bool = False) -> None:

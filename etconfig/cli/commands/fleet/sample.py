@@ -95,7 +95,8 @@ def _check_has_only_sheets(directory: Path) -> None:
     with file_errors():
         other = next((path for path in _sheets_in(directory) if not _is_sheet(path)), None)
     if other is not None:
-        raise click.ClickException(f"{other} is no fact sheet, and is not replaced; give another directory")
+        message = "is not a fact sheet, and is not replaced; give another directory"
+        raise click.ClickException(f"{other} {message}")
 
 
 def _is_sheet(path: Path) -> bool:
