@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import tomli
 from command_line import DATA, Outcome
+from written_files import last_write
 
 PROGRAMS = DATA / "programs"
 PROFILE = """\
@@ -406,10 +407,10 @@ class TestCheck:
     """`--check` compares the whole file and writes nothing."""
 
     def test_an_unchanged_lock_passes(self, locked: Path, cli: Callable[..., Outcome]) -> None:
-        before = locked.stat()
+        before = last_write(locked)
         done = cli(*LOCK, "--check")
         assert done == Outcome(0, "11 options as locked in etconfig.lock\n", "")
-        assert locked.stat() == before
+        assert last_write(locked) == before
 
     def test_a_difference_is_a_finding(self, locked: Path, cli: Callable[..., Outcome]) -> None:
         before = locked.read_bytes()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from command_line import DATA, ROOT, Outcome
+from written_files import last_write
 
 PI5 = DATA / "sheets" / "raspberry-pi-5.json"
 DIGITS = DATA / "digits" / "digits.pte"
@@ -232,9 +233,9 @@ class TestFix:
     ) -> None:
         path = write("a.toml", self.TEXT)
         cli("validate", path, "--fix")
-        before = path.stat()
+        before = last_write(path)
         assert "fixed" not in cli("validate", path, "--fix").stderr
-        assert path.stat() == before
+        assert last_write(path) == before
 
     def test_diff_shows_the_same_and_writes_nothing(
         self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]

@@ -465,11 +465,11 @@ class TestAutomaticStreams:
         profile = tmp_path / "p.toml"
         head = '[profile]\nname = "p"\n[options.OpenvinoBackend]\n'
         profile.write_text(f'{head}num_streams = "auto"\n')
-        (problem,) = etconfig.validate_file(profile)
+        (problem,) = etconfig.validate_file(profile, installation=INSTALLATION)
         assert problem.help == "write { unset = true } for the default" + self.MINUS_ONE
         assert problem.fix is None
         profile.write_text(f'{head}num_streams = "default"\n')
-        (problem,) = etconfig.validate_file(profile)
+        (problem,) = etconfig.validate_file(profile, installation=INSTALLATION)
         assert problem.help == "write { unset = true } for the default"
         assert problem.fix is not None
 
