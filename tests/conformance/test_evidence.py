@@ -100,7 +100,11 @@ class TestObservables:
     def test_an_effect_is_seen(self, front: type[Interposer]):
         assert _difference_missing(Fronted(front), OPTION, EFFECTS[front]) is None
 
-    @pytest.mark.parametrize("front", EFFECTS, ids=lambda each: each.__name__)
+    @pytest.mark.parametrize(
+        "front",
+        [pytest.param(each, marks=pytest.mark.weekly) if each is Hungry else each for each in EFFECTS],
+        ids=lambda each: each.__name__,
+    )
     def test_without_the_effect_nothing_is_seen(self, front: type[Interposer]):
         missing = _difference_missing(Fronted(Interposer), OPTION, EFFECTS[front])
         assert missing is not None
@@ -110,6 +114,7 @@ class TestObservables:
         missing = _difference_missing(Fronted(Random), OPTION, Observed("output", values=(1, 4)))
         assert "it changes from one load to the next even with the same value" in (missing or "")
 
+    @pytest.mark.weekly  # memory is measured in many processes: half a minute
     def test_the_wrong_direction_is_not_evidence(self):
         wrong = Observed("memory", values=(4, 1), expect="more")
         assert "expected more" in (_difference_missing(Fronted(Hungry), OPTION, wrong) or "")

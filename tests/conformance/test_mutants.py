@@ -57,7 +57,7 @@ class TestMutants:
         assert result.outcome in BAD, result
         assert re.search(mutant.message, result.message or ""), result.message
 
-    @pytest.mark.peers
+    @pytest.mark.weekly
     @pytest.mark.filterwarnings("ignore:etconfig:DeprecationWarning")  # a mutant uses what is deprecated
     @pytest.mark.parametrize("place", MUTANTS)
     def test_it_fails_nothing_else(self, place: str, installed: Path):

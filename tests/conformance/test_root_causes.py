@@ -33,6 +33,9 @@ DEFECTS = {
 }
 """The check that is the root cause, by the name of the mutant."""
 
+SLOW = {"WRONG_SUMS", "BAD_TYPE", "BAD_RECOMMEND"}
+"""Those with which a whole run of the kit takes ten seconds."""
+
 
 def run_mutant(name: str, directory: Path, monkeypatch: pytest.MonkeyPatch, **changed: Any) -> Report:
     monkeypatch.syspath_prepend(str(directory))
@@ -72,7 +75,9 @@ class TestGraph:
 class TestOneRoot:
     """One defect is one failure, and everything else that it would fail is not judged."""
 
-    @pytest.mark.parametrize("name", DEFECTS)
+    @pytest.mark.parametrize(
+        "name", [pytest.param(each, marks=pytest.mark.weekly) if each in SLOW else each for each in DEFECTS]
+    )
     def test_a_defect_has_one_root_cause(self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         report = run_mutant(name, tmp_path, monkeypatch)
         assert list(report.root_causes) == [DEFECTS[name]]

@@ -10,7 +10,7 @@ from device_expressions import check_same_explanations
 from device_mutants import check_same_verdicts
 from device_programs import TOOLCHAINS, Toolchain
 
-pytestmark = [pytest.mark.cross, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.device, pytest.mark.timeout(900)]
 ETDEVICE = "../../../etconfig/device/etdevice/main.cpp"
 
 

@@ -11,7 +11,7 @@ from device_facts import detected_in_cpp, python_sheet, restored_tree
 from device_programs import SANITIZED, TOOLCHAINS, Toolchain, compile_device_program, run_device_program
 from fact_mutations import mutate
 
-pytestmark = [pytest.mark.cross, pytest.mark.timeout(540)]
+pytestmark = [pytest.mark.device, pytest.mark.timeout(540)]
 
 NAMES = sorted(path.parent.name for path in TREES.glob("*/machine.json"))
 DAMAGED = [name for name in NAMES if name != "windows-core-ultra-laptop"]

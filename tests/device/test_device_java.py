@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from device_programs import system_compiler
+from compilers import compiled, system_compiler
 from device_stacks import Stack
 from doc_pages import ROOT, Page
 from doc_shell import Shell
@@ -70,12 +70,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = java_home()
     directory = tmp_path_factory.mktemp("java")
     (system,) = (each for each in (home / "include").iterdir() if (each / "jni_md.h").is_file())
-    run(
+    command = (
         *(system_compiler(), "-std=c++17", "-Wall", "-Wextra", "-Werror", "-Os", "-shared", "-fPIC"),
         *(f"-I{home / 'include'}", f"-I{system}", f"-I{device_include_dir()}"),
         *(JAVA / "etconfig_device_jni.cpp", JAVA.parents[1] / "etconfig_device.cpp"),
-        *("-o", directory / "libetconfig_device_jni.so"),
     )
+    compiled(command, directory / "libetconfig_device_jni.so")
     classes = sorted((JAVA / "src" / "main" / "java").rglob("*.java"))
     run(
         "javac",
@@ -254,7 +254,7 @@ def kotlin_compiler() -> str:
     return found
 
 
-@pytest.mark.cross
+@pytest.mark.device
 def test_the_kotlin_class_answers_as_the_java_class(built: Path, bundle: Path, tmp_path: Path) -> None:
     compiler = kotlin_compiler()
     sources = (JAVA / "src" / "main" / "kotlin" / "org" / "etconfig" / "device", SOURCES)
@@ -277,7 +277,7 @@ def test_the_kotlin_class_answers_as_the_java_class(built: Path, bundle: Path, t
     ]
 
 
-@pytest.mark.cross
+@pytest.mark.device
 def test_the_build_for_gradle_works_on_a_desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java_home()))
     if shutil.which("cmake") is None:
@@ -309,7 +309,7 @@ def test_the_example_in_java_prints_what_the_page_shows(tmp_path: Path) -> None:
     follow_sections(tmp_path, "## In Java")
 
 
-@pytest.mark.cross
+@pytest.mark.device
 def test_the_example_in_kotlin_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from doc_pages import ROOT
 
-pytestmark = [pytest.mark.cross, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.device, pytest.mark.timeout(300)]
 COMPILERS = {"arm64": "aarch64-linux-gnu-g++", "arm32": "arm-linux-gnueabihf-g++"}
 EMULATORS = {"arm64": "qemu-aarch64", "arm32": "qemu-arm"}
 

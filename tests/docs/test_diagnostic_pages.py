@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from delegating_programs import delegating_program
+from every import every
 from plugin_data import forget_plugin_modules, search_path, write_distribution
 
 from etconfig.app.installation import Installation
@@ -162,7 +163,7 @@ class TestPages:
     def test_every_code_has_a_page_and_every_page_a_code(self) -> None:
         assert PAGES.keys() == CODES.keys()
 
-    @pytest.mark.parametrize("code", PAGES)
+    @every("code", PAGES)
     def test_a_page_has_the_common_form(self, code: str) -> None:
         head, *rest = sections(code).items()
         assert head == (code, f"# {code}\n\n{CODES[code].summary}\n\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 import install_docs
 import pytest
 import tomli
+from every import every
 from generate_docs import PAGES as GENERATED
 from generate_docs import with_current_parts
 from install_lines import EVERY_PAGE, InstallLine, install_lines
@@ -66,7 +67,7 @@ class TestLines:
             "docs/backends.md",
         }
 
-    @pytest.mark.parametrize("line", LINES, ids=lambda line: line.place)
+    @every("line", LINES, ids=lambda line: line.place)
     def test_what_it_installs_exists(self, line: InstallLine) -> None:
         for word in line.requirements:
             name, _, extras = word.rstrip("]").partition("[")
@@ -79,7 +80,7 @@ class TestLines:
             else:
                 assert word in FOREIGN | INVENTED or word == "dist/*.whl", word
 
-    @pytest.mark.parametrize("line", LINES, ids=lambda line: line.place)
+    @every("line", LINES, ids=lambda line: line.place)
     def test_it_says_where_our_packages_come_from(self, line: InstallLine) -> None:
         if {word.partition("[")[0] for word in line.requirements} & set(OURS):
             assert len(line.sources) == 1

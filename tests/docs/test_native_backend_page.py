@@ -16,6 +16,7 @@ from doc_pages import ROOT, Page
 from doc_shell import Shell
 
 
+@pytest.mark.device
 @pytest.mark.timeout(400)  # the kit runs twice, once by the tests of the package
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler (c++) on the PATH")
 def test_the_commands_of_the_page_print_what_it_shows(tmp_path: Path) -> None:

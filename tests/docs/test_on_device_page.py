@@ -15,6 +15,7 @@ OTHER_TOOLS = ("## In Java", "## In Kotlin", "## In Swift")
 """Sections whose commands need other tools; tests/device/test_device_java.py follows them."""
 
 
+@pytest.mark.device
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler (c++) on the PATH")
 def test_the_programs_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
     home = tmp_path / "home"

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from device_programs import STRICT, system_compiler
+from compilers import compiled, system_compiler
+from device_programs import STRICT
 from doc_pages import ROOT
 
 from etconfig.cli.startup.group import run
@@ -19,8 +20,8 @@ from etconfig.device import device_include_dir
 from etconfig.facts import adb_program
 
 pytestmark = [
+    pytest.mark.device,
     pytest.mark.skipif(platform.system() != "Linux", reason="the stand-in runs programs for Linux"),
-    pytest.mark.timeout(120),
 ]
 ETDEVICE = device_include_dir().parent / "etdevice"
 ADB = r"""#!/bin/sh
@@ -103,19 +104,7 @@ def phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Phone:
 
 
 def build(target: Path, compiler: str, *flags: str) -> Path:
-    import subprocess
-
-    command = [
-        compiler,
-        *STRICT,
-        *flags,
-        f"-I{device_include_dir()}",
-        str(ETDEVICE / "main.cpp"),
-        "-o",
-        str(target),
-    ]
-    subprocess.run(command, check=True)
-    return target
+    return compiled([compiler, *STRICT, *flags, f"-I{device_include_dir()}", ETDEVICE / "main.cpp"], target)
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +160,6 @@ class TestFactsByEtdevice:
         assert {call.split()[1] for call in phone.calls} == {"R5CT"}
         assert run(["facts", "--facts", str(sheet)]) == 0
 
-    @pytest.mark.cross
     def test_a_program_for_arm64_runs_under_the_emulator(
         self, phone: Phone, tmp_path: Path, capsys: Capture
     ) -> None:

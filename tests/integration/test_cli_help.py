@@ -13,6 +13,7 @@ import click
 import numpy as np
 import pytest
 from command_line import DATA, Outcome
+from every import every
 
 from etconfig.app.bundling import pack_bundle
 from etconfig.app.installation import Installation
@@ -134,8 +135,8 @@ def options_of_one_value() -> Iterator[tuple[str, str]]:
 class TestRepeatedOptions:
     """An option that takes one value refuses a second one, which would silently replace the first."""
 
-    @pytest.mark.parametrize(("path", "option"), list(options_of_one_value()))
-    @pytest.mark.parametrize(("count", "times"), [(2, "twice"), (3, "3 times")])
+    @every(("path", "option"), list(options_of_one_value()))
+    @every(("count", "times"), [(2, "twice"), (3, "3 times")])
     def test_a_repeat_is_a_usage_error(
         self, cli: Callable[..., Outcome], path: str, option: str, count: int, times: str
     ) -> None:

@@ -174,9 +174,8 @@ class TestCppPackage:
     def test_its_sources_compile_without_a_warning(self, cpp_package: Path, tmp_path: Path) -> None:
         for language, sources in {"c++": sorted((cpp_package / "native").glob("*.cpp"))}.items():
             assert len(sources) == 3
-            compile_with(
-                language, f"-I{cpp_package / 'native'}", "-fPIC", "-shared", *sources, "-o", tmp_path / "l"
-            )
+            flags = (f"-I{cpp_package / 'native'}", "-fPIC", "-shared")
+            compile_with(language, *flags, *sources, target=tmp_path / "l")
 
     def test_its_header_is_that_of_etconfig(self, cpp_package: Path) -> None:
         header = Path("etconfig", "backend.h")

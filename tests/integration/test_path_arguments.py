@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from command_line import DATA, ROOT
+from every import every
 
 import etconfig
 from etconfig.analysis import load_benchmark
@@ -236,8 +237,8 @@ class TestPaths:
         path, call = CALLS[name]
         assert repr(call(path)) == repr(call(Path(path))) == repr(call(Fspath(Path(path))))
 
-    @pytest.mark.parametrize("name", [name for name in CALLS if name not in _TAKES_ANY_OBJECT])
-    @pytest.mark.parametrize("value", [3.5, object(), ["x", 1]], ids=["number", "object", "list"])
+    @every("name", [name for name in CALLS if name not in _TAKES_ANY_OBJECT])
+    @every("value", [3.5, object(), ["x", 1]], ids=["number", "object", "list"])
     def test_another_type_is_refused_by_the_name_of_the_parameter(
         self, files: Path, name: str, value: object
     ) -> None:

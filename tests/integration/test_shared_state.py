@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import DATA, ROOT, Outcome
+from every import every
 
 import etconfig
 from etconfig.errors import ArenaConflictError, InvalidMemoryError, MethodClosedError, MethodInUseError
@@ -195,7 +196,7 @@ class TestWarning:
         program.load_method("decode")
         program.load_method("decode")
 
-    @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+    @every("path", PROGRAMS, ids=lambda path: path.stem)
     def test_no_other_program_of_this_repository_shares_state(self, path: Path) -> None:
         try:
             program = open_program(path)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from every import every
 
 from etconfig.facts import BUILTIN_FACTS, FactInfo, FactRegistry, FactType, Volatility
 from etconfig.profile import ExpressionType, ProfileLibrary, ProfileReader, parse_expression
@@ -25,7 +26,7 @@ class TestTheFile:
         )
         assert is_current, "profiles/conditions.json is out of date; run `make docs`"
 
-    @pytest.mark.parametrize("text", bundled_conditions().conditions)
+    @every("text", bundled_conditions().conditions)
     def test_a_condition_of_the_file_is_the_result_of_checking(self, text: str) -> None:
         parsed = parse_expression(text, BUILTIN_FACTS, expect=ExpressionType.BOOL)
         known = bundled_conditions().conditions[text]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from every import every
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "etconfig", ROOT / "plugins" / "etconfig-reference" / "etconfig_reference"]
@@ -61,7 +61,7 @@ def _overrides(owner: ast.Module | ast.ClassDef, node: ast.ClassDef | ast.Functi
     return node.name in DOCUMENTED or any(ast.unparse(base).startswith("click.") for base in owner.bases)
 
 
-@pytest.mark.parametrize(
+@every(
     "path",
     [path for source in SOURCES for path in sorted(source.rglob("*.py")) if "tests" not in path.parts],
     ids=lambda p: str(p.relative_to(ROOT)),

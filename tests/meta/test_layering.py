@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from every import every
 from import_graph import ImportGraph
 
 PACKAGE = Path(__file__).parents[2] / "etconfig"
@@ -202,7 +203,7 @@ def room_of(module: str) -> str:
     return rest.partition(".")[0] or "__init__"
 
 
-@pytest.mark.parametrize("module", GRAPH.paths)
+@every("module", GRAPH.paths)
 def test_a_module_imports_only_what_its_room_may(module: str) -> None:
     room = room_of(module)
     for name, is_checked_only in GRAPH.imports[module].items():

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from every import every
 
 CLI = Path(__file__).parents[2] / "etconfig" / "cli"
 DOOR = {CLI / "shared" / "output.py", CLI / "startup" / "main.py"}
@@ -21,8 +21,6 @@ def printing_calls(path: Path) -> Iterator[str]:
             yield f"line {node.lineno}: {ast.unparse(node.func)}"
 
 
-@pytest.mark.parametrize(
-    "path", sorted(set(CLI.rglob("*.py")) - DOOR), ids=lambda path: str(path.relative_to(CLI))
-)
+@every("path", sorted(set(CLI.rglob("*.py")) - DOOR), ids=lambda path: str(path.relative_to(CLI)))
 def test_no_other_module_prints(path: Path) -> None:
     assert list(printing_calls(path)) == []

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from api_surface import parse
 from doc_pages import Page
+from every import every
 from public_api import PUBLIC_MODULES
 from write_api_surface import ROOT, SurfaceFiles
 
@@ -89,12 +90,12 @@ class TestList:
 class TestPages:
     """Documentation and examples use public names only."""
 
-    @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+    @every("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
     def test_a_page_imports_public_names_only(self, page):
         blocks = [fence.text for fence in Page(page).fences() if fence.language == "python"]
         assert [name for text in blocks for name in private_imports(text)] == []
 
-    @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+    @every("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
     def test_a_page_mentions_public_names_only(self, page):
         assert page.name in FOR_CONTRIBUTORS or mentions(Page(page).prose) == []
 

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 from bundle_tables import list_tables
+from compilers import compiled
 from packed_options import configuration, packed
 
 import etconfig
@@ -55,14 +56,18 @@ def demo() -> ModuleType:
     return module
 
 
+def build(demo: ModuleType, source: Path, target: Path, *flags: str | Path) -> Path:
+    """Build a program as the demo does."""
+    command = demo.compile_command(source, target)
+    at = command.index("-o")
+    return compiled([*command[:at], *command[at + 2 :], *flags], target)
+
+
 @pytest.fixture(scope="module")
 def runner(demo: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program of these tests."""
     target: Path = tmp_path_factory.mktemp("device") / "run"
-    command = demo.compile_command(HERE / "device" / "run_on_device.cpp", target)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return target
+    return build(demo, HERE / "device" / "run_on_device.cpp", target)
 
 
 @pytest.fixture(scope="module")
@@ -152,12 +157,8 @@ class TestGeneratedCode:
         header = directory / "options.h"
         header.write_text(emit(configuration("board", method), "cpp", "etconfig 1.2"), "utf-8")
         target = directory / "run"
-        command = demo.compile_command(HERE / "device" / "run_generated.cpp", target)
-        done = subprocess.run(
-            [*command, f'-DGENERATED="{header}"'], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return target
+        generated = ('-DGENERATED="options.h"', "-I", directory)
+        return build(demo, HERE / "device" / "run_generated.cpp", target, *generated)
 
     @pytest.mark.parametrize(("is_single", "threads"), [(False, 3), (True, 1)])
     @pytest.mark.parametrize(("mode", "outcome"), [(1, ["load 0x0", "execute 0x0"]), (7, ["load 0x12"])])
@@ -199,9 +200,7 @@ class TestGeneratedCode:
         source = tmp_path / "process.cpp"
         main = "int main() { return static_cast<int>(etconfig_options::set_process_options()); }"
         source.write_text(f"{code.replace('#pragma once', '')}\n{main}\n")
-        command = demo.compile_command(source, tmp_path / "process")
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        build(demo, source, tmp_path / "process")
         assert subprocess.run([tmp_path / "process"], check=False).returncode == 0
 
 

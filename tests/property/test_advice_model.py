@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from effort import scaled
 from etconfig_reference.plugin import SPECS as REFERENCE
 from etconfig_upstream.qnn import SPEC as QNN
 from etconfig_upstream.xnnpack import SPEC as XNNPACK
@@ -22,7 +23,7 @@ from etconfig.resolver import AdviceReader, Resolver, Target, values_without_con
 ROOT = Path(__file__).parents[2]
 SHEETS = sorted([*(ROOT / "sheets").rglob("*.json"), *(ROOT / "tests" / "data" / "sheets").glob("*.json")])
 Facts = Mapping[str, Any]
-SAMPLES = 5000
+SAMPLES = scaled(2000)
 
 
 def threads(facts: Facts) -> dict[str, object]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from effort import seeds
 from random_bundles import RandomStack, random_stack, sheet
 from random_expressions import random_facts
 
@@ -54,7 +55,7 @@ def selected(stack: RandomStack, facts: dict[str, object]) -> str:
         return f"error {error.diagnostics[0].code}"
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_a_bundle_decides_as_the_resolver_does(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
     outcomes = {"selected": 0, "resolved": 0, "failed": 0}

@@ -6,7 +6,8 @@ from itertools import product
 from random import Random
 from typing import Annotated
 
-import pytest
+from effort import seeds
+from every import every
 
 from etconfig.errors import OptionError
 from etconfig.facts import BUILTIN_FACTS, FactSheet
@@ -100,7 +101,7 @@ def problems_of_the_world(layers: tuple[Layer, ...]) -> set[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(60))
+@every("seed", seeds(40))
 def test_the_same_problems_are_found_as_on_all_devices(seed: int) -> None:
     layers = random_layers(Random(seed))
     problems = CombinationVerifier(BUILTIN_FACTS).problems(SPEC, layers, METHODS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from effort import scaled
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from profile_texts import REGISTRY, expression
@@ -65,7 +66,7 @@ class TestLaws:
     """Conditions follow three-valued logic."""
 
     @given(CONDITION, FACTS, FACTS)
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=scaled(200), deadline=None)
     def test_further_facts_never_change_a_known_result(
         self, text: str, facts: Mapping[str, object], further: Mapping[str, object]
     ) -> None:
@@ -75,7 +76,7 @@ class TestLaws:
             assert condition.evaluate({**further, **facts}) == result
 
     @given(CONDITION, CONDITION, FACTS)
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=scaled(200), deadline=None)
     @example("net.is_up", "1 / 0 == 1", {})
     def test_and_and_or_commute_and_obey_de_morgan(
         self, left: str, right: str, facts: Mapping[str, object]
@@ -87,7 +88,7 @@ class TestLaws:
         assert negated == result
 
     @given(CONDITION, FACTS)
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=scaled(200), deadline=None)
     def test_an_unknown_result_names_facts_that_are_missing(
         self, text: str, facts: Mapping[str, object]
     ) -> None:
@@ -100,7 +101,7 @@ class TestLaws:
             assert type(result) is bool
 
     @given(st.lists(CONDITION, min_size=2, max_size=4), FACTS)
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=scaled(200), deadline=None)
     def test_the_clauses_explain_the_whole(self, clauses: list[str], facts: Mapping[str, object]) -> None:
         condition = expression(" && ".join(clauses))
         explained = condition.explain(facts)
@@ -115,7 +116,7 @@ class TestAnyText:
     """Any text is an expression, or gives diagnostics that point into it."""
 
     @given(st.one_of(st.text(max_size=40), st.lists(TOKENS, max_size=12).map("".join)))
-    @settings(max_examples=500, deadline=None)
+    @settings(max_examples=scaled(500), deadline=None)
     @example("'" + "\\" * 3)
     @example("(" * 5000)
     @example("-" * 4000 + "1")

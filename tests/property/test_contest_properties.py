@@ -8,7 +8,8 @@ from itertools import product
 from pathlib import Path
 from random import Random
 
-import pytest
+from effort import seeds
+from every import every
 
 from etconfig.diagnostics import Span
 from etconfig.facts import BUILTIN_FACTS
@@ -116,7 +117,7 @@ class World:
         return {name for name in self.names if contest.defeat(self.file(name))}
 
 
-@pytest.mark.parametrize("seed", range(150))
+@every("seed", seeds(60))
 def test_no_profile_is_reported_that_some_device_selects(seed: int) -> None:
     random = Random(seed)
     for _ in range(10):

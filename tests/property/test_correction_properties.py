@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,7 +52,7 @@ WORDS = (
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.text(max_size=20)
 
 
-@settings(max_examples=600)
+@settings(max_examples=scaled(600))
 @given(TEXTS, st.sampled_from(("", '"', "'")))
 def test_help_points_into_the_text_and_fixes_change_it(text: str, quote: str) -> None:
     line = f"if = {quote}{text}{quote}"

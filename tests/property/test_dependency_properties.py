@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from device_stacks import Stack
+from effort import seeds
 from random_expressions import REGISTRY, random_facts
 
 from etconfig.errors import EtconfigError
@@ -61,7 +62,7 @@ def with_others_changed(random: Random, facts: Facts, kept: frozenset[str]) -> F
     }
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(15))
 def test_no_fact_beside_the_dependencies_changes_a_resolution(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
     stack = sound_stack(random, tmp_path)
@@ -75,9 +76,9 @@ def test_no_fact_beside_the_dependencies_changes_a_resolution(seed: int, tmp_pat
             )
 
 
-@pytest.mark.parametrize("seed", range(40, 60))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_devices_of_one_signature_get_the_same_values(seed: int, tmp_path: Path) -> None:
-    random = Random(seed)
+    random = Random(f"signature {seed}")
     stack = sound_stack(random, tmp_path)
     for resolver in stack.resolvers.values():
         found: dict[object, object] = {}
@@ -89,9 +90,9 @@ def test_devices_of_one_signature_get_the_same_values(seed: int, tmp_path: Path)
                 assert first == result
 
 
-@pytest.mark.parametrize("seed", range(60, 80))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_no_other_fact_changes_one_option(seed: int, tmp_path: Path) -> None:
-    random = Random(seed)
+    random = Random(f"option {seed}")
     stack = sound_stack(random, tmp_path)
     for resolver in stack.resolvers.values():
         together = frozenset().union(*(each.facts for each in resolver.option_dependencies.values()))
@@ -116,9 +117,9 @@ def selected(select: object, *arguments: object, **options: object) -> object:
     return [each.name for each in found.chain], found.is_fallback, [each.name for each in found.outranked]
 
 
-@pytest.mark.parametrize("seed", range(80, 120))
+@pytest.mark.parametrize("seed", seeds(15))
 def test_choosing_by_the_truth_of_conditions_is_selecting_by_facts(seed: int, tmp_path: Path) -> None:
-    random = Random(seed)
+    random = Random(f"selecting {seed}")
     stack = sound_stack(random, tmp_path)
     selector = ProfileSelector(stack.library)
     kept = selector.dependencies.facts

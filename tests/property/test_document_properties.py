@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from effort import scaled
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from profile_texts import REGISTRY
@@ -67,7 +68,7 @@ class TestAnyText:
     """Reading a document raises nothing but `ConfigError`."""
 
     @given(TEXT)
-    @settings(max_examples=600, deadline=None)
+    @settings(max_examples=scaled(600), deadline=None)
     @example("[profile]\n\r\r\n")
     @example("x = 1979-13-99")
     @example("x = 0x" + "f" * 64)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from effort import scaled
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from plans import PlanBuilder
@@ -282,7 +283,7 @@ class TestRandomDynamicPlans:
 
     @pytest.mark.parametrize("kept", [1, 2, KEPT_SHAPES])
     def test_each_answer_equals_that_of_a_method_just_loaded(self, kept: int) -> None:
-        @settings(max_examples=60, deadline=None)
+        @settings(max_examples=scaled(60), deadline=None)
         @given(plans(is_hostile=False), CALLS)
         def check(builder: PlanBuilder, calls: Sequence[tuple[int, int, bool]]) -> None:
             note(_text_of(builder))
@@ -297,7 +298,7 @@ class TestRandomDynamicPlans:
                 patch.setattr(module, "KEPT_SHAPES", kept)
             check()
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=scaled(150), deadline=None)
     @given(plans(is_hostile=True), CALLS)
     def test_plans_that_read_bytes_of_earlier_runs_give_the_results_of_binding_at_each_run(
         self, builder: PlanBuilder, calls: Sequence[tuple[int, int, bool]]

@@ -6,7 +6,7 @@ import math
 import random
 
 import numpy as np
-import pytest
+from every import every
 
 from etconfig.errors import KernelArgumentError
 from etconfig.kernel.argument_kinds import ArgumentKind
@@ -71,7 +71,7 @@ class Arguments:
         return self._random.random() < probability
 
 
-@pytest.mark.parametrize("operator", KERNELS)
+@every("operator", KERNELS)
 def test_a_kernel_runs_or_refuses(operator: str) -> None:
     kernel = KERNELS[operator]
     for call in range(CALLS_PER_KERNEL):

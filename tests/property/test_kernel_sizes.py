@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every import every
 from kernel_cases import KernelCase, Recorded, case_ids, load_cases
 from mutations import sharded
 
@@ -75,7 +76,7 @@ def resized(case: KernelCase, sizes: Mapping[int, int], *, with_numbers: bool) -
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("case", CASES, ids=case_ids(CASES))
+@every("case", CASES, ids=case_ids(CASES))
 def test_a_size_costs_nothing_if_another_one_is_0(case: KernelCase) -> None:
     kernel = KERNELS[case.operator]
     pairs = itertools.permutations(sorted(sizes_of(case)), 2)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from command_line import DIGITS
+from effort import seeds
 
 import etconfig
 from etconfig.errors import ProfileError
@@ -205,7 +206,7 @@ class Simulation:
         assert fresh.facts == self.live.resolution.facts
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(6))
 def test_the_model_agrees(program: etconfig.LoadedProgram, seed: int) -> None:
     rng = random.Random(seed)
     with ExitStack() as stack:

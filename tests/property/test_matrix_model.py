@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from effort import seeds
 
 import etconfig
 from etconfig.cli.startup.group import run
@@ -119,7 +120,7 @@ def cells(resolution: Any) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_every_cell_is_that_of_the_device_alone(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
     counts: Counter[str] = Counter()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import PlanBuilder
@@ -123,7 +124,7 @@ def plans(draw: Draw) -> PlanBuilder:
 class TestRandomMemoryPlans:
     """The optimizer changes no output, however tensors share memory."""
 
-    @settings(max_examples=250, deadline=None)
+    @settings(max_examples=scaled(250), deadline=None)
     @given(plans())
     def test_outputs_are_the_same_bits_in_every_run(self, plan: PlanBuilder) -> None:
         faithful, optimized = plan.load(optimize=False), plan.load()

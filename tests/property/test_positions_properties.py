@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import tomli
+from effort import scaled
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -112,7 +113,7 @@ class TestPositions:
     """A scanner over text that tomli accepted gives the position of every key and value."""
 
     @given(document())
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=scaled(80), deadline=None)
     @example(
         "a = 1\n[[t]]\nb = [[1], {c.d = 2}]\n[t.u]\n[[t.v]]\n[[t]]\n[t.u]\n[[t.v]]\n[[t.v]]\nx = '''\n'''''\n"
     )
@@ -127,7 +128,7 @@ class TestPositions:
         assert set(positions) == {path for path, _ in all_paths(data)}
 
     @given(document())
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=scaled(80), deadline=None)
     @example("when = 1979-05-27 07:32:00 # at\nnext=1\n")
     def test_the_text_at_a_position_is_the_key_and_the_value(self, text: str) -> None:
         text = text.replace("\r\n", "\n")

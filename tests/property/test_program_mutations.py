@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy  # noqa: F401  plans are read by columns only where numpy is in use
 import pytest
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutations import DATA, EXTREMES, LARGE_FILES, MUTATIONS, SMALL_FILES, mutants, sharded
@@ -108,7 +109,7 @@ class TestMutations:
         st.binary(max_size=200),
         st.sampled_from([("", b""), (".pte", b"ET12"), (".ptd", b"FT01FH01"), (".bpte", b"BP08")]),
     )
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=scaled(400), deadline=None)
     def test_arbitrary_bytes_are_refused(self, data: bytes, kind: tuple[str, bytes]) -> None:
         suffix, identifier = kind
         assert outcome(data[:4] + identifier + data[4 + len(identifier) :], suffix) != "sound"

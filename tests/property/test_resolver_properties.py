@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from resolving import SPECS, make_facts, make_layer
@@ -60,7 +61,7 @@ FACTS = st.fixed_dictionaries(
 )
 
 
-some = settings(max_examples=40)
+some = settings(max_examples=scaled(20))
 
 
 def layer_of(assignments: list[Any], name: str) -> Layer:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import json
 import re
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from device_programs import STRICT, system_compiler
+from compilers import compiled, system_compiler
+from device_programs import STRICT
 
 from etconfig.device import device_include_dir
 
@@ -53,10 +53,7 @@ def _type_of(parameter: str) -> Any:
 def build_library(target: Path) -> ctypes.CDLL:
     """Build the library as its header says, and load it."""
     flags = [*STRICT, "-Os", "-shared", "-fPIC", "-fvisibility-inlines-hidden", f"-I{device_include_dir()}"]
-    command = [system_compiler(), *flags, str(SOURCE), "-o", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    library = ctypes.CDLL(str(target))
+    library = ctypes.CDLL(str(compiled([system_compiler(), *flags, SOURCE], target)))
     for name, (result, parameters) in PROTOTYPES.items():
         function = getattr(library, f"etconfig_device_{name}")
         function.restype = _TYPES[result]

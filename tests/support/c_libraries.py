@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from compilers import compiled
 
 from etconfig.c_interface import include_dir
 from etconfig.compile_specs import CompileSpecs
@@ -22,21 +22,17 @@ COMPILERS = {"c": ("cc", "-std=c99"), "c++": ("c++", "-std=c++17")}
 """The compiler of each language, with its standard."""
 
 
-def compile_with(language: str, *arguments: str | Path) -> None:
+def compile_with(language: str, *arguments: str | Path, target: Path) -> Path:
     """Run the system's compiler, with all warnings as errors. Skips the test if there is none."""
     compiler, standard = COMPILERS[language]
     if shutil.which(compiler) is None:
         pytest.skip(f"no compiler ({compiler}) on the PATH")
-    command = [compiler, standard, *WARNINGS, f"-I{include_dir()}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    return compiled([compiler, standard, *WARNINGS, f"-I{include_dir()}", *arguments], target)
 
 
 def compile_library(name: str, directory: Path) -> Path:
     """Compile `tests/data/c_interface/NAME.c` and return the library."""
-    library = directory / f"{name}.so"
-    compile_with("c", "-shared", "-fPIC", SOURCES / f"{name}.c", "-o", library)
-    return library
+    return compile_with("c", "-shared", "-fPIC", SOURCES / f"{name}.c", target=directory / f"{name}.so")
 
 
 class Memory:

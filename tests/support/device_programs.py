@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from compilers import compiled, system_compiler
 
 from etconfig.device import device_include_dir
 
@@ -16,22 +17,10 @@ STRICT = ("-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fno-excep
 SANITIZED = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
-def system_compiler() -> str:
-    """Return the C++ compiler of this system; skips the test if there is none."""
-    for name in ("c++", "g++", "clang++"):
-        if (found := shutil.which(name)) is not None:
-            return found
-    pytest.skip("no C++ compiler (c++, g++ or clang++) on the PATH")
-
-
 def compile_device_program(source: str, target: Path, *flags: str, compiler: str | None = None) -> Path:
     """Compile `tests/data/device/SOURCE`, with all warnings as errors, without exceptions and RTTI."""
     command = [compiler or system_compiler(), *STRICT, f"-I{device_include_dir()}", *flags]
-    done = subprocess.run(
-        [*command, str(SOURCES / source), "-o", str(target)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return target
+    return compiled([*command, SOURCES / source], target)
 
 
 class Toolchain(NamedTuple):

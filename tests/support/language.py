@@ -131,6 +131,8 @@ def python_passages(text: str, *, has_messages: bool = True) -> Iterator[Passage
             is_docstring = id(node) in docstrings
             if has_messages or is_docstring:
                 yield Passage(node.value, node.lineno, is_docstring)
+    if "#" not in text:
+        return  # tokenizing takes longer than everything else
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield Passage(token.string.lstrip("#: "), token.start[0])

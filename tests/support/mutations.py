@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from effort import EFFORT, scaled
+
 T = TypeVar("T")
 
 DATA = Path(__file__).parents[1] / "data"
@@ -27,15 +29,15 @@ VERIFIER = "the verifier alone"
 
 _SHARDS = 4
 _ASKED = int(os.environ.get("ETCONFIG_MUTANTS", "0"))
-MUTANTS = _ASKED or 12_500
-"""The number of damaged files to try. Each of the four Pythons of CI tries others: 50,000 together."""
+MUTANTS = _ASKED or scaled(12_500)
+"""The number of damaged files to try. Each Python tries others: 500,000 together in `make weekly`."""
 _MUTANTS_OF_LARGE = MUTANTS // 25
 """A large file takes ten times as long as a small one."""
 
 
 def sharded(items: Sequence[T]) -> Sequence[T]:
-    """Return the quarter of `items` that this Python tries; all of them if ETCONFIG_MUTANTS is set."""
-    return items if _ASKED else items[sys.version_info.minor % _SHARDS :: _SHARDS]
+    """Return the quarter of `items` that this Python tries; all with ETCONFIG_MUTANTS or more effort."""
+    return items if _ASKED or EFFORT > 1 else items[sys.version_info.minor % _SHARDS :: _SHARDS]
 
 
 def mutants(path: Path, count: int | None = None) -> Iterator[bytes]:

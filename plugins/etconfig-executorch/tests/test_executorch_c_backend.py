@@ -39,7 +39,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BackendSpec]:
     """The declaration of the template, with its library."""
     library = tmp_path_factory.mktemp("built") / "libexample_cpp.so"
     sources = sorted((TEMPLATE / "native").glob("*.cpp"))
-    compile_with("c++", "-O2", "-shared", "-fPIC", *sources, "-o", library)
+    compile_with("c++", "-O2", "-shared", "-fPIC", *sources, target=library)
     sys.path.insert(0, str(TEMPLATE / "src"))
     try:
         from example_cpp import plugin
@@ -181,7 +181,7 @@ class TestErrors:
     def test_the_cause_has_the_code_and_the_text(self, executor: str, tmp_path: Path) -> None:
         source = tmp_path / "failing.c"
         source.write_text(FAILING)
-        compile_with("c", "-shared", "-fPIC", source, "-o", tmp_path / "failing.so")
+        compile_with("c", "-shared", "-fPIC", source, target=tmp_path / "failing.so")
         spec = BackendSpec(
             id="FailingBackend",
             doc="Fails in each of its runs.",
@@ -279,9 +279,8 @@ REASONS = {
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library that lets exceptions out."""
-    library = tmp_path_factory.mktemp("throwing") / "throwing.so"
-    compile_with("c++", "-shared", "-fPIC", SOURCES / "throwing.cpp", "-o", library)
-    return library
+    target = tmp_path_factory.mktemp("throwing") / "throwing.so"
+    return compile_with("c++", "-shared", "-fPIC", SOURCES / "throwing.cpp", target=target)
 
 
 class TestExceptions:

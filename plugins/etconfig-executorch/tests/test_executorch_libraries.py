@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from compilers import compiled
 
 pytestmark = pytest.mark.peers
 
@@ -56,20 +57,15 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "logging": ["-DLOGGING"],
     }
     for name, flags in kinds.items():
-        subprocess.run(
-            [
-                *("c++", "-shared", "-fPIC", "-std=c++17", "-DC10_USING_CUSTOM_GENERATED_MACROS", *flags),
-                *(f"-I{include}", f"-I{include}/executorch/runtime/core/portable_type/c10"),
-                *(HERE / "demo_library.cpp", f"-L{wheel}/lib", "-lexecutorch", f"-Wl,-rpath,{wheel}/lib"),
-                *("-o", directory / f"lib{name}.so"),
-            ],
-            check=True,
+        command = (
+            *("c++", "-shared", "-fPIC", "-std=c++17", "-DC10_USING_CUSTOM_GENERATED_MACROS", *flags),
+            *(f"-I{include}", f"-I{include}/executorch/runtime/core/portable_type/c10"),
+            *(HERE / "demo_library.cpp", f"-L{wheel}/lib", "-lexecutorch", f"-Wl,-rpath,{wheel}/lib"),
         )
+        compiled(command, directory / f"lib{name}.so")
     (directory / "libtext.so").write_text("not a library")
     (directory / "empty.c").write_text("int nothing;")
-    subprocess.run(
-        ["cc", "-shared", "-fPIC", directory / "empty.c", "-o", directory / "libempty.so"], check=True
-    )
+    compiled(["cc", "-shared", "-fPIC", directory / "empty.c"], directory / "libempty.so")
     return directory
 
 

@@ -6,6 +6,7 @@ import re
 import typing
 
 import pytest
+from every import every
 
 from etconfig import errors
 from etconfig.diagnostics import Diagnostic, Severity
@@ -37,7 +38,7 @@ def sample(cls: type[EtconfigError]) -> EtconfigError:
     return cls(**{f.name: SAMPLES[typing.cast("str", f.type)] for f in dataclasses.fields(cls)})
 
 
-@pytest.mark.parametrize("cls", error_classes(), ids=lambda c: c.__name__)
+@every("cls", error_classes(), ids=lambda c: c.__name__)
 class TestEveryError:
     """Facts are attributes, the text is derived, and exceptions pickle."""
 

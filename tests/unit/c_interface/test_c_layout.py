@@ -63,7 +63,7 @@ def test_sizes_offsets_and_numbers_are_those_of_the_header(language: str, tmp_pa
     source.write_text(
         "#include <etconfig/backend.h>\n#include <stdio.h>\nint main(void) {\n" + "\n".join(lines) + "\n}\n"
     )
-    compile_with(language, source, "-o", tmp_path / "layout")
+    compile_with(language, source, target=tmp_path / "layout")
     printed = subprocess.run([tmp_path / "layout"], capture_output=True, text=True, check=True).stdout
     assert dict(zip(wanted, map(int, printed.split()), strict=True)) == wanted
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from bundle_tables import changed, small_tables
+from every import every
 from limit_bundles import Limit, limits
 
 from etconfig.device.bundle_reader import read_tables
@@ -100,9 +101,7 @@ WRONG: list[tuple[str, int, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("vector", "index", "fields", "problem"), WRONG, ids=[f"{v}-{i}-{f}" for v, i, f, _ in WRONG]
-)
+@every(("vector", "index", "fields", "problem"), WRONG, ids=[f"{v}-{i}-{f}" for v, i, f, _ in WRONG])
 def test_a_wrong_row_is_refused(vector: str, index: int, fields: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         read_tables(write_tables(changed(vector, index, **fields)))

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,7 +103,7 @@ class TestReading:
         assert (fact.value, fact.reason) == (None, "the sheet does not contain it")
         assert fact.origin == Origin(OriginKind.SHEET, SOURCE)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=scaled(40), deadline=None)
     @given(st.data())
     def test_any_values_survive_the_round_trip(self, data):
         overrides = {}
@@ -124,7 +125,7 @@ class TestReading:
         assert again.values == sheet.values
         assert again.fingerprint() == sheet.fingerprint()
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=scaled(100), deadline=None)
     @given(st.data())
     def test_a_damaged_sheet_is_read_or_refused_but_never_crashes(self, data):
         text = with_facts('"os.name": {"value": "linux"}', '"memory.total": {"value": 1, "unit": "bytes"}')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from every import every
 
 from etconfig.errors import FactError
 from etconfig.facts import BUILTIN_FACTS, Fact, FactInfo, FactSheet, FactType, Volatility, diff_sheets
@@ -36,7 +37,7 @@ OF_A_MODEL = {
 class TestDeclarations:
     """Each built-in fact is declared as identifying a device, or not: decide it for a new one, too."""
 
-    @pytest.mark.parametrize("name", BUILTIN_FACTS.names)
+    @every("name", BUILTIN_FACTS.names)
     def test_each_fact_is_declared(self, name: str) -> None:
         (info,) = [each for each in BUILTIN_FACTS.infos if each.name == name]
         assert info.is_identifying is (name not in OF_A_MODEL)

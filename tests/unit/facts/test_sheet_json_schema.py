@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from every import every
 from jsonschema import Draft202012Validator
 
 from etconfig.errors import FactError
@@ -26,7 +27,7 @@ class TestSchema:
         Draft202012Validator.check_schema(SCHEMA)
         assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
-    @pytest.mark.parametrize("path", sorted(SHEETS), ids=lambda path: path.stem)
+    @every("path", sorted(SHEETS), ids=lambda path: path.stem)
     def test_every_sheet_here_is_valid(self, path):
         assert list(VALIDATOR.iter_errors(json.loads(path.read_text("utf-8")))) == []
 

@@ -60,7 +60,6 @@ class TestArgumentKinds:
             (OptionalTensors, [(TENSOR, None)], [(1,)]),
             (Register, [REGISTER], [1]),
         ],
-        ids=str,
     )
     def test_an_annotation_accepts_its_types(self, annotation: object, accepted: list, refused: list) -> None:
         one = binding(annotation)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from every import every
 
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import Tensor
@@ -27,7 +28,7 @@ class TestLimits:
 
     PATTERN = (-math.inf, -2.5, -0.5, 0.5, math.inf, math.nan)
 
-    @pytest.mark.parametrize(
+    @every(
         ("operator", "limits", "expected"),
         [
             ("aten::relu.out", (), (0, 0, 0, 0.5, math.inf, math.nan)),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from types import FunctionType
 
-import pytest
+from every import every
 from kernel_cases import KernelCase, assert_close, case_ids, load_cases
 
 from etconfig.kernel.steps import ArrayCall, parts_of
@@ -17,7 +17,7 @@ CASES = load_cases()
 KERNELS = builtin_kernels()
 
 
-@pytest.mark.parametrize("case", CASES, ids=case_ids(CASES))
+@every("case", CASES, ids=case_ids(CASES))
 class TestRecordedCases:
     """A kernel's results equal those of eager PyTorch, within a few units in the last place."""
 
@@ -45,7 +45,7 @@ SIZED_BY_DATA = {
 CHANGE_REGISTERS = {name for name, each in KERNELS.items() if each.varying_positions}
 
 
-@pytest.mark.parametrize("case", CASES, ids=case_ids(CASES))
+@every("case", CASES, ids=case_ids(CASES))
 class TestSteps:
     """All steps are calls on arrays, except those that resize tensors or change registers."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every import every
 from kernel_calls import KERNELS, run, tensor
 from kernel_cases import KernelCase, assert_close, case_ids, load_cases
 
@@ -55,7 +56,7 @@ TESTED_BELOW = {
 class TestAllKernels:
     """Requirements for every kernel."""
 
-    @pytest.mark.parametrize("operator", KERNELS)
+    @every("operator", KERNELS)
     def test_every_annotation_is_one_that_can_be_checked(self, operator: str) -> None:
         assert KERNELS[operator].parameters
 

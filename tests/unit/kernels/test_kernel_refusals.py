@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from every import every
 from kernel_calls import run, tensor
 
 from etconfig.errors import KernelArgumentError
@@ -272,7 +273,7 @@ def refusals() -> dict[str, tuple[str, list[Any]]]:
     }
 
 
-@pytest.mark.parametrize("message", refusals())
+@every("message", refusals())
 def test_a_kernel_says_why_it_refuses(message: str) -> None:
     operator, arguments = refusals()[message]
     with pytest.raises(KernelArgumentError) as caught:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from effort import seeds
+from every import every
 from plans import KERNELS, PlanBuilder
 
 from etconfig import Method
@@ -190,7 +192,7 @@ class TestNothingIsKept:
 FAILING = (13, 17, 19)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@every("seed", seeds(150))
 def test_random_sequences_follow_a_model(seed: int) -> None:
     """A model in plain dictionaries predicts the outputs, errors and options of executes and updates."""
     rng = random.Random(seed)

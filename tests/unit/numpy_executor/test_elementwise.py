@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from every import every
 
 from etconfig.errors import EtconfigError
 from etconfig.kernel.memory import Scratch
@@ -85,7 +86,7 @@ def fitting_types(kernel: Kernel) -> list[tuple[ScalarType, ScalarType]]:
     return found
 
 
-@pytest.mark.parametrize("name", ELEMENTWISE)
+@every("name", ELEMENTWISE)
 def test_results_equal_those_of_a_kernel_that_binds_each_shape(name: str) -> None:
     kernel = ELEMENTWISE[name]
     types = fitting_types(kernel)

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from cel_cases import assert_agrees
+from every import every
 
 CASES = json.loads((Path(__file__).parents[2] / "data/cel_oracle.json").read_text(encoding="utf-8"))
 
@@ -13,7 +13,7 @@ CASES = json.loads((Path(__file__).parents[2] / "data/cel_oracle.json").read_tex
 class TestCelOracle:
     """The language is a strict subset of CEL: Google's implementation gives the same values."""
 
-    @pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
+    @every("case", CASES, ids=range(len(CASES)))
     def test_an_expression_has_the_value_that_cel_gives(self, case: dict[str, Any]) -> None:
         assert_agrees(case)
 

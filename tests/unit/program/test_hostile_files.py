@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every import every
 from mutations import DATA, LARGE_FILES, SMALL_FILES
 from program_writer import FIELDS, Node
 
@@ -138,7 +139,7 @@ CONSEQUENCES = {
 class TestOffsets:
     """Offsets and sizes of 64 bits are added without wrapping around, wherever they occur."""
 
-    @pytest.mark.parametrize(("offset", "size"), [*itertools.product(EXTREMES, EXTREMES)])
+    @every(("offset", "size"), [*itertools.product(EXTREMES, EXTREMES)])
     def test_of_segments(self, pte: Pte, offset: int, size: int) -> None:
         segment = pte.table("DataSegment", offset=offset, size=size)
         for data in (
@@ -210,7 +211,7 @@ class TestShapes:
 class TestProportion:
     """Work and memory are in proportion to the file."""
 
-    @pytest.mark.parametrize("path", [*SMALL_FILES, *LARGE_FILES], ids=lambda path: path.name)
+    @every("path", [*SMALL_FILES, *LARGE_FILES], ids=lambda path: path.name)
     def test_metadata_take_at_most_forty_times_the_file(self, path: Path) -> None:
         data = path.read_bytes()
         assert peak_bytes_of(lambda: code_of(data)) < 40 * len(data) + 4_000_000

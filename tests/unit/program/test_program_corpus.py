@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every import every
 
 from etconfig.program import LoadMode, Verification, open_program
 from etconfig.program import model as m
@@ -141,8 +142,8 @@ class TestCorpus:
             assert [digest(program.delegate_data(delegate)) for delegate in delegates] == expected
         assert {key: digest(data) for key, data in program.named_data.items()} == digests["named_data"]
 
-    @pytest.mark.parametrize("verification", Verification)
-    @pytest.mark.parametrize("load_mode", [LoadMode.File, LoadMode.Mmap])
+    @every("verification", Verification)
+    @every("load_mode", [LoadMode.File, LoadMode.Mmap])
     def test_level_and_load_mode_change_nothing_that_is_read(
         self, name: str, verification: Verification, load_mode: Any
     ) -> None:

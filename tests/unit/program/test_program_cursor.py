@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from every import every
 
 import etconfig.flatbuffer
 import etconfig.program
@@ -222,7 +223,7 @@ class TestOneReader:
         ),
     }
 
-    @pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}.{path.stem}")
+    @every("path", MODULES, ids=lambda path: f"{path.parent.name}.{path.stem}")
     def test_no_other_module_reads_bytes(self, path: Path) -> None:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         calls = {

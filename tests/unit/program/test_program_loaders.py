@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every import every
 
 from etconfig.errors import ProgramError, TruncatedProgramError, UnreadableProgramError
 from etconfig.program import DataLoader, LoadMode, Program, open_data_file, open_program, source
@@ -55,8 +56,8 @@ def payload(program: Program) -> memoryview:
 class TestSources:
     """Every kind of source gives the same program."""
 
-    @pytest.mark.parametrize("path", sorted(CORPUS.glob("*.pte")), ids=lambda path: path.stem)
-    @pytest.mark.parametrize(
+    @every("path", sorted(CORPUS.glob("*.pte")), ids=lambda path: path.stem)
+    @every(
         "make",
         [
             lambda path: nullcontext(Loader(path.read_bytes())),

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from every import every
 from npu import INFOS, SPEC, NpuOptions, PowerMode
 from resolving import make_facts
 
@@ -116,7 +117,7 @@ class TestOneAnswer:
     def test_accepted(self, door: str, option: str, value: object, meant: object) -> None:
         assert DOORS[door](option, value) == meant
 
-    @pytest.mark.parametrize(("option", "value"), REFUSED, ids=ids(REFUSED))
+    @every(("option", "value"), REFUSED, ids=ids(REFUSED))
     def test_refused(self, door: str, option: str, value: object) -> None:
         with pytest.raises((OptionError, ProfileError)):
             DOORS[door](option, value)

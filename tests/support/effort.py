@@ -1,0 +1,17 @@
+"""How many random examples a run tries: `make weekly` sets ETCONFIG_TEST_EFFORT=10, for ten times as many."""
+
+from __future__ import annotations
+
+import os
+
+EFFORT = int(os.environ.get("ETCONFIG_TEST_EFFORT", "1"))
+
+
+def scaled(count: int) -> int:
+    """Return the number of examples to try where an ordinary run tries `count`."""
+    return count * EFFORT
+
+
+def seeds(count: int) -> range:
+    """Return the seeds to try where an ordinary run tries `count`; the first ones are always the same."""
+    return range(scaled(count))
