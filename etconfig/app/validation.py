@@ -149,7 +149,7 @@ class Validator:
 
     @cached_property
     def _profiles(self) -> ProfileReader:
-        return ProfileReader(self.installation.readable_profiles)
+        return ProfileReader(self.installation.readable_profiles, is_for_one_run=True)
 
     @cached_property
     def _conditions(self) -> ConditionChecker:
@@ -305,7 +305,7 @@ class Validator:
         try:
             chain = self._profiles.chain(file)
         finally:
-            self._profiles.forget(file)  # keep only bases: there may be thousands of files
+            self._profiles.forget(file)  # unless it is a base: there may be thousands of files
         self._note_contestant(file, chain[-1])
         return chain
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from etconfig.diagnostics import Diagnostic, Span
@@ -64,12 +65,34 @@ class ReadProfile:
     profile: Profile
 
 
+@record(frozen=True)
+class _Walked:
+    """A file that was walked, with all that it extends.
+
+    Attributes:
+        found: Its profile and the order; None if it could not be read.
+        problems: The problems of all these files, each once.
+        longest: The longest path from the file to a base.
+        is_lasting: True if another walk, which begins elsewhere or later, would find the same.
+    """
+
+    found: FoundProfile | None
+    problems: tuple[Diagnostic, ...]
+    longest: tuple[ProfileFile, ...]
+    is_lasting: bool
+
+
 class ProfileReader:
     """Reads profiles of a library, each file once.
+
+    What a file extends is walked once for all files above it, so that chains of many files take time in
+    proportion to the lists in `extends`.
 
     Args:
         library: The library.
         expressions: A parser that has parsed expressions before, for the facts of the library.
+        is_for_one_run: True if no file that could not be read, and no path in `extends`, has to be looked at
+            again: what it was counts as long as the reader lives.
 
     Attributes:
         library: The library.
@@ -77,10 +100,23 @@ class ProfileReader:
         read: What was read, by the real path of the file.
     """
 
-    def __init__(self, library: ProfileLibrary, expressions: ExpressionParser | None = None) -> None:
+    def __init__(
+        self,
+        library: ProfileLibrary,
+        expressions: ExpressionParser | None = None,
+        *,
+        is_for_one_run: bool = False,
+    ) -> None:
         self.library = library
         self.expressions = expressions or bundled_parser(library.registry)
         self.read: dict[str, ReadProfile] = {}
+        self._is_for_one_run = is_for_one_run
+        self._walked: dict[str, _Walked] = {}
+        self._derived: dict[str, set[str]] = {}
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(self.library.names)
 
     def profile(self, file: ProfileFile) -> Profile:
         """Return the profile in `file`.
@@ -99,8 +135,14 @@ class ProfileReader:
         return found.profile
 
     def forget(self, file: ProfileFile) -> None:
-        """Forget the profile in `file`; it is read again when it is needed."""
-        self.read.pop(file.real_path, None)
+        """Forget the profile in `file`, unless one that is kept extends it; it is read again when needed."""
+        key = file.real_path
+        if self._derived.get(key):
+            return
+        self.read.pop(key, None)
+        walked = self._walked.pop(key, None)
+        for base in walked.found.bases if walked is not None and walked.found is not None else ():
+            self._derived[base].discard(key)
 
     def chain(self, file: ProfileFile) -> tuple[Profile, ...]:
         """Return the profile in `file` and all that it extends, base first.
@@ -109,10 +151,10 @@ class ProfileReader:
             ConfigError: with every problem of all these profiles.
         """
         walk = _Walk(self)
-        walk.visit(file, ())
-        if walk.problems:
-            raise ProfileError(diagnostics=tuple(walk.problems))
-        return walk.chain(file)
+        walked = walk.visit(file, ())
+        if walked.problems:
+            raise ProfileError(diagnostics=walked.problems)
+        return walk.chain(walked)
 
     def salvage(self, file: ProfileFile) -> tuple[tuple[Profile, ...], tuple[Diagnostic, ...]]:
         """Read what can be read of a profile that is wrong somewhere, and of all that it extends.
@@ -125,9 +167,24 @@ class ProfileReader:
         """
         profile = salvage_profile(load_document(file.path), self.expressions)
         walk = _Walk(self)
-        walk.visited.add(file.real_path)
-        walk.add(file, profile, walk.bases(profile, (file,)))
-        return walk.chain(file), tuple(walk.problems)
+        walked = walk.with_bases(file, profile, (file,))
+        return walk.chain(walked), walked.problems
+
+    def walked(self, key: str) -> _Walked | None:
+        """Return the result of a walk over a file, by its real path, that another one would repeat."""
+        return self._walked.get(key)
+
+    def keep(self, file: ProfileFile, walked: _Walked) -> None:
+        """Keep the result of a walk over `file`, and all that it extends, for later walks."""
+        self._walked[file.real_path] = walked
+        for base in walked.found.bases if walked.found is not None else ():
+            self._derived.setdefault(base, set()).add(file.real_path)
+
+    def is_sure_of(self, references: Sequence[Reference], problems: Sequence[Diagnostic]) -> bool:
+        """Return True if these names and paths lead to the same files and problems from now on."""
+        if self._is_for_one_run:
+            return True
+        return not problems and all(each.target in self._names for each in references)
 
 
 class _Walk:
@@ -135,75 +192,120 @@ class _Walk:
 
     def __init__(self, reader: ProfileReader) -> None:
         self.reader = reader
-        self.found: dict[str, FoundProfile] = {}
-        self.visited: set[str] = set()
-        self.longest: dict[str, Sequence[ProfileFile]] = {}
-        self.problems: list[Diagnostic] = []
+        self.visited: dict[str, _Walked] = {}
 
-    def visit(self, file: ProfileFile, trail: tuple[ProfileFile, ...]) -> None:
+    def walked(self, key: str) -> _Walked | None:
+        """Return what was found of a file in this walk or in an earlier one."""
+        return self.visited.get(key) or self.reader.walked(key)
+
+    def profile(self, key: str) -> FoundProfile:
+        """Return a profile that could be read."""
+        walked = self.walked(key)
+        assert walked is not None
+        assert walked.found is not None
+        return walked.found
+
+    def visit(self, file: ProfileFile, trail: tuple[ProfileFile, ...]) -> _Walked:
         """Visit `file` and its bases; each file in `trail` extends the next, the last one extends `file`."""
-        if file.real_path in self.visited:
-            return
-        self.visited.add(file.real_path)
+        key = file.real_path
+        walked = self.walked(key)
+        if walked is not None and (key in self.visited or not _is_too_deep((*trail, *walked.longest))):
+            self.visited[key] = walked
+            return walked
         try:
             profile = self.reader.profile(file)
         except ConfigError as error:
-            self.problems.extend(error.diagnostics)
-            return
-        self.add(file, profile, self.bases(profile, (*trail, file)))
+            is_lasting = self.reader.is_sure_of((), error.diagnostics)
+            walked = _Walked(None, error.diagnostics, (file,), is_lasting)
+        else:
+            walked = self.with_bases(file, profile, (*trail, file))
+        if walked.is_lasting:
+            self.reader.keep(file, walked)
+        self.visited[key] = walked
+        return walked
 
-    def bases(self, profile: Profile, trail: tuple[ProfileFile, ...]) -> list[tuple[Reference, ProfileFile]]:
-        """Visit what the profile in the last of `trail` extends; return the bases that could be read."""
-        followed = ((reference, self.follow(reference, trail, profile.name)) for reference in profile.extends)
-        return [(reference, base) for reference, base in followed if base is not None]
+    def with_bases(self, file: ProfileFile, profile: Profile, trail: tuple[ProfileFile, ...]) -> _Walked:
+        """Visit what the profile in `file`, the last of `trail`, extends, and order it."""
+        if not profile.extends:  # as in most files
+            return _Walked(FoundProfile(profile, {}, (file.real_path,)), (), (file,), is_lasting=True)
+        problems: dict[Diagnostic, None] = {}  # each once, in order
+        listed: list[tuple[Reference, str]] = []
+        longest: tuple[ProfileFile, ...] = ()
+        is_lasting = True
+        for reference in profile.extends:
+            try:
+                base = self.reader.library.find_base(reference, file, profile.name)
+            except ProfileError as error:
+                problems |= dict.fromkeys(error.diagnostics)
+                continue
+            problem = self.problem_of_trail(base, trail, reference)
+            if problem is not None:
+                problems[problem] = None
+                is_lasting = False  # it is not found from everywhere
+                continue
+            walked = self.visit(base, trail)
+            problems |= dict.fromkeys(walked.problems)
+            is_lasting = is_lasting and walked.is_lasting
+            if walked.found is not None:
+                listed.append((reference, base.real_path))
+                longest = max(longest, walked.longest, key=len)
+        found, conflicts = self.ordered(file, profile, listed)
+        every = (*problems, *conflicts)
+        is_lasting = is_lasting and self.reader.is_sure_of(profile.extends, every)
+        return _Walked(found, every, (file, *longest), is_lasting)
 
-    def add(self, file: ProfileFile, profile: Profile, bases: list[tuple[Reference, ProfileFile]]) -> None:
-        """Add a profile whose bases were visited, with the order of all that it extends."""
-        if not bases:  # as in most files
-            self.found[file.real_path] = FoundProfile(profile, {}, (file.real_path,))
-            self.longest[file.real_path] = (file,)
-            return
-        listed = [(reference, base.real_path) for reference, base in bases]
-        self.problems += duplicate_bases(listed)
+    def ordered(
+        self, file: ProfileFile, profile: Profile, listed: Sequence[tuple[Reference, str]]
+    ) -> tuple[FoundProfile, tuple[Diagnostic, ...]]:
+        """Order all that a profile extends; return it with the order, and the problems of its list."""
+        problems = [*duplicate_bases(listed)]
         references = {key: reference for reference, key in reversed(listed)}
         keys = list(dict.fromkeys(key for _, key in listed))
         by_key = {key: references[key] for key in keys}
-        orders = [self.found[key].order for key in keys]
+        orders = [self.profile(key).order for key in keys]
         order = ordered_bases(orders, keys)
         if isinstance(order, OrderConflict):
-            self.problems.append(conflicting_order(profile, by_key, order, self.found))
+            found = {key: self.profile(key) for each in orders for key in each}
+            problems.append(conflicting_order(profile, by_key, order, found))
             order = list(dict.fromkeys(key for each in orders for key in each))  # to check the rest
-        self.found[file.real_path] = FoundProfile(profile, by_key, (*order, file.real_path))
-        below = max((self.longest[key] for key in keys), key=len, default=())
-        self.longest[file.real_path] = (file, *below)
+        return FoundProfile(profile, by_key, (*order, file.real_path)), tuple(problems)
 
-    def chain(self, file: ProfileFile) -> tuple[Profile, ...]:
-        """Return the profile in `file`, which was visited, and all that it extends, base first."""
-        return tuple(self.found[key].profile for key in self.found[file.real_path].order)
+    def chain(self, walked: _Walked) -> tuple[Profile, ...]:
+        """Return the profile of a file that was visited, and all that it extends, base first."""
+        assert walked.found is not None
+        *bases, _ = walked.found.order
+        return (*(self.profile(key).profile for key in bases), walked.found.profile)
 
-    def follow(self, reference: Reference, trail: tuple[ProfileFile, ...], name: str) -> ProfileFile | None:
-        """Visit the base that the last of `trail` names by `reference`; return it if it could be read."""
-        try:
-            base = self.reader.library.find_base(reference, trail[-1], name)
-        except ProfileError as error:
-            self.problems.extend(error.diagnostics)
-            return None
+    def has_passed(self, file: ProfileFile) -> bool:
+        """Return True if a file is among those that this walk visited, or that they extend."""
+        found = (each.found for each in self.visited.values())
+        return any(each is not None and file.real_path in each.order for each in found)
+
+    def problem_of_trail(
+        self, base: ProfileFile, trail: tuple[ProfileFile, ...], reference: Reference
+    ) -> Diagnostic | None:
+        """Return the problem of a base that closes a cycle, or lies too deep below the first of `trail`."""
         paths = [file.real_path for file in trail]
         if base.real_path in paths:
             cycle = (*trail[paths.index(base.real_path) :], base)
             message = f"profile {base.label!r} extends itself: {_arrows(cycle)}"
-            self.report("extends-cycle", message, reference.span, "remove one of these from `extends`")
-            return None
-        chain = (*trail, *self.longest.get(base.real_path, (base,)))
-        if len(chain) > MAX_CHAIN_LENGTH:
+            return _problem("extends-cycle", message, reference, "remove one of these from `extends`")
+        walked = self.walked(base.real_path)
+        chain = (*trail, *((base,) if walked is None else walked.longest))
+        if _is_too_deep(chain) and not self.has_passed(base):  # report the place that a first walk finds
+            chain = (*trail, base)
+        if _is_too_deep(chain):
             message = f"more than {MAX_CHAIN_LENGTH} profiles extend each other: {_arrows(chain)}"
-            self.report("extends-too-deep", message, reference.span, "extend fewer levels of profiles")
-            return None
-        self.visit(base, trail)
-        return base if base.real_path in self.found else None
+            return _problem("extends-too-deep", message, reference, "extend fewer levels of profiles")
+        return None
 
-    def report(self, code: str, message: str, span: Span, help: str) -> None:
-        self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=help))
+
+def _is_too_deep(chain: Sequence[ProfileFile]) -> bool:
+    return len(chain) > MAX_CHAIN_LENGTH
+
+
+def _problem(code: str, message: str, reference: Reference, help: str) -> Diagnostic:
+    return Diagnostic(code=code, message=message, spans=(reference.span,), help=help)
 
 
 def _arrows(files: Sequence[ProfileFile]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from os.path import commonprefix
 
 from etconfig.records import record
 
@@ -50,14 +51,32 @@ def ordered_bases(orders: Sequence[Sequence[str]], listed: Sequence[str]) -> Seq
     """
     if len(listed) <= 1:
         return orders[0] if orders else ()
-    # strongest first, as Python has it; each remaining order is a stack whose last item is its head
-    remaining = [list(order) for order in (*reversed(orders), listed)]
+    shared = len(commonprefix([tuple(order) for order in orders]))  # noqa: RUF071  (of names, not of a text)
+    front = orders[0][:shared]
+    later = [name for name in listed if name not in {*front}]
+    # What all orders begin with is weaker than the rest of each, so wide hierarchies have little to merge.
+    if shared and [*listed[len(listed) - len(later) :]] == later:
+        weaker = _merged(_stacks([front], listed[: len(listed) - len(later)]))
+        stronger = _merged(_stacks([order[shared:] for order in orders], later))
+        if weaker is not None and stronger is not None:
+            return [*weaker, *stronger]
+    remaining = _stacks(orders, listed)
+    return _merged(remaining) or _conflict(remaining, len(orders))
+
+
+def _stacks(orders: Sequence[Sequence[str]], listed: Sequence[str]) -> list[list[str]]:
+    """Return the orders and the list, strongest first as in Python; the head is the last item of each."""
+    return [list(order) for order in (*reversed(orders), listed)]
+
+
+def _merged(remaining: Sequence[list[str]]) -> list[str] | None:
+    """Take the names off the stacks in the order in which they are merged; None if a rest has no order."""
     behind = Counter(name for order in remaining for name in order[:-1])
     result: list[str] = []
     while any(remaining):
         chosen = next((order[-1] for order in remaining if order and not behind[order[-1]]), None)
         if chosen is None:
-            return _conflict(remaining, len(orders))
+            return None
         result.append(chosen)
         for order in remaining:
             if order and order[-1] == chosen:

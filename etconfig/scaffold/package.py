@@ -19,7 +19,7 @@ from pathlib import Path
 
 from etconfig.c_interface import include_dir
 from etconfig.errors import ScaffoldError
-from etconfig.packages import WHEELS
+from etconfig.packages import IS_PUBLISHED
 from etconfig.program.editing.renaming import rename_backend
 from etconfig.scaffold.licenses import License
 from etconfig.scaffold.names import PackageNames
@@ -152,7 +152,7 @@ def _rendered(path: Path, content: bytes, rename: _Renaming, ids: tuple[str, str
 
 def _for_this_release(text: str) -> str:
     """Return the text with or without the lines on where etconfig comes from, until it is on PyPI."""
-    if WHEELS is None:
+    if IS_PUBLISHED:
         return _UNTIL_PUBLISHED.sub("", text).replace(" --find-links wheels", "")
     return _UNTIL_PUBLISHED.sub(lambda found: found["lines"], text)
 

@@ -19,8 +19,8 @@ from install_lines import EVERY_PAGE, InstallLine, install_lines
 from etconfig import packages
 from etconfig.packages import (
     BACKEND_PACKAGES,
+    OWN_NEEDS,
     OWN_PACKAGES,
-    WHEELS,
     declaring_plugin,
     how_to_get_backend,
     how_to_install,
@@ -33,8 +33,8 @@ FOREIGN = {"build", "executorch==1.5.1", "openvino", "torch==2.13.*"}
 """What lines install from the registry by name."""
 INVENTED = {"acme-broken", "broken-imports"}
 """Packages of examples, which messages say to install again."""
-SOURCES = {WHEELS, f"$CHECKOUT/{WHEELS}", "wheels"}
-"""`wheels` is in the package that `etconfig new-backend` writes."""
+TEMPLATES = "etconfig/templates/"
+"""The packages that `etconfig new-backend` writes install from wheels that they contain."""
 
 
 def manifest(directory: Path) -> dict:
@@ -80,22 +80,38 @@ class TestLines:
             else:
                 assert word in FOREIGN | INVENTED or word == "dist/*.whl", word
 
-    @every("line", LINES, ids=lambda line: line.place)
-    def test_it_says_where_our_packages_come_from(self, line: InstallLine) -> None:
-        if {word.partition("[")[0] for word in line.requirements} & set(OURS):
-            assert len(line.sources) == 1
-        assert set(line.sources) <= SOURCES
+    def test_our_packages_are_directories_of_a_checkout_until_they_are_published(self) -> None:
+        wrong = []
+        for line in LINES:
+            is_template = line.place.startswith(TEMPLATES)
+            names = {word.partition("[")[0] for word in line.requirements} & set(OURS)
+            written = {word.partition("[")[0] for word in line.words} & set(OURS)
+            needed = {need for name in names for need in OWN_NEEDS[name]} - {"etconfig"}
+            if (
+                written
+                or not needed <= names
+                or (line.sources != ["wheels"] if is_template else line.sources)
+            ):
+                wrong.append(line.place)
+        assert wrong == []
 
-    def test_a_page_with_a_source_says_how_to_build_it(self) -> None:
+    def test_only_the_front_page_says_that_they_are_not_published(self) -> None:
+        found = [
+            page.relative_to(ROOT).as_posix()
+            for page in EVERY_PAGE
+            for _ in re.findall(r"\bPyPI yet\b", page.read_text(encoding="utf-8"))
+        ]
+        assert found == ["README.md"]
+
+    def test_a_page_that_installs_them_leads_there(self) -> None:
         for page in EVERY_PAGE:
-            if any(set(line.sources) - {"wheels"} for line in install_lines(page)):
-                assert re.search(r"^make (-C .+ )?dist$", page.read_text(encoding="utf-8"), re.MULTILINE), (
-                    page
-                )
+            names = {word.partition("[")[0] for line in install_lines(page) for word in line.requirements}
+            if names & set(OURS):
+                assert re.search(r"\((\.\./)*(README\.md)?#install\)", page.read_text(encoding="utf-8")), page
 
 
 class TestOneConstant:
-    """`etconfig.packages.WHEELS` decides about every line and every message."""
+    """`etconfig.packages.IS_PUBLISHED` decides about every line and every message."""
 
     def test_our_packages_are_those_of_the_repository(self) -> None:
         assert set(OURS) == OWN_PACKAGES
@@ -124,22 +140,61 @@ class TestOneConstant:
         )
         assert declaring_plugin("AcmeBackend") == "the plugin that declares AcmeBackend"
 
-    def test_a_command_names_the_wheels(self) -> None:
-        assert pip_install("etconfig-upstream") == "pip install --find-links dist etconfig-upstream"
-        assert how_to_install("etconfig") == (
-            "pip install --find-links dist etconfig (in a checkout of etconfig, after `make dist`)"
+    def test_our_packages_need_those_of_ours_that_their_metadata_names(self) -> None:
+        for name, project in OURS.items():
+            direct = {word for word in project.get("dependencies", ()) if word in OWN_PACKAGES}
+            assert OWN_NEEDS[name] == direct.union(*(OWN_NEEDS[each] for each in direct)), name
+
+    def test_until_then_a_command_names_directories_of_a_checkout(self) -> None:
+        expected = {
+            ("etconfig",): "pip install .",
+            ("'etconfig[fleet]'",): "pip install '.[fleet]'",
+            ("etconfig-upstream",): "pip install . ./plugins/etconfig-upstream",
+            ("'etconfig-tvm[aot]'",): "pip install . './plugins/etconfig-tvm[aot]'",
+            (
+                "etconfig-executorch",
+            ): "pip install . ./plugins/etconfig-upstream ./plugins/etconfig-executorch",
+            ("--force-reinstall", "--no-deps", "etconfig-tvm"): (
+                "pip install --force-reinstall --no-deps ./plugins/etconfig-tvm"
+            ),
+        }
+        assert {words: pip_install(*words) for words in expected} == expected
+        for command in expected.values():
+            directories = [word.strip("'").partition("[")[0] for word in command.split() if "." in word]
+            assert all((ROOT / each / "pyproject.toml").is_file() for each in directories), command
+
+    def test_a_message_helps_users_with_and_without_a_checkout(self) -> None:
+        assert how_to_install("etconfig-upstream") == (
+            "pip install . ./plugins/etconfig-upstream (at the root of a checkout of etconfig; without one, "
+            "from its wheels: pip install --find-links DIRECTORY etconfig-upstream)"
         )
 
-    def test_once_published_no_page_and_no_message_does(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(packages, "WHEELS", None)
-        monkeypatch.setattr(install_docs, "WHEELS", None)
+    def test_once_published_pages_and_messages_name_packages(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(packages, "IS_PUBLISHED", True)
         assert how_to_install("etconfig-upstream") == "pip install etconfig-upstream"
+        assert how_to_install("etconfig-executorch") == "pip install etconfig-executorch"
+        lines = []
         for page in GENERATED:
             text = install_docs.with_current_sources(with_current_parts(page.read_text(encoding="utf-8")))
             text = re.sub(r"<!-- .*? -->", "", text)
-            assert not re.search(r"--find-links|^make .*dist|\$CHECKOUT|not on PyPI", text, re.MULTILINE), (
-                page
-            )
+            lines += re.findall(r"pip install [^\n#`]*", text)
+            assert not re.search(
+                r"--find-links|\$CHECKOUT|not on PyPI|pip install[^\n]*\./plugins|--from \.", text
+            ), page
+            assert not re.search(r"root of a checkout", "".join(re.findall(r"\n.*pip install.*", text))), page
+        assert {
+            *(
+                "pip install etconfig-upstream",
+                "pip install 'etconfig[conformance]'",
+                "pip install -e acme-vector",
+            ),
+            *(
+                "pip install 'etconfig-tvm[aot]'",
+                "pip install 'etconfig[fleet]'",
+                "pip install --quiet dist/*.whl",
+            ),
+            *("pip install etconfig", "pip install etconfig-executorch", "pip install -e '.[test]'"),
+        } <= {line.strip() for line in lines}
 
     def test_no_code_has_a_line_of_its_own(self) -> None:
         pattern = re.compile(rf"pip install[^\n]*\b({'|'.join(OURS)})\b")

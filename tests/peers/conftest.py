@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,14 +10,39 @@ from pathlib import Path
 import pytest
 from doc_pages import ROOT
 
+_INSTALLED = (
+    "pyproject.toml",
+    "README.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "etconfig",
+    "profiles",
+    "sheets",
+    "plugins",
+)
+
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the wheels of all packages in `dist`, which `make dist` built with its own set-up."""
+    """A copy of what `pip install` reads of a checkout."""
     directory = tmp_path_factory.mktemp("checkout")
+    for name in _INSTALLED:
+        if (ROOT / name).is_dir():
+            unwanted = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
+            shutil.copytree(ROOT / name, directory / name, ignore=unwanted)
+        else:
+            shutil.copy(ROOT / name, directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def native_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the real runtime, which `make dist-native` built with its own set-up, in minutes."""
+    directory = tmp_path_factory.mktemp("native")
     built = (f"DIST={directory / 'dist'}", f"VENV={directory / 'venv'}", f"PYTHON={sys.executable}")
     done = subprocess.run(
-        ["make", "-C", ROOT, "dist", *built], capture_output=True, text=True, check=False, timeout=500
+        ["make", "-C", ROOT, "dist-native", *built], capture_output=True, text=True, check=False, timeout=500
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return directory
+    (wheel,) = (directory / "dist").glob("*.whl")
+    return wheel

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
+from profile_texts import REGISTRY, write_profiles
 
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import ConfigError
+from etconfig.profile import ProfileFile, ProfileLibrary, ProfileReader, ProfileSource
 from etconfig.profile.linearization import OrderConflict, ordered_bases
 
 
@@ -65,3 +70,45 @@ class TestPythonAgrees:
                     order = bases if demand.source is None else list(orders[bases[demand.source]])
                     assert order.index(demand.weaker) < order.index(demand.stronger)
                     assert demand.stronger == following.weaker
+
+
+def outcome(reader: ProfileReader, file: ProfileFile) -> tuple[list[str], Sequence[Diagnostic]]:
+    """Return the names of a chain, and all problems, also of what can be salvaged."""
+    try:
+        return [each.name for each in reader.chain(file)], ()
+    except ConfigError as error:
+        try:
+            chain, problems = reader.salvage(file)
+        except ConfigError as unreadable:
+            return [], (*error.diagnostics, *unreadable.diagnostics)
+        return [each.name for each in chain], (*error.diagnostics, *problems)
+
+
+class TestEarlierWalks:
+    """A reader finds the same chains and problems, whatever it walked before."""
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_one_reader_finds_what_a_new_one_finds(
+        self, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("etconfig.profile.inheritance.MAX_CHAIN_LENGTH", 5)
+        rng, codes = random.Random(seed), set[str]()
+        for number in range(20):
+            hierarchy = random_hierarchy(rng)
+            texts = {name: f"extends = {bases}\n" for name, bases in hierarchy.items()}
+            for name in rng.sample([*texts], rng.choice((0, 0, 1, 2))):  # cycles, missing and wrong files
+                wrong = rng.choice(
+                    (f"extends = ['{rng.choice([*texts])}']", "extends = ['none']", "wrong = 1")
+                )
+                texts[name] = f"{wrong}\n"
+            directory = tmp_path / str(number)
+            library = ProfileLibrary((ProfileSource("test", write_profiles(directory, **texts)),), REGISTRY)
+            readers = [ProfileReader(library, is_for_one_run=each) for each in (False, True)]
+            for file in rng.choices(library.files, k=2 * len(texts)):
+                expected = outcome(ProfileReader(library), file)
+                codes |= {problem.code for problem in expected[1]}
+                for reader in readers:
+                    assert outcome(reader, file) == expected, (texts, file.name)
+                    if rng.random() < 0.3:
+                        reader.forget(file)
+        assert len(codes) >= 4, f"too few kinds of problems to compare: {codes}"

@@ -27,7 +27,6 @@ from etconfig.app.installation import Installation
 from etconfig.app.validation import validate_file
 from etconfig.cli.startup.group import run
 from etconfig.facts import BUILTIN_FACTS
-from etconfig.packages import OWN_PACKAGES
 from etconfig.profile import parse_expression
 
 ROOT = Path(__file__).parents[2]
@@ -169,8 +168,7 @@ class Walkthrough:
     def install(self, *words: str) -> None:
         """Install the words of `pip install`, directories and our packages, as far as etconfig sees them."""
         for word in words:
-            name = word.partition("[")[0]
-            root = Path("plugins", name) if name in OWN_PACKAGES else Path(name)
+            root = Path(word.partition("[")[0])
             if not (root / "pyproject.toml").is_file():
                 continue
             manifest = tomli.loads((root / "pyproject.toml").read_text(encoding="utf-8"))

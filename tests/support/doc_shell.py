@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -22,7 +22,7 @@ def reader_environment(python: Path) -> dict[str, str]:
 def lend_packages(environment: Path) -> None:
     """Let a virtual environment find the packages of this one, to avoid downloading executorch again.
 
-    All but ours, which pages install from `dist`.
+    All but ours, which pages install from a checkout.
     """
     lent = environment / "lent"
     lent.mkdir()
@@ -37,25 +37,22 @@ THIS_PYTHON = Path(sys.executable).parent
 """The directory of the commands of this environment."""
 
 
-_BUILDS_WHEELS = re.compile(r"make (-C .+ )?dist\n")
-
-
 class Shell:
     """A reader's shell: commands can change the directory and variables for later ones.
 
     Args:
         directory: The directory to start in; files of a page are written there.
         environment: All of its variables.
-        checkout: A directory with the wheels of `make dist` in `dist`. Pages say how to build them; that was
-            done before, and `dist` and `$CHECKOUT` lead to them. None for pages that install nothing of ours.
+        checkout: What `pip install` reads of a checkout; it is copied to the directory, to which `$CHECKOUT`
+            leads. None for pages that install nothing of ours.
     """
 
     def __init__(self, directory: Path, environment: Mapping[str, str], checkout: Path | None = None) -> None:
         self._home = self._here = directory
         self._environment = dict(environment)
         if checkout is not None:
-            self._environment["CHECKOUT"] = str(checkout)
-            (directory / "dist").symlink_to(checkout / "dist")
+            shutil.copytree(checkout, directory, dirs_exist_ok=True)
+            self._environment["CHECKOUT"] = str(directory)
 
     def follow(self, page: Page) -> None:
         """Follow a whole page."""
@@ -68,7 +65,7 @@ class Shell:
             path = self._home / fence.file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(fence.text, encoding="utf-8")
-        elif fence.language == "sh" and not _BUILDS_WHEELS.fullmatch(fence.text):
+        elif fence.language == "sh":
             self._run(fence, f"{page.path}:{fence.line}")
 
     def _run(self, fence: Fence, place: str) -> None:

@@ -22,6 +22,7 @@ EVERY_PAGE = [
 ]
 
 _COMMAND = re.compile(r"(?<![\w-])pip install (?P<words>[^`\n]+)")
+_OWN_PATH = re.compile(r"(?:\.|\$CHECKOUT)(?:/plugins/(?P<plugin>etconfig-[a-z]+))?(?P<extras>\[[a-z,]+\])?")
 _OPTIONS_WITH_VALUE = {"--find-links", "--index-url"}
 
 
@@ -51,13 +52,18 @@ class InstallLine:
 
     @property
     def requirements(self) -> list[str]:
-        """The words that say what to install."""
-        before = [None, *self.words]
+        """The words that say what to install; directories of a checkout are named after their packages."""
+        before = ["", *self.words]
         return [
-            word
+            word if previous == "-e" else _named(word)
             for word, previous in zip(self.words, before, strict=False)
             if not word.startswith("-") and previous not in _OPTIONS_WITH_VALUE
         ]
+
+
+def _named(word: str) -> str:
+    found = _OWN_PATH.fullmatch(word)
+    return word if found is None else f"{found['plugin'] or 'etconfig'}{found['extras'] or ''}"
 
 
 def install_lines(page: Path) -> Iterator[InstallLine]:

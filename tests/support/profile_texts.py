@@ -76,6 +76,16 @@ def write_diamond(directory: Path, levels: int) -> None:
     write_profiles(directory, **texts)
 
 
+def write_lattice(directory: Path, levels: int, width: int, text: str = "", reference: str = "{}") -> None:
+    """Write `levels` times `width` profiles: each of l0-0, l0-1, ... extends all of l1-0, l1-1, ..."""
+    texts = {}
+    for level in range(levels):
+        bases = [reference.format(f"l{level + 1}-{each}") for each in range(width)]
+        extends = f"extends = {bases}\n" if level < levels - 1 else ""
+        texts |= {f"l{level}-{each}": extends + text for each in range(width)}
+    write_profiles(directory, **texts)
+
+
 def note_reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Return a list that collects the files from which profiles are read from now on."""
     read: list[Path] = []

@@ -4,9 +4,19 @@ import os
 from pathlib import Path
 
 import pytest
-from profile_texts import REGISTRY, note_reads, problems_of, said, write_diamond, write_profiles
+from profile_texts import (
+    REGISTRY,
+    note_reads,
+    problems_of,
+    said,
+    write_diamond,
+    write_lattice,
+    write_profiles,
+)
 
-from etconfig.profile import ProfileLibrary, ProfileSource, load_chain
+from etconfig.app.installation import Installation
+from etconfig.app.validation import Validator
+from etconfig.profile import ProfileLibrary, ProfileReader, ProfileSelector, ProfileSource, load_chain
 
 
 def library(directory: Path) -> ProfileLibrary:
@@ -52,6 +62,56 @@ class TestOrder:
         read = note_reads(monkeypatch)
         assert len(names_of_chain(tmp_path, "l9")) == 19
         assert len(read) == len(set(read)) == 19
+
+
+class TestWork:
+    """All chains of a wide hierarchy follow each name in `extends` once, whatever leads to it."""
+
+    LEVELS, WIDTH = 5, 8
+    EDGES = (LEVELS - 1) * WIDTH**2
+
+    @pytest.fixture
+    def followed(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """The names in `extends` that were looked up so far."""
+        names: list[str] = []
+        find_base = ProfileLibrary.find_base
+        monkeypatch.setattr(
+            ProfileLibrary,
+            "find_base",
+            lambda library, reference, *rest: (
+                names.append(reference.target),
+                find_base(library, reference, *rest),
+            )[1],
+        )
+        return names
+
+    def test_chains_of_one_reader(self, tmp_path: Path, followed: list[str]) -> None:
+        write_lattice(tmp_path, self.LEVELS, self.WIDTH)
+        reader = ProfileReader(library(tmp_path))
+        for _ in range(2):
+            for file in reader.library.files:
+                reader.chain(file)
+        assert len(followed) == self.EDGES
+
+    def test_selection_among_all(self, tmp_path: Path, followed: list[str]) -> None:
+        write_lattice(tmp_path, self.LEVELS, self.WIDTH, "match = 'true'")
+        selector = ProfileSelector(library(tmp_path))
+        assert problems_of(lambda: selector.select({}))[0].code == "ambiguous-profile"
+        assert len(followed) == self.EDGES
+
+    @pytest.mark.parametrize("is_broken", [False, True])
+    @pytest.mark.parametrize("is_base_first", [False, True])
+    def test_validation_of_all(
+        self, tmp_path: Path, followed: list[str], is_broken: bool, is_base_first: bool
+    ) -> None:
+        """A file is walked again after its own turn, and once more to salvage what a broken base leaves."""
+        write_lattice(tmp_path, self.LEVELS, self.WIDTH, reference="{}.toml")
+        if is_broken:
+            write_profiles(tmp_path, **{f"l{self.LEVELS - 1}-0": "unknown = 1"})
+        validator = Validator(installation=Installation())
+        found = [validator.problems(path) for path in sorted(tmp_path.iterdir(), reverse=is_base_first)]
+        assert any(found) is is_broken
+        assert len(followed) <= (3 if is_broken else 2) * self.EDGES
 
 
 class TestFiles:

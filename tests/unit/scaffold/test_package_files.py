@@ -64,7 +64,7 @@ class TestPublication:
 
     @pytest.mark.parametrize("template", KINDS.values(), ids=KINDS)
     def test_then_nothing_does(self, monkeypatch: pytest.MonkeyPatch, template: Template) -> None:
-        monkeypatch.setattr("etconfig.scaffold.package.WHEELS", None)
+        monkeypatch.setattr("etconfig.scaffold.package.IS_PUBLISHED", True)
         files = texts(render("acme-npu", template=template))
         assert [path for path, text in files.items() if "wheels" in text or "FIND_LINKS" in text] == []
         assert "pip install -e '.[test]'\npytest\n" in files["README.md"]
