@@ -2,6 +2,7 @@
 #   make demo         run the main job on a real program
 #   make test         run the tests, without torch, executorch or a compiler
 #   make test-quick   run those of them that start no process, in a minute
+#   make test-hosts   run the tests that read the machine, and a sample, on simulated machines; test-hosts-all: all tests
 #   make check        tests, lint and types
 #   make dist         build the wheels of all packages in Python only, in dist/
 #   make dist-native  build the wheel of the real runtime, etconfig-executorch, in dist/; takes minutes
@@ -37,8 +38,8 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-device test test-quick lint types check dist dist-native workflows docs test-peers test-fleet test-ray test-engines \
-	models device test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
+.PHONY: demo demo-device test test-quick test-hosts test-hosts-all lint types check dist dist-native workflows docs test-peers test-fleet \
+	test-ray test-engines models device test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -51,6 +52,13 @@ test: $(VENV)/.installed-dev
 
 test-quick: $(VENV)/.installed-dev
 	$(BIN)/python $(PYTEST) --quick tests/unit tests/property plugins $(ARGS)
+
+# Other machines, environments and users, see tools/simulated_hosts.py.
+test-hosts: $(VENV)/.installed-dev
+	$(BIN)/python tools/simulated_hosts.py
+
+test-hosts-all: $(VENV)/.installed-dev
+	$(BIN)/python tools/simulated_hosts.py --all-tests $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -81,7 +81,7 @@ def test_lock_diff_and_explain_see_the_same_facts(camera: Path, cli: Callable[..
     assert cli("lock", *WHERE_FOUND, *ON_DEVICE).status == 0
     (device,) = json.loads((camera / "etconfig.lock").read_text())["devices"]
     assert "acme/camera" in device["profiles"]
-    same = cli("diff", "acme/camera", "facts:device.json", *WHERE_FOUND)
+    same = cli("diff", "acme/camera", "facts:device.json", *WHERE_FOUND, *ON_DEVICE)
     assert (same.status, same.stdout) == (0, "The options are the same.\n")
 
 

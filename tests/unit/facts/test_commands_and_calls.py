@@ -75,6 +75,7 @@ class TestSystem:
         system = System(Counting({("getprop",): b"a\xff"}), Host())
         assert system.run("getprop") == "a\N{REPLACEMENT CHARACTER}"
 
+    @pytest.mark.host
     def test_this_device_runs_them(self):
         assert System(Path("/"), Host()).run(*python("print('here')")) == "here\n"
 

@@ -227,6 +227,7 @@ class TestTimeLimit:
         assert threads[0] != threading.get_ident()
 
 
+@pytest.mark.host
 class TestThisDevice:
     """Without a tree, the facts are those of this device."""
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from etconfig.facts import (
     BUILTIN_DETECTORS,
     BUILTIN_FACTS,
@@ -129,6 +131,7 @@ class TestFamilies:
         }
 
 
+@pytest.mark.host
 class TestThisDevice:
     """Live facts of this device can be brought up to date."""
 

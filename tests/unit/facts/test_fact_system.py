@@ -88,6 +88,7 @@ class TestCpuLists:
 class TestHost:
     """A `Host` comes from system calls on this device, and from `machine.json` in a captured tree."""
 
+    @pytest.mark.host
     @pytest.mark.posix
     def test_the_current_host_is_this_process(self):
         host = Host.current()
@@ -96,6 +97,7 @@ class TestHost:
         assert host.python == ".".join(map(str, sys.version_info[:3]))
         assert set(host.search_path) <= set(sys.path)
 
+    @pytest.mark.host
     def test_android_is_not_taken_for_linux(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(sys, "getandroidapilevel", lambda: 34, raising=False)
         assert Host.current().system == "Android"

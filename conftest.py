@@ -1,4 +1,8 @@
-"""Set-up of every test: nothing is read from the home directory of the user who runs them."""
+"""Set-up of every test, those of the plugins, too.
+
+A test sees a simulated machine, of the installed plugins those that it is about
+(tests/support/seen_machine.py), and nothing from the home directory of the user who runs it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 import pytest
+import seen_machine
 
 QUICK = "--quick"
 """The option of `make test-quick`."""
@@ -22,6 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    seen_machine.limit_collection(config)
     if config.getoption(QUICK):
         sys.addaudithook(_skip_at_a_process)
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
@@ -33,6 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def _skip_at_a_process(event: str, _arguments: object) -> None:
     if event in _STARTING and "PYTEST_CURRENT_TEST" in os.environ:
         pytest.skip("starts a process: make test runs it")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    with seen_machine.seen_by(item):
+        return (yield)
 
 
 _ON_WINDOWS = pytest.mark.skip(reason="Windows lacks what the test needs")
