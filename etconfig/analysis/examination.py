@@ -30,7 +30,7 @@ from etconfig.records import record
 from etconfig.resolver.recommendation import recommend
 from etconfig.version import __version__
 
-KnownDevice: TypeAlias = "Callable[[], FactSheet]"
+FactsOfDevice: TypeAlias = "Callable[[], FactSheet]"
 """Returns the facts of this device, with those of the project file; see `_known_facts`."""
 
 
@@ -147,14 +147,14 @@ def _known_facts(installation: Installation) -> FactSheet:
         return installation.detect_facts()  # what is wrong with the project file was reported
 
 
-def _facts(device: KnownDevice) -> str:
+def _facts(device: FactsOfDevice) -> str:
     sheet = device()
     by_hand = sum(fact.origin.kind is OriginKind.PROJECT for fact in sheet.facts.values())
     corrected = f", {by_hand} of them set by the project file" if by_hand else ""
     return f"{len(sheet.values)} known{corrected}, {len(sheet) - len(sheet.values)} unknown"
 
 
-def _detectors(device: KnownDevice) -> Iterator[Finding]:
+def _detectors(device: FactsOfDevice) -> Iterator[Finding]:
     """Yield a finding for each detector with a mistake: the facts that it provides stay unknown."""
     with suppress(EtconfigError):  # it was reported
         for failure in detector_failures(device()):
@@ -164,7 +164,7 @@ def _detectors(device: KnownDevice) -> Iterator[Finding]:
             yield Finding("facts", "warning", failure, help_text)
 
 
-def _profiles(installation: Installation, device: KnownDevice) -> Iterator[Finding]:
+def _profiles(installation: Installation, device: FactsOfDevice) -> Iterator[Finding]:
     """Yield a finding for the profile that the project file names, and one for the choice of `auto`."""
     try:
         count = len(installation.profiles.names)
@@ -215,7 +215,7 @@ def _runtime_backends(
 
 
 def _backend(
-    installation: Installation, backend: str, runtimes: Mapping[str, ExecutorReport], device: KnownDevice
+    installation: Installation, backend: str, runtimes: Mapping[str, ExecutorReport], device: FactsOfDevice
 ) -> Finding:
     subject = f"backend {backend}"
     try:
