@@ -119,6 +119,25 @@ class TestAllPlugins:
         assert {name for name in packages if name.startswith("etconfig_")} == {"etconfig_reference"}
 
 
+def test_a_plugin_of_facts_that_ends_the_process_reaches_nobody_who_needs_no_fact_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It declares nothing, so the facts of this device need it; those of a sheet do not."""
+    groups = "[etconfig.facts]\nhostile = hostile\n"
+    write_distribution(tmp_path, "hostile-1.0.dist-info", groups, "Name: hostile\n")
+    (tmp_path / "hostile.py").write_text("import os\nos._exit(7)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    commands: list[list[str | Path]] = [
+        ["backends"],
+        ["profiles", "list"],
+        ["validate", SETS_NO_OPTIONS],
+        ["validate", SETS_OPTIONS],
+        ["resolve", PROGRAM, "--device", "apple/m1", "--json"],
+    ]
+    for words in commands:
+        assert "hostile" not in modules_of(*words), words
+
+
 @pytest.mark.parametrize("package", ["onnxruntime", "openvino", "tvm"])
 def test_a_module_of_facts_needs_no_pydantic(package: str) -> None:
     path = str(PLUGINS / f"etconfig-{package}")
