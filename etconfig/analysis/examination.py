@@ -7,9 +7,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from etconfig.analysis.finding import Finding, finding_of
 from etconfig.analysis.plain import plain_data
@@ -29,6 +29,9 @@ from etconfig.provenance import OriginKind
 from etconfig.records import record
 from etconfig.resolver.recommendation import recommend
 from etconfig.version import __version__
+
+FactsOfDevice: TypeAlias = "Callable[[], FactSheet]"
+"""Returns the facts of this device, with those of the project file; see `_known_facts`."""
 
 
 @record(frozen=True)
@@ -79,10 +82,11 @@ def _findings(installation: Installation) -> Iterator[Finding]:
     except EtconfigError:
         return  # the plugins cannot be known without the project file, which was reported
     yield from project_findings(installation)
-    yield _checked("facts", lambda: _facts(installation))
-    yield from _detectors(installation)
+    device = cache(partial(_known_facts, installation))  # detected once: a detector may start an engine
+    yield _checked("facts", lambda: _facts(device))
+    yield from _detectors(device)
     if project.status == "ok":
-        yield from _profiles(installation)
+        yield from _profiles(installation, device)
     else:
         yield _checked("profiles", lambda: f"{len(installation.profiles.names)}")
     yield from _kernels(installation)
@@ -92,7 +96,7 @@ def _findings(installation: Installation) -> Iterator[Finding]:
     for executor, runtime in runtimes.items():
         yield from _runtime_backends(installation, executor, runtime)
     for backend in _names(index, BACKENDS):
-        yield _backend(installation, backend, runtimes)
+        yield _backend(installation, backend, runtimes, device)
         yield from _advice(installation, backend)
     yield from _contributions_to_kit(installation)
     reported = (BACKENDS, EXECUTORS)  # one by one, above
@@ -143,28 +147,28 @@ def _known_facts(installation: Installation) -> FactSheet:
         return installation.detect_facts()  # what is wrong with the project file was reported
 
 
-def _facts(installation: Installation) -> str:
-    sheet = _known_facts(installation)
+def _facts(device: FactsOfDevice) -> str:
+    sheet = device()
     by_hand = sum(fact.origin.kind is OriginKind.PROJECT for fact in sheet.facts.values())
     corrected = f", {by_hand} of them set by the project file" if by_hand else ""
     return f"{len(sheet.values)} known{corrected}, {len(sheet) - len(sheet.values)} unknown"
 
 
-def _detectors(installation: Installation) -> Iterator[Finding]:
+def _detectors(device: FactsOfDevice) -> Iterator[Finding]:
     """Yield a finding for each detector with a mistake: the facts that it provides stay unknown."""
     with suppress(EtconfigError):  # it was reported
-        for failure in detector_failures(_known_facts(installation)):
+        for failure in detector_failures(device()):
             help_text = (
                 "correct it, or report it to the author of its plugin: a detector gives unknown readings"
             )
             yield Finding("facts", "warning", failure, help_text)
 
 
-def _profiles(installation: Installation) -> Iterator[Finding]:
+def _profiles(installation: Installation, device: FactsOfDevice) -> Iterator[Finding]:
     """Yield a finding for the profile that the project file names, and one for the choice of `auto`."""
     try:
         count = len(installation.profiles.names)
-        choices = profile_choices(installation, _known_facts(installation))
+        choices = profile_choices(installation, device())
     except EtconfigError as error:
         yield Finding("profiles", "error", error.message, error.help)
         return
@@ -210,12 +214,14 @@ def _runtime_backends(
             yield Finding(subject, "warning", detail, status.help)
 
 
-def _backend(installation: Installation, backend: str, runtimes: Mapping[str, ExecutorReport]) -> Finding:
+def _backend(
+    installation: Installation, backend: str, runtimes: Mapping[str, ExecutorReport], device: FactsOfDevice
+) -> Finding:
     subject = f"backend {backend}"
     try:
         spec = installation.plugins.backend_spec(backend)
         with suppress(ConfigError, PluginLoadError):  # without its facts, this device cannot be tried
-            recommend(spec, _known_facts(installation).values)
+            recommend(spec, device().values)
         if spec.factory is None:
             source = installation.plugins.backend_entry(backend).source
             own = [name for name, runtime in runtimes.items() if runtime.backend(backend) is not None]

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,6 @@ from etconfig.app.project_location import find_project_file, ignored_project_fil
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.plugin import (
     BACKENDS,
-    FACTS,
     KERNELS,
     PluginIndex,
     PluginPolicy,
@@ -36,15 +34,15 @@ from etconfig.plugin import (
 
 if TYPE_CHECKING:
     from etconfig.app.compiled import CompiledResolvers
+    from etconfig.app.contributed_facts import ContributedFacts
     from etconfig.app.kernel_choice import GivenKernels, KernelChoice, SourcedTable
     from etconfig.diagnostics import Diagnostic, Span
-    from etconfig.facts import Detector, FactRegistry, FactSheet
+    from etconfig.facts import FactRegistry, FactSheet
     from etconfig.kernel.registry import Kernel
     from etconfig.models import ModelCatalog
     from etconfig.plugin import PluginFailure
     from etconfig.plugin.entry_points import EntryPoint
     from etconfig.plugin.given import GivenBackends
-    from etconfig.plugin.hookspecs import FactsContribution
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile import (
         Document,
@@ -323,22 +321,19 @@ class Installation:
     # --- facts ---------------------------------------------------------------------------
 
     @cached_property
+    def _contributed_facts(self) -> ContributedFacts:
+        from etconfig.app.contributed_facts import ContributedFacts
+
+        return ContributedFacts(self.index, lambda: self.plugins)
+
+    @property
     def fact_registry(self) -> FactRegistry:
         """The definitions of facts: the built-in ones and those of plugins."""
-        from etconfig.facts import BUILTIN_FACTS
-
-        if not self.index.entries(FACTS):
-            return BUILTIN_FACTS
-        registry = BUILTIN_FACTS
-        for contribution in self._contributed_facts:
-            registry = registry.extended(contribution.facts)
-        return registry
+        return self._contributed_facts.registry
 
     def detect_facts(self) -> FactSheet:
         """Detect the facts of this device, as measured: without `[facts]` of the project file."""
-        from etconfig.facts import detect
-
-        return detect(registry=self.fact_registry, detectors=self._detectors)
+        return self._contributed_facts.detect()
 
     def known_facts(
         self, device: FactSheet | None = None, by_hand: Mapping[str, Sourced[object]] | None = None
@@ -369,24 +364,7 @@ class Installation:
 
     def redetect_facts(self, sheet: FactSheet) -> FactSheet:
         """Return a sheet whose volatile facts are detected again."""
-        from etconfig.facts import redetect
-
-        return redetect(sheet, detectors=self._detectors)
-
-    @cached_property
-    def _detectors(self) -> Sequence[Detector]:
-        from etconfig.facts import BUILTIN_DETECTORS
-
-        contributed = (each.detectors for each in self._contributed_facts)
-        return [*BUILTIN_DETECTORS, *chain.from_iterable(contributed)]
-
-    @property
-    def _contributed_facts(self) -> tuple[FactsContribution, ...]:
-        if not self.index.entries(FACTS):
-            return ()
-        from etconfig.plugin.contributions import FACTS_HOOK
-
-        return self.plugins.contributions(FACTS_HOOK)
+        return self._contributed_facts.redetect(sheet)
 
     # --- profiles and kernels ------------------------------------------------------------
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from etconfig.facts.fact import Fact
-from etconfig.facts.registry import FactRegistry, FactValue
 
 
 class LazyFacts(Mapping[str, Fact]):
@@ -43,9 +42,3 @@ class LazyFacts(Mapping[str, Fact]):
     def replacing(self, facts: Mapping[str, Fact]) -> LazyFacts:
         """Return the same facts with these replaced. It does not refer to this object: chains stay flat."""
         return LazyFacts(self._make, {**self._replaced, **facts})
-
-
-def in_registry_order(values: dict[str, FactValue], registry: FactRegistry) -> dict[str, FactValue]:
-    """Return values in the order of the registry, and then those of members of families in their own."""
-    ordered = {name: values[name] for name in registry.plain_names if name in values}
-    return ordered if len(ordered) == len(values) else {**ordered, **values}

@@ -214,6 +214,15 @@ class FactRegistry:
         """The names of all facts but families, in the order of declaration."""
         return tuple(info.name for info in self.infos if not info.is_family)
 
+    def in_order(self, values: dict[str, FactValue]) -> dict[str, FactValue]:
+        """Return values in the order of the facts, and then those of members of families in their own."""
+        ordered = {name: values[name] for name in self.plain_names if name in values}
+        return ordered if len(ordered) == len(values) else {**ordered, **values}
+
+    def begins_with(self, other: FactRegistry) -> bool:
+        """Return True if the first facts are those of another registry, in the same order."""
+        return self.infos[: len(other.infos)] == other.infos
+
     def get(self, name: str) -> FactInfo | None:
         """Return the fact of this name, or None.
 

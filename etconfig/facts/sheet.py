@@ -10,8 +10,9 @@ from types import MappingProxyType
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.facts import sheet_json
 from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.deferred import DeferredFacts, DeferredPart, DeferredValues
 from etconfig.facts.fact import Fact, known_facts, unknown_facts
-from etconfig.facts.lazy_facts import LazyFacts, in_registry_order
+from etconfig.facts.lazy_facts import LazyFacts
 from etconfig.facts.overrides import FactOverrides, checked_values, source_facts
 from etconfig.facts.registry import HIDDEN_VALUE, FactRegistry, FactValue
 from etconfig.facts.sheet_values import plain_values
@@ -52,9 +53,13 @@ class FactSheet(Displayed):
         """Return a sheet whose values are at hand, so that its facts need not be looked at."""
         known = {name: value for name, value in values.items() if value is not None}
         sheet = object.__new__(cls)
-        vars(sheet).update(
-            facts=facts, registry=registry, values=MappingProxyType(in_registry_order(known, registry))
-        )
+        vars(sheet).update(facts=facts, registry=registry, values=MappingProxyType(registry.in_order(known)))
+        return sheet
+
+    @classmethod
+    def _of_deferred(cls, facts: DeferredFacts, registry: FactRegistry) -> FactSheet:
+        sheet = object.__new__(cls)
+        vars(sheet).update(facts=facts, registry=registry, values=DeferredValues(facts))
         return sheet
 
     @classmethod
@@ -96,7 +101,8 @@ class FactSheet(Displayed):
         cls, registry: FactRegistry = BUILTIN_FACTS, reason: str = "it was not looked for"
     ) -> FactSheet:
         """Return a sheet on which every fact is unknown; `with_overrides` can fill it."""
-        return cls(unknown_facts(registry, reason, Origin(OriginKind.DEFAULT, "empty fact sheet")), registry)
+        origin = Origin(OriginKind.DEFAULT, "empty fact sheet")
+        return cls._of(LazyFacts(lambda: unknown_facts(registry, reason, origin), {}), {}, registry)
 
     def __getitem__(self, name: str) -> Fact:
         try:
@@ -203,6 +209,8 @@ class FactSheet(Displayed):
             assert info is not None
             replaced[name] = Fact.known(name, info, sourced.value, sourced.origin)
         facts = self.facts
+        if isinstance(facts, DeferredFacts):
+            return self._of_deferred(facts.replacing(replaced), self.registry)
         lazy = facts if isinstance(facts, LazyFacts) else LazyFacts(lambda: facts, {})
         values = {**self.values, **{name: fact.value for name, fact in replaced.items() if fact.is_known}}
         return self._of(lazy.replacing(replaced), values, self.registry)
@@ -236,6 +244,11 @@ class FactSheet(Displayed):
         if values is None:
             return cls(make_facts(), registry)
         return cls._of(LazyFacts(make_facts, {}), values, registry)
+
+
+def deferring_sheet(sheet: FactSheet, parts: tuple[DeferredPart, ...], registry: FactRegistry) -> FactSheet:
+    """Return a sheet with more facts, which are detected when something asks for one of them."""
+    return FactSheet._of_deferred(DeferredFacts(sheet.facts, parts, registry), registry)
 
 
 def load_fact_sheet(path: AnyPath, registry: FactRegistry = BUILTIN_FACTS) -> FactSheet:

@@ -12,11 +12,12 @@ PROFILES = "etconfig.profiles"
 KERNELS = "etconfig.kernels"
 EXECUTORS = "etconfig.executors"
 CONFORMANCE = "etconfig.conformance"
+DECLARED = "etconfig.declared"
 
 GIVEN_IN_CODE = "(given in code)"
 """The version of a plugin that the caller gave in code."""
 
-GROUPS = (BACKENDS, FACTS, PROFILES, KERNELS, EXECUTORS, CONFORMANCE)
+GROUPS = (BACKENDS, FACTS, PROFILES, KERNELS, EXECUTORS, CONFORMANCE, DECLARED)
 """The entry-point groups that etconfig reads."""
 
 _OWN_GROUP = re.compile(rb"^\s*\[\s*(etconfig\.[^\]\n]{0,60})\]", re.MULTILINE)

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from etconfig.facts.detector import Detector
-from etconfig.facts.registry import FactInfo
-from etconfig.method import Executor
 from etconfig.parameters import as_path
-from etconfig.plugin.evidence import Evidence
 from etconfig.records import record
-from etconfig.schema import ApiRange, BackendOptions, BackendSpec
+
+if TYPE_CHECKING:
+    from etconfig.facts.detector import Detector
+    from etconfig.facts.registry import FactInfo
+    from etconfig.method import Executor
+    from etconfig.plugin.evidence import Evidence
+    from etconfig.schema import ApiRange, BackendOptions, BackendSpec
 
 PROJECT = "etconfig"
 """The project name in pluggy's marks on hooks."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from etconfig.packages import how_to_get_backend
-from etconfig.plugin.entry_points import BACKENDS, EntryPoint, normalized_name
+from etconfig.plugin.declarations import Declarations
+from etconfig.plugin.entry_points import BACKENDS, DECLARED, EntryPoint, normalized_name
 from etconfig.plugin.failure import PluginFailure
 from etconfig.plugin.policy import PluginPolicy
 from etconfig.records import record
@@ -31,6 +33,11 @@ class PluginIndex:
     policy: PluginPolicy = field(default_factory=PluginPolicy)
     given: tuple[EntryPoint, ...] = ()
 
+    @cached_property
+    def declarations(self) -> Declarations:
+        """The declarations of the plugins in files, which are read on first use."""
+        return Declarations(self.entries(DECLARED))
+
     def entries(self, group: str) -> tuple[EntryPoint, ...]:
         """Return the entry points of `group` that may be used, given ones first, in the order of the path."""
         given = {entry.name: entry for entry in self.given if entry.group == group}
@@ -46,9 +53,14 @@ class PluginIndex:
 
         Raises:
             UnknownPluginError: no distribution declares it, or the policy refuses it.
-            DuplicatePluginError: several do, and `policy.prefer` names none of them.
+            DuplicatePluginError: several do, `policy.prefer` names none of them, and their distributions do
+                not declare that only one has an implementation.
         """
         matches = self.candidates(group, name)
+        if group == BACKENDS and len(matches) > 1:
+            declared = [self.declarations.has_implementation(entry) for entry in matches]
+            if None not in declared and declared.count(True) == 1:
+                return matches[declared.index(True)]
         if len(matches) == 1:
             return matches[0]
         if not matches:

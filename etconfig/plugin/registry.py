@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from etconfig.backend import Backend
 from etconfig.errors import DuplicatePluginError, PluginLoadError, UnknownPluginError
 from etconfig.plugin.backends import check_spec, make_backend
 from etconfig.plugin.contributions import BACKEND_HOOK
 from etconfig.plugin.entry_points import EntryPoint
-from etconfig.plugin.failure import PluginFailure
-from etconfig.plugin.given import GivenBackends, specs_of_given
+from etconfig.plugin.failure import PluginFailure, load_error
 from etconfig.plugin.index import PluginIndex
 from etconfig.plugin.loader import AnswerT, Hook, ResultT, load_plugin
 from etconfig.schema import BackendSpec
+
+if TYPE_CHECKING:
+    from etconfig.plugin.given import GivenBackends
 
 
 class _Once(Generic[ResultT]):
@@ -65,6 +67,8 @@ class PluginRegistry:
             PluginLoadError: the core cannot use one of them.
             TypeError, ValueError: as for `specs_of_given`.
         """
+        from etconfig.plugin.given import specs_of_given  # needs pydantic, which facts do not
+
         specs = specs_of_given(given, self._installed_spec)
         for entry, spec in specs.items():
             check_spec(entry, spec)
@@ -87,7 +91,12 @@ class PluginRegistry:
         """The plugins found broken so far, each with its cause and fix."""
         errors = (once.error for once in self._answers.values())
         loading = tuple(PluginFailure.of(error) for error in errors if error is not None)
-        return (*self.index.failures, *loading, *self._later_failures.values())
+        return (
+            *self.index.failures,
+            *self.index.declarations.failures,
+            *loading,
+            *self._later_failures.values(),
+        )
 
     def contribution(self, hook: Hook[AnswerT], name: str) -> AnswerT:
         """Return the answer of the plugin called `name` to `hook`; the first call imports the plugin.
@@ -110,17 +119,32 @@ class PluginRegistry:
         """Return the answers of all usable plugins to `hook`; broken plugins are listed in `failures`."""
         return tuple(self.contributions_by_entry(hook).values())
 
-    def contributions_by_entry(self, hook: Hook[AnswerT]) -> dict[EntryPoint, AnswerT]:
-        """Return the same answers, each with the entry point that it comes from."""
+    def contributions_by_entry(
+        self,
+        hook: Hook[AnswerT],
+        entries: Iterable[EntryPoint] | None = None,
+        beside: Sequence[AnswerT] = (),
+        check: Callable[[EntryPoint, AnswerT], None] | None = None,
+    ) -> dict[EntryPoint, AnswerT]:
+        """Return the same answers, each with the entry point that it comes from.
+
+        Args:
+            hook: As for `contributions`.
+            entries: The plugins; by default all usable ones.
+            beside: Answers of other plugins, which these must not conflict with.
+            check: A further check of each answer, which raises PluginLoadError.
+        """
         accepted: dict[EntryPoint, AnswerT] = {}
-        for entry in self.index.entries(hook.group):
+        for entry in self.index.entries(hook.group) if entries is None else entries:
             try:
                 answer = self._answer(entry, hook)
             except PluginLoadError:
                 continue  # listed in `failures`
             try:
+                if check is not None:
+                    check(entry, answer)
                 if hook.check_beside is not None:
-                    hook.check_beside(entry, answer, list(accepted.values()))
+                    hook.check_beside(entry, answer, [*beside, *accepted.values()])
             except PluginLoadError as error:
                 self._later_failures[entry] = PluginFailure.of(error)
             else:
@@ -130,8 +154,8 @@ class PluginRegistry:
     def backend_entry(self, backend_id: str) -> EntryPoint:
         """Return the entry point that declares a backend.
 
-        If several do, and the policy prefers none of them, they are imported: one with an implementation wins
-        over those that only declare options.
+        If several do, and the policy prefers none of them, one with an implementation wins over those that
+        only declare options. They are imported, unless their distributions say which they are.
 
         Raises:
             UnknownPluginError: no usable plugin declares it.
@@ -148,10 +172,9 @@ class PluginRegistry:
     def _only_implementation(self, entries: Sequence[EntryPoint]) -> EntryPoint | None:
         """Return the one entry with an implementation; None if there is none or several, or one is broken."""
         try:
-            specs = [self._answer(entry, BACKEND_HOOK) for entry in entries]
+            complete = [entry for entry in entries if self._has_implementation(entry)]
         except PluginLoadError:
             return None  # listed in `failures`; it may have an implementation
-        complete = [each for each, spec in zip(entries, specs, strict=True) if spec.has_implementation]
         return complete[0] if len(complete) == 1 else None
 
     def only_declares(self, entry: EntryPoint) -> bool:
@@ -160,9 +183,13 @@ class PluginRegistry:
         A plugin that cannot be loaded might have an implementation.
         """
         try:
-            return not self._answer(entry, BACKEND_HOOK).has_implementation
+            return not self._has_implementation(entry)
         except PluginLoadError:
             return False  # listed in `failures`
+
+    def _has_implementation(self, entry: EntryPoint) -> bool:
+        declared = self.index.declarations.has_implementation(entry)
+        return self._answer(entry, BACKEND_HOOK).has_implementation if declared is None else declared
 
     def backend_spec(self, backend_id: str) -> BackendSpec:
         """Return the declaration of a backend. Raises the same errors as `contribution`."""
@@ -197,6 +224,16 @@ class PluginRegistry:
 
     def _load(self, entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
         answer = load_plugin(entry, hook)
+        if isinstance(answer, BackendSpec):
+            self._check_declared(entry, answer)
         if self._check_backend is not None and isinstance(answer, BackendSpec):
             self._check_backend(entry, answer)
         return answer
+
+    def _check_declared(self, entry: EntryPoint, spec: BackendSpec) -> None:
+        """Raise PluginLoadError if a backend is not as its distribution declares it."""
+        declared = self.index.declarations.has_implementation(entry)
+        if declared is not None and declared != spec.has_implementation:
+            found = "one" if spec.has_implementation else "none"
+            cause = f"etconfig.declared says has_implementation: {str(declared).lower()}, but it has {found}"
+            raise load_error(entry, cause, "correct the file that etconfig.declared names")

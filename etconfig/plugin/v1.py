@@ -1,89 +1,193 @@
-"""The plugin API, version 1: everything that a plugin may import."""
+"""The plugin API, version 1: everything that a plugin may import.
 
-from etconfig.aot import EngineRange, Envelope, HostConstraints, open_envelope
-from etconfig.backend import (
-    Allocator,
-    Availability,
-    Backend,
-    BoundBackend,
-    Capabilities,
-    ExecuteContext,
-    InitContext,
-    LibraryGuard,
-    NativeCall,
-    Processed,
-    Tracer,
-    UpdateContext,
-    Value,
-)
-from etconfig.compile_specs import CompileSpec, CompileSpecs
-from etconfig.diagnostics import Diagnostic
-from etconfig.effective import EffectiveOption, EffectiveSource
-from etconfig.errors import (
-    BackendUnavailableError,
-    DelegateError,
-    DelegateInvalidCompatibilityError,
-    EtconfigError,
-    InstructionLimitError,
-    InvalidPayloadError,
-    LibraryError,
-    MissingOperatorError,
-    OptionError,
-    OutOfMemoryError,
-    RuntimeFailedError,
-    UnsafeProgramError,
-)
-from etconfig.facts.detector import Detector, FunctionDetector, Reading
-from etconfig.facts.registry import FactInfo, FactType, Volatility
-from etconfig.facts.system import System
-from etconfig.method import (
-    DelegateHost,
-    DelegateRun,
-    ExecuteRequest,
-    Executor,
-    ExecutorBackend,
-    ExecutorProgram,
-    ExecutorReport,
-    MethodRequest,
-    NativeRun,
-    OptionChanges,
-    ProgramRequest,
-    RunnableMethod,
-)
-from etconfig.plugin.evidence import Observable, Observed, Unobservable
-from etconfig.plugin.hookspecs import (
-    BackendRequest,
-    ConformanceContribution,
-    ConformanceRequest,
-    ExecutorContribution,
-    ExecutorRequest,
-    FactsContribution,
-    FactsRequest,
-    KernelsContribution,
-    KernelsRequest,
-    LoweringRequest,
-    hookimpl,
-)
-from etconfig.scalar_types import ScalarType
-from etconfig.schema import (
-    Advice,
-    ApiRange,
-    Applies,
-    BackendOptions,
-    BackendSpec,
-    CompileSpecEncoding,
-    CompileSpecInfo,
-    KnownKey,
-    OptionTable,
-    Scope,
-    Unit,
-    Wire,
-    cache_key,
-    model_validator,
-    option,
-)
-from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
-from etconfig.wire import EXECUTORCH, WireOption, wire_options
+A name is imported on first use, so that a module of facts needs no pydantic.
+"""
+
+from typing import TYPE_CHECKING
+
+from etconfig.lazy import lazy_names
+
+_HOME = {
+    "Advice": "schema",
+    "Allocator": "backend",
+    "ApiRange": "schema",
+    "Applies": "schema",
+    "Availability": "backend",
+    "Backend": "backend",
+    "BackendOptions": "schema",
+    "BackendRequest": "plugin.hookspecs",
+    "BackendSpec": "schema",
+    "BackendUnavailableError": "errors",
+    "BoundBackend": "backend",
+    "Capabilities": "backend",
+    "CompileSpec": "compile_specs",
+    "CompileSpecEncoding": "schema",
+    "CompileSpecInfo": "schema",
+    "CompileSpecs": "compile_specs",
+    "ConformanceContribution": "plugin.hookspecs",
+    "ConformanceRequest": "plugin.hookspecs",
+    "DelegateError": "errors",
+    "DelegateHost": "method",
+    "DelegateInvalidCompatibilityError": "errors",
+    "DelegateRun": "method",
+    "Detector": "facts.detector",
+    "Diagnostic": "diagnostics",
+    "EXECUTORCH": "wire",
+    "EffectiveOption": "effective",
+    "EffectiveSource": "effective",
+    "EngineRange": "aot",
+    "Envelope": "aot",
+    "EtconfigError": "errors",
+    "ExecuteContext": "backend",
+    "ExecuteRequest": "method",
+    "Executor": "method",
+    "ExecutorBackend": "method",
+    "ExecutorContribution": "plugin.hookspecs",
+    "ExecutorProgram": "method",
+    "ExecutorReport": "method",
+    "ExecutorRequest": "plugin.hookspecs",
+    "FactInfo": "facts.registry",
+    "FactType": "facts.registry",
+    "FactsContribution": "plugin.hookspecs",
+    "FactsRequest": "plugin.hookspecs",
+    "FunctionDetector": "facts.detector",
+    "Ge": "schema.constraints",
+    "Gt": "schema.constraints",
+    "HostConstraints": "aot",
+    "InitContext": "backend",
+    "InstructionLimitError": "errors",
+    "InvalidPayloadError": "errors",
+    "KernelsContribution": "plugin.hookspecs",
+    "KernelsRequest": "plugin.hookspecs",
+    "KnownKey": "schema",
+    "Le": "schema.constraints",
+    "Len": "schema.constraints",
+    "LibraryError": "errors",
+    "LibraryGuard": "backend",
+    "LoweringRequest": "plugin.hookspecs",
+    "Lt": "schema.constraints",
+    "MethodRequest": "method",
+    "MissingOperatorError": "errors",
+    "MultipleOf": "schema.constraints",
+    "NativeCall": "backend",
+    "NativeRun": "method",
+    "Observable": "plugin.evidence",
+    "Observed": "plugin.evidence",
+    "OptionChanges": "method",
+    "OptionError": "errors",
+    "OptionTable": "schema",
+    "OutOfMemoryError": "errors",
+    "Processed": "backend",
+    "ProgramRequest": "method",
+    "Reading": "facts.detector",
+    "RunnableMethod": "method",
+    "RuntimeFailedError": "errors",
+    "ScalarType": "scalar_types",
+    "Scope": "schema",
+    "System": "facts.system",
+    "Tracer": "backend",
+    "Unit": "schema",
+    "Unobservable": "plugin.evidence",
+    "UnsafeProgramError": "errors",
+    "UpdateContext": "backend",
+    "Value": "backend",
+    "Volatility": "facts.registry",
+    "Wire": "schema",
+    "WireOption": "wire",
+    "cache_key": "schema",
+    "hookimpl": "plugin.hookspecs",
+    "model_validator": "schema",
+    "open_envelope": "aot",
+    "option": "schema",
+    "wire_options": "wire",
+}
+"""Which module each name lives in."""
+
+if TYPE_CHECKING:
+    from etconfig.aot import EngineRange, Envelope, HostConstraints, open_envelope
+    from etconfig.backend import (
+        Allocator,
+        Availability,
+        Backend,
+        BoundBackend,
+        Capabilities,
+        ExecuteContext,
+        InitContext,
+        LibraryGuard,
+        NativeCall,
+        Processed,
+        Tracer,
+        UpdateContext,
+        Value,
+    )
+    from etconfig.compile_specs import CompileSpec, CompileSpecs
+    from etconfig.diagnostics import Diagnostic
+    from etconfig.effective import EffectiveOption, EffectiveSource
+    from etconfig.errors import (
+        BackendUnavailableError,
+        DelegateError,
+        DelegateInvalidCompatibilityError,
+        EtconfigError,
+        InstructionLimitError,
+        InvalidPayloadError,
+        LibraryError,
+        MissingOperatorError,
+        OptionError,
+        OutOfMemoryError,
+        RuntimeFailedError,
+        UnsafeProgramError,
+    )
+    from etconfig.facts.detector import Detector, FunctionDetector, Reading
+    from etconfig.facts.registry import FactInfo, FactType, Volatility
+    from etconfig.facts.system import System
+    from etconfig.method import (
+        DelegateHost,
+        DelegateRun,
+        ExecuteRequest,
+        Executor,
+        ExecutorBackend,
+        ExecutorProgram,
+        ExecutorReport,
+        MethodRequest,
+        NativeRun,
+        OptionChanges,
+        ProgramRequest,
+        RunnableMethod,
+    )
+    from etconfig.plugin.evidence import Observable, Observed, Unobservable
+    from etconfig.plugin.hookspecs import (
+        BackendRequest,
+        ConformanceContribution,
+        ConformanceRequest,
+        ExecutorContribution,
+        ExecutorRequest,
+        FactsContribution,
+        FactsRequest,
+        KernelsContribution,
+        KernelsRequest,
+        LoweringRequest,
+        hookimpl,
+    )
+    from etconfig.scalar_types import ScalarType
+    from etconfig.schema import (
+        Advice,
+        ApiRange,
+        Applies,
+        BackendOptions,
+        BackendSpec,
+        CompileSpecEncoding,
+        CompileSpecInfo,
+        KnownKey,
+        OptionTable,
+        Scope,
+        Unit,
+        Wire,
+        cache_key,
+        model_validator,
+        option,
+    )
+    from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
+    from etconfig.wire import EXECUTORCH, WireOption, wire_options
 
 __all__ = [
     "EXECUTORCH",
@@ -179,3 +283,5 @@ __all__ = [
     "option",
     "wire_options",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME, "etconfig")

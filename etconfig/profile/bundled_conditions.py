@@ -64,8 +64,7 @@ def bundled_conditions() -> CheckedTexts:
 
 def bundled_parser(registry: FactRegistry) -> ExpressionParser:
     """Return a parser that knows the bundled expressions, or none of them if the built-in facts differ."""
-    builtin = BUILTIN_FACTS.infos
-    if registry.infos[: len(builtin)] != builtin:
+    if not registry.begins_with(BUILTIN_FACTS):
         return ExpressionParser(registry)
     known = bundled_conditions()
     return ExpressionParser(registry, known.conditions, known.values)

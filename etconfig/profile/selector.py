@@ -7,6 +7,7 @@ from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import ConfigError, ProfileError
+from etconfig.facts.deferred import DeferredValues
 from etconfig.profile.condition_index import ConditionIndex
 from etconfig.profile.dependencies import Dependencies, dependencies_on
 from etconfig.profile.expression import Expression
@@ -93,7 +94,8 @@ class ProfileSelector:
         Raises:
             ConfigError: as for `select_profile`.
         """
-        facts = dict(facts)  # a dict pickles, unlike a sheet's view of its values
+        if not isinstance(facts, DeferredValues):
+            facts = dict(facts)  # a dict pickles, unlike a sheet's view of its values
         return self._choose(self._index.holding(facts), facts, require_match)
 
     def choose(

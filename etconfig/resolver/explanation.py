@@ -10,6 +10,7 @@ from etconfig.diagnostics import Diagnostic, nearest
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.errors import OptionError
 from etconfig.facts import FactSheet
+from etconfig.facts.registry import HIDDEN_VALUE
 from etconfig.option_path import OptionPath, parse_option_path
 from etconfig.parameters import check_type
 from etconfig.records import record
@@ -103,7 +104,7 @@ class Explanation(Displayed):
             return "unknown", "no such fact on this device"
         if not fact.is_known:
             return "unknown", fact.reason or ""
-        return str(self.facts.shown_values[name]), str(fact.origin)
+        return HIDDEN_VALUE if self.facts.is_hidden(name) else str(fact.value), str(fact.origin)
 
 
 def make_explanation(resolution: Resolved, path: str) -> Explanation:

@@ -13,6 +13,7 @@ from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
 from etconfig.display import Display, Displayed, count_text, shown_names, shown_text
 from etconfig.errors import BackendUnavailableError, OptionError
 from etconfig.facts import FactOverrides, FactSheet, FactValue, source_facts
+from etconfig.facts.registry import HIDDEN_VALUE
 from etconfig.fingerprint import fingerprint
 from etconfig.parameters import check_type
 from etconfig.records import record
@@ -316,8 +317,12 @@ class Resolution(Displayed):
     def facts_used(self) -> Mapping[str, FactValue]:
         """Return the known facts that some option depends on, sorted by name; hidden values are replaced."""
         used = {name for a in self for b in a.backends.values() for name in b.facts_used}
-        shown = self.facts.shown_values
-        return {name: shown[name] for name in sorted(used) if name in shown}
+        known = self.facts.values  # the sheet may detect the others when they are listed
+        return {
+            name: HIDDEN_VALUE if self.facts.is_hidden(name) else known[name]
+            for name in sorted(used)
+            if name in known
+        }
 
     def _no_such(self, method: str, instance: str | None) -> Diagnostic:
         methods = sorted({m for m, _ in [*self.instances, *self.incomplete]})

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from plugin_data import write_distribution
+from write_declarations import PLUGINS, entry_points_of
 
 import etconfig
 
@@ -87,6 +89,60 @@ class TestColdStart:
     def test_a_file_that_sets_no_options_is_checked_without_pydantic(self) -> None:
         loaded = modules_of("validate", SETS_NO_OPTIONS)
         assert not loaded & (THIRD_PARTY - {"click", "tomli"})
+
+
+@pytest.fixture
+def all_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install every plugin of this repository for the processes of a test: the metadata, and no engine."""
+    packages = sorted(path for path in PLUGINS.iterdir() if (path / "pyproject.toml").exists())
+    for package in packages:
+        values = entry_points_of(package)
+        lines = [f"[{group}]\n{name} = {value}\n" for (group, name), value in values.items()]
+        name = package.name.replace("-", "_")
+        write_distribution(tmp_path, f"{name}-1.0.dist-info", "".join(lines), f"Name: {package.name}\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, [tmp_path, *packages])))
+
+
+@pytest.mark.usefixtures("all_plugins")
+class TestAllPlugins:
+    """Commands that need nothing of a plugin import no part of any, however many are installed."""
+
+    @pytest.mark.parametrize("words", [["backends"], ["profiles", "list"], ["validate", SETS_NO_OPTIONS]])
+    def test_nothing_of_them_is_imported(self, words: list[str | Path]) -> None:
+        loaded = modules_of(*words)
+        assert not loaded & (THIRD_PARTY - {"click", "tomli"})
+        assert not [name for name in loaded if name.startswith("etconfig_")]
+
+    def test_resolving_imports_those_that_the_program_needs(self) -> None:
+        loaded = modules_of("resolve", PROGRAM, "--json")
+        packages = {name.partition(".")[0] for name in loaded}
+        assert {name for name in packages if name.startswith("etconfig_")} == {"etconfig_reference"}
+
+
+def test_a_plugin_of_facts_that_ends_the_process_reaches_nobody_who_needs_no_fact_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It declares nothing, so the facts of this device need it; those of a sheet do not."""
+    groups = "[etconfig.facts]\nhostile = hostile\n"
+    write_distribution(tmp_path, "hostile-1.0.dist-info", groups, "Name: hostile\n")
+    (tmp_path / "hostile.py").write_text("import os\nos._exit(7)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    commands: list[list[str | Path]] = [
+        ["backends"],
+        ["profiles", "list"],
+        ["validate", SETS_NO_OPTIONS],
+        ["validate", SETS_OPTIONS],
+        ["resolve", PROGRAM, "--device", "apple/m1", "--json"],
+    ]
+    for words in commands:
+        assert "hostile" not in modules_of(*words), words
+
+
+@pytest.mark.parametrize("package", ["onnxruntime", "openvino", "tvm"])
+def test_a_module_of_facts_needs_no_pydantic(package: str) -> None:
+    path = str(PLUGINS / f"etconfig-{package}")
+    loaded = modules_after(f"import sys; sys.path.insert(0, {path!r}); import etconfig_{package}.facts")
+    assert not loaded & {"pydantic", "numpy", "importlib.metadata"}
 
 
 def test_listing_backends_loads_neither_pydantic_nor_numpy() -> None:

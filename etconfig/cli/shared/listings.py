@@ -41,7 +41,8 @@ class Listing:
 def list_backends(installation: Installation) -> Listing:
     """List the installed backends and the distributions that provide them.
 
-    Only plugins that declare the same backend as others are imported; the list then says which one is used.
+    If several plugins declare a backend, the list says which one is used. They are imported only if their
+    distributions do not say which of them have an implementation.
     """
     entries = installation.index.entries(BACKENDS)
     keys, headers = ("backend", "distribution", "version"), ("BACKEND", "DISTRIBUTION", "VERSION")
@@ -60,7 +61,7 @@ def passed_over(installation: Installation, entry: EntryPoint) -> str | None:
     from etconfig.errors import DuplicatePluginError
 
     try:
-        winner = installation.plugins.backend_entry(entry.name)
+        winner = _used_entry(installation, entry.name)
     except DuplicatePluginError as error:
         return f"no: {error.message}; {error.help}"
     if winner == entry:
@@ -68,6 +69,15 @@ def passed_over(installation: Installation, entry: EntryPoint) -> str | None:
     if installation.index.candidates(BACKENDS, entry.name) == [winner]:
         return f"no: the project file prefers {winner.distribution}"
     return f"no: it only declares options, and {winner.source} has an implementation"
+
+
+def _used_entry(installation: Installation, backend: str) -> EntryPoint:
+    """Return the entry point that declares a backend; see `PluginRegistry.backend_entry`."""
+    index = installation.index
+    rivals = index.candidates(BACKENDS, backend)
+    if len(rivals) == 1 or all(index.declarations.has_implementation(each) is not None for each in rivals):
+        return index.find(BACKENDS, backend)
+    return installation.plugins.backend_entry(backend)
 
 
 def list_with_runtime(installation: Installation, executor: str) -> Listing:

@@ -10,8 +10,8 @@ from etconfig.plugin.v1 import EffectiveOption
 from etconfig_onnxruntime.engine import import_engine
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.pools import created_pools
-from etconfig_onnxruntime.provider_tables import PROVIDERS, Provider, reported_provider
-from etconfig_onnxruntime.providers import short_name
+from etconfig_onnxruntime.provider_names import PROVIDERS, short_name
+from etconfig_onnxruntime.provider_tables import Provider, reported_provider
 from etconfig_onnxruntime.run_options import RUN_OPTIONS
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 from etconfig_onnxruntime.settings import ATTRIBUTES, attribute_value

@@ -6,10 +6,20 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
-from etconfig.plugin.v1 import FactInfo, FactType, FunctionDetector, Reading, System, Volatility
+from etconfig.plugin.v1 import (
+    ApiRange,
+    FactInfo,
+    FactsContribution,
+    FactsRequest,
+    FactType,
+    FunctionDetector,
+    Reading,
+    System,
+    Volatility,
+    hookimpl,
+)
 from etconfig_onnxruntime.engine import engine_availability, import_engine
-from etconfig_onnxruntime.provider_tables import PROVIDERS
-from etconfig_onnxruntime.providers import available_providers, short_name
+from etconfig_onnxruntime.provider_names import PROVIDERS, available_providers, short_name
 
 _DEVICE = "onnxruntime.device.<n>"
 
@@ -74,3 +84,9 @@ def _devices(ort: Any) -> Iterator[Reading]:
 
 
 DETECTOR = FunctionDetector("onnxruntime", tuple(fact.name for fact in FACTS), detect_engine)
+
+
+@hookimpl
+def etconfig_facts(request: FactsRequest) -> FactsContribution:
+    """Return the facts and their detector."""
+    return FactsContribution(api=ApiRange(min=1, built=1), facts=FACTS, detectors=(DETECTOR,))

@@ -1,4 +1,4 @@
-"""The backend and the facts of ONNX Runtime, which etconfig loads. ONNX Runtime itself is imported later."""
+"""The backend of ONNX Runtime, which etconfig loads. ONNX Runtime itself is imported later."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from etconfig.plugin.v1 import (
     BackendRequest,
     BackendSpec,
     Capabilities,
-    FactsContribution,
-    FactsRequest,
     hookimpl,
 )
 from etconfig_onnxruntime.errors import BACKEND_ID
@@ -110,11 +108,3 @@ SPEC = BackendSpec(
 def etconfig_backend(request: BackendRequest) -> BackendSpec:
     """Return the schema."""
     return SPEC
-
-
-@hookimpl
-def etconfig_facts(request: FactsRequest) -> FactsContribution:
-    """Return the facts and their detector."""
-    from etconfig_onnxruntime.facts import DETECTOR, FACTS
-
-    return FactsContribution(api=_API, facts=FACTS, detectors=(DETECTOR,))

@@ -218,9 +218,6 @@ _TABLES: Mapping[str, type[Provider]] = {
     table.model_fields["provider"].default: table for table in get_args(Provider)
 }
 
-PROVIDERS: Mapping[str, str] = {name: table.also_called[0] for name, table in _TABLES.items()}
-"""The name in ONNX Runtime of each provider."""
-
 KEYS: Mapping[str, Mapping[str, str]] = {
     "coreml": {
         "model_format": "ModelFormat",

@@ -9,7 +9,8 @@ from typing import Any
 
 from etconfig_onnxruntime.errors import ProviderFallbackWarning, unavailable
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
-from etconfig_onnxruntime.provider_tables import PROVIDERS, Provider, provider_names
+from etconfig_onnxruntime.provider_names import available_providers
+from etconfig_onnxruntime.provider_tables import Provider, provider_names
 
 DISTRIBUTIONS: Mapping[str, str] = {
     "cuda": "onnxruntime-gpu",
@@ -23,20 +24,6 @@ DISTRIBUTIONS: Mapping[str, str] = {
 
 _PACKAGES = frozenset(("etconfig", __name__.partition(".")[0]))
 """The packages between the code that builds a session and a warning."""
-
-_SHORT = {name: short for short, name in PROVIDERS.items()}
-
-
-def short_name(name: str) -> str:
-    """Return the name of a provider in options, or its own name if options have none for it."""
-    return _SHORT.get(name, name)
-
-
-def available_providers(ort: Any) -> tuple[str, ...]:
-    """Return the providers inside of the library, then those of registered libraries, by short names."""
-    built_in = ort.get_available_providers()
-    registered = [device.ep_name for device in ort.get_ep_devices()]
-    return tuple(dict.fromkeys(short_name(name) for name in (*built_in, *registered)))
 
 
 def present_providers(ort: Any, options: OnnxRuntimeOptions, model: str) -> tuple[Provider, ...]:

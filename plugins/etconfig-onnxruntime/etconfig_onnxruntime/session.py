@@ -14,7 +14,8 @@ from etconfig_onnxruntime.model_inputs import open_dimensions
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.pools import ensure_pools
 from etconfig_onnxruntime.processors import check_processors
-from etconfig_onnxruntime.provider_tables import PROVIDERS, provider_names
+from etconfig_onnxruntime.provider_names import PROVIDERS
+from etconfig_onnxruntime.provider_tables import provider_names
 from etconfig_onnxruntime.providers import report_absent
 from etconfig_onnxruntime.settings import session_settings
 from etconfig_onnxruntime.written_files import check_written_files

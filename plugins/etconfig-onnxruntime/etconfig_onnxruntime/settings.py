@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from etconfig_onnxruntime.errors import unavailable
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
-from etconfig_onnxruntime.provider_tables import PROVIDERS, Provider, provider_names, provider_options
+from etconfig_onnxruntime.provider_names import PROVIDERS
+from etconfig_onnxruntime.provider_tables import Provider, provider_names, provider_options
 from etconfig_onnxruntime.providers import present_providers
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 from etconfig_onnxruntime.versions import check_versions

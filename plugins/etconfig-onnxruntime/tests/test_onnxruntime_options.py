@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, RUN_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.plugin import SPEC
-from etconfig_onnxruntime.provider_tables import PROVIDERS, provider_options, reported_provider
+from etconfig_onnxruntime.provider_names import PROVIDERS
+from etconfig_onnxruntime.provider_tables import Provider, provider_options, reported_provider
 from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 from etconfig_onnxruntime.settings import ATTRIBUTES
 
@@ -157,6 +159,11 @@ class TestProviders:
         assert provider_options(made) == texts
         assert reported_provider(made.provider, texts) == made
 
+    def test_the_names_of_providers_are_those_of_their_tables(self) -> None:
+        assert {
+            each.model_fields["provider"].default: each.also_called[0] for each in get_args(Provider)
+        } == PROVIDERS
+
     @pytest.mark.parametrize("name", PROVIDERS)
     def test_the_name_in_onnx_runtime_is_explained(self, name: str) -> None:
         theirs = PROVIDERS[name]
@@ -247,9 +254,8 @@ class TestWithoutTheEngine:
 
     def test_importing_the_plugin_does_not_import_the_engine(self) -> None:
         code = (
-            "import sys; import etconfig_onnxruntime.plugin; "
-            "from etconfig.plugin.v1 import BackendRequest; "
-            "etconfig_onnxruntime.plugin.etconfig_facts(None); "
+            "import sys; import etconfig_onnxruntime.plugin, etconfig_onnxruntime.facts; "
+            "etconfig_onnxruntime.facts.etconfig_facts(None); "
             "assert not {'onnxruntime', 'onnx', 'numpy'} & {*sys.modules}"
         )
         environment = {"PYTHONPATH": ":".join(sys.path)}

@@ -8,7 +8,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from etconfig.plugin.v1 import FactInfo, FactType, FunctionDetector, Reading, System, Volatility
+from etconfig.plugin.v1 import (
+    ApiRange,
+    FactInfo,
+    FactsContribution,
+    FactsRequest,
+    FactType,
+    FunctionDetector,
+    Reading,
+    System,
+    Volatility,
+    hookimpl,
+)
 from etconfig_openvino.installed import INSTALL
 
 PROBE = Path(__file__).with_name("probe.py")
@@ -101,3 +112,9 @@ def _ask(system: System) -> tuple[Any, str]:
 
 
 DETECTOR = FunctionDetector("openvino", tuple(info.name for info in FACTS), detect)
+
+
+@hookimpl
+def etconfig_facts(request: FactsRequest) -> FactsContribution:
+    """Return the facts and their detector."""
+    return FactsContribution(api=ApiRange(min=1, built=1), facts=FACTS, detectors=(DETECTOR,))

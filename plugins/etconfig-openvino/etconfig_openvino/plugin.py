@@ -1,4 +1,4 @@
-"""The spec of `OpenvinoBackend` and its facts, which etconfig loads. Nothing here imports OpenVINO."""
+"""The spec of `OpenvinoBackend`, which etconfig loads. Nothing here imports OpenVINO."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ from etconfig.plugin.v1 import (
     BackendSpec,
     CompileSpecs,
     EffectiveOption,
-    FactsContribution,
-    FactsRequest,
     hookimpl,
 )
 from etconfig_openvino.advice import ADVICE
 from etconfig_openvino.declared import CAPABILITIES, COMPILE_SPECS
-from etconfig_openvino.facts import DETECTOR, FACTS
 from etconfig_openvino.installed import BACKEND_ID
 from etconfig_openvino.options import OpenvinoOptions
 
@@ -89,9 +86,3 @@ SPEC = BackendSpec(
 def etconfig_backend(request: BackendRequest) -> BackendSpec:
     """Return the spec of `OpenvinoBackend`."""
     return SPEC
-
-
-@hookimpl
-def etconfig_facts(request: FactsRequest) -> FactsContribution:
-    """Return the facts of OpenVINO's devices."""
-    return FactsContribution(api=_API, facts=FACTS, detectors=(DETECTOR,))

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from etconfig.plugin.v1 import FactInfo, FactType, FunctionDetector, Reading, System, Volatility
+from etconfig.plugin.v1 import (
+    ApiRange,
+    FactInfo,
+    FactsContribution,
+    FactsRequest,
+    FactType,
+    FunctionDetector,
+    Reading,
+    System,
+    Volatility,
+    hookimpl,
+)
 from etconfig_tvm.installed import COMPILER, FFI, runtime_libraries, version_of
 
 VERSION = FactInfo(
@@ -41,3 +52,9 @@ def read_facts(system: System) -> list[Reading]:
 
 FACTS = (VERSION, FFI_VERSION, LIBRARIES)
 DETECTOR = FunctionDetector(name="tvm", provides=tuple(info.name for info in FACTS), function=read_facts)
+
+
+@hookimpl
+def etconfig_facts(request: FactsRequest) -> FactsContribution:
+    """Return the facts and their detector."""
+    return FactsContribution(api=ApiRange(min=1, built=1), facts=FACTS, detectors=(DETECTOR,))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from importlib import metadata
 from pathlib import Path
 
 from etconfig.plugin.v1 import Availability, BackendUnavailableError
@@ -18,6 +17,8 @@ _PREFIX = "" if sys.platform == "win32" else "lib"
 
 def version_of(distribution: str) -> str | None:
     """Return the version of an installed distribution, or None."""
+    from importlib import metadata  # 15 ms, for all that only read the schema
+
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

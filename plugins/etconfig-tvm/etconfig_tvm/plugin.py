@@ -1,4 +1,4 @@
-"""The declaration of `TvmBackend` and its facts, which etconfig loads. Nothing of TVM is imported here."""
+"""The declaration of `TvmBackend`, which etconfig loads. Nothing of TVM is imported here."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from etconfig.plugin.v1 import (
     BackendSpec,
     Capabilities,
     EffectiveOption,
-    FactsContribution,
-    FactsRequest,
     hookimpl,
 )
 from etconfig_tvm.advice import ADVICE
@@ -88,11 +86,3 @@ SPEC = BackendSpec(
 def etconfig_backend(request: BackendRequest) -> BackendSpec:
     """Return the declaration."""
     return SPEC
-
-
-@hookimpl
-def etconfig_facts(request: FactsRequest) -> FactsContribution:
-    """Return the facts about the installed TVM."""
-    from etconfig_tvm.facts import DETECTOR, FACTS
-
-    return FactsContribution(api=_API, facts=FACTS, detectors=(DETECTOR,))

@@ -17,10 +17,10 @@ from etconfig_tvm.aot.schedule import VectorUnits, choose_tile
 from etconfig_tvm.arrays import ALIGNMENT_BYTES, aligned, empty_aligned, is_aligned, same_memory
 from etconfig_tvm.engine import build
 from etconfig_tvm.errors import PrivateFileError, ThreadPoolError
-from etconfig_tvm.facts import read_facts
+from etconfig_tvm.facts import etconfig_facts, read_facts
 from etconfig_tvm.library_file import check_end, check_library
 from etconfig_tvm.options import Runtime, TvmOptions
-from etconfig_tvm.plugin import SPEC, etconfig_facts
+from etconfig_tvm.plugin import SPEC
 from etconfig_tvm.seal import KIND, MAGIC, check_seal, seal
 from etconfig_tvm.threads import PoolState, usable_cores, use_threads
 

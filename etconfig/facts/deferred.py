@@ -1,0 +1,109 @@
+"""`DeferredFacts`: facts of which those of some plugins are detected when something asks for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+
+from etconfig.facts.fact import Fact
+from etconfig.facts.registry import FactRegistry, FactValue
+
+
+class DeferredPart:
+    """The facts of one plugin. It is open when they are detected, so they must not change by themselves.
+
+    Args:
+        namespaces: The namespaces of the facts.
+        detect: Returns the facts, unknown ones included.
+    """
+
+    def __init__(self, namespaces: frozenset[str], detect: Callable[[], Mapping[str, Fact]]) -> None:
+        self.namespaces = namespaces
+        self._detect = detect
+
+    @cached_property
+    def facts(self) -> Mapping[str, Fact]:
+        """The facts by name; detected once."""
+        return self._detect()
+
+
+class DeferredFacts(Mapping[str, Fact]):
+    """Facts by name. Whoever lists them, or counts them, makes all be detected.
+
+    Args:
+        found: The facts that are known already.
+        parts: The others.
+        registry: Decides on the order.
+    """
+
+    def __init__(
+        self, found: Mapping[str, Fact], parts: tuple[DeferredPart, ...], registry: FactRegistry
+    ) -> None:
+        self._found = found
+        self._parts = parts
+        self._registry = registry
+
+    @cached_property
+    def _facts(self) -> dict[str, Fact]:
+        merged = {name: fact for part in self._parts for name, fact in part.facts.items()} | {**self._found}
+        members = {**self._found, **merged}
+        ordered = {name: merged[name] for name in self._registry.plain_names if name in merged}
+        return {**ordered, **members}
+
+    def __getitem__(self, name: str) -> Fact:
+        if name in self._found:
+            return self._found[name]
+        namespace = name.partition(".")[0] if isinstance(name, str) else None
+        for part in self._parts:
+            if namespace in part.namespaces:
+                return part.facts[name]
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._facts)
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __repr__(self) -> str:
+        return repr(self._facts)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return dict, (self._facts,)  # what detects them may not pickle
+
+    def replacing(self, facts: Mapping[str, Fact]) -> DeferredFacts:
+        """Return the same facts with these replaced; they need not be detected for that."""
+        return DeferredFacts({**self._found, **facts}, self._parts, self._registry)
+
+
+class DeferredValues(Mapping[str, FactValue]):
+    """The values of the known ones among `DeferredFacts`.
+
+    Args:
+        facts: The facts.
+    """
+
+    def __init__(self, facts: DeferredFacts) -> None:
+        self._facts = facts
+
+    @cached_property
+    def _values(self) -> dict[str, FactValue]:
+        return {name: fact.value for name, fact in self._facts.items() if fact.value is not None}
+
+    def __getitem__(self, name: str) -> FactValue:
+        value = self._facts[name].value
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return dict, (self._values,)
