@@ -158,7 +158,7 @@ $(FLEET)/bin/python:
 	$(PYTHON) -m venv $(FLEET)
 
 $(FLEET)/.installed: $(MANIFESTS) | $(FLEET)/bin/python
-	$(FLEET)/bin/python $(PIP) install -e '.[test,dask,jsonl]' -e plugins/etconfig-reference
+	$(FLEET)/bin/python $(PIP) install -e '.[test,dask]' -e plugins/etconfig-reference
 	@touch $@
 
 $(PEERS)/bin/python:
