@@ -10,7 +10,7 @@
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch, executorch and the engines, and test against executorch
 #   make test-device  test the C++ headers, also with clang, and for arm64 and arm32 under emulators; Java and Kotlin
-#   make test-fleet   install DuckDB, Dask and Arrow, and test fleets of devices with them
+#   make test-fleet   install DuckDB and Dask, and test fleets of devices with them
 #   make test-ray     install Ray, and test fleets on local clusters of it
 #   make test-engines install what test-peers does, and test the plugins of ONNX Runtime, OpenVINO, TVM and PyTorch
 #   make weekly       everything, with ten times the random examples, on each Python here: many hours
@@ -111,7 +111,7 @@ docs: $(VENV)/.installed-docs
 test-peers: $(PEERS)/.native
 	$(PEERS)/bin/python $(PYTEST) -m "peers and not weekly" --timeout 600 tests/peers plugins $(ARGS)
 
-# DuckDB, Dask, Arrow and Ray come with the extras.
+# DuckDB, Dask and Ray come with the extras.
 test-fleet: $(FLEET)/.installed-fleet
 	$(FLEET)/bin/python $(PYTEST) tests/unit/fleet tests/property/test_fleet_conditions.py \
 		tests/property/test_json_lines.py $(wildcard tests/integration/test_fleet_*.py) tests/integration/test_path_arguments.py \
@@ -212,8 +212,8 @@ $(FLEET)/bin/python:
 	$(PYTHON) -m venv $(FLEET)
 
 $(FLEET)/.installed-fleet: $(MANIFESTS) | $(FLEET)/bin/python
-	@echo "installing etconfig, DuckDB, Dask and Arrow into $(FLEET) (a minute or two)"
-	$(FLEET)/bin/python $(PIP) install -e '.[test,dask,jsonl]' -e plugins/etconfig-reference
+	@echo "installing etconfig, DuckDB and Dask into $(FLEET) (a minute or two)"
+	$(FLEET)/bin/python $(PIP) install -e '.[test,dask]' -e plugins/etconfig-reference
 	@touch $@
 
 $(PEERS)/bin/python:

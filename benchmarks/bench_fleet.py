@@ -2,7 +2,7 @@
 
     python benchmarks/bench_fleet.py --devices 1000000 --threads 1
 
-Needs etconfig[jsonl,dask] and etconfig-reference. The devices are the shipped sheets, drawn by Zipf's law,
+Needs etconfig[dask] and etconfig-reference. The devices are the shipped sheets, drawn by Zipf's law,
 with live facts drawn anew, 2 to 30 % of them unknown. Rates are devices per second of the process's CPU time,
 and of the clock.
 """
@@ -36,8 +36,7 @@ from etconfig.fleet.inventory import (
     file_identity,
     find_sources,
 )
-from etconfig.fleet.json_sql import convert_exactly
-from etconfig.fleet.line_conversion import convert_lines
+from etconfig.fleet.json_sql import convert_lines
 from etconfig.fleet.names import quoted_name
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.recipe import PlanRecipe
@@ -58,6 +57,7 @@ LIVE = {
 
 PYTHON_DEVICES = 20_000
 MAX_LINES = 500_000
+MAX_SHEETS = 200_000
 LINES_TO_A_MISTAKE = 3_000
 
 
@@ -223,29 +223,41 @@ def largest_memory() -> int:
 
 
 def measure_lines(database: Database, directory: Path, path: Path, rows: int) -> None:
-    """Measure the conversion of JSONL: of plain values, some of them wrong, and of fact sheets."""
-    plain, wrong, sheets = (directory / f"{name}.jsonl" for name in ("plain", "wrong", "sheets"))
+    """Measure the conversion of JSONL: of plain values, some of them wrong, and of our own fact sheets."""
+    plain, wrong, shipped, whole = (
+        directory / f"{name}.jsonl" for name in ("plain", "wrong", "shipped", "whole")
+    )
     count = min(MAX_LINES, rows)
     database.rows(f"COPY (SELECT * FROM '{path}' LIMIT {count}) TO '{plain}' (FORMAT json)")
     lines = plain.read_bytes().splitlines(keepends=True)
     for number in range(0, count, LINES_TO_A_MISTAKE):
         lines[number] = lines[number].replace(b'"os.name":', b'"os.name":1,"os.name":', 1)
     wrong.write_bytes(b"".join(lines))
-    found = [json.loads(each.read_bytes()) for each in sorted(SHEETS.rglob("*.json"))]
-    with sheets.open("w", encoding="utf-8") as file:
-        for number in range(count // 5):
-            file.write(json.dumps({"device_id": f"device-{number}", **found[number % len(found)]}) + "\n")
+    of_this_machine = [json.loads(etconfig.detect_facts().to_json())]
+    write_sheets(shipped, [json.loads(each.read_bytes()) for each in sorted(SHEETS.rglob("*.json"))], count)
+    write_sheets(whole, of_this_machine, min(MAX_SHEETS, count))
     registry = etconfig.Installation().fact_registry
-    target = directory / "lines.parquet"
     for label, lines_of, amount in (
-        ("JSONL to Parquet", plain, count),
+        ("JSONL of plain values", plain, count),
         (f"JSONL, a mistake in {LINES_TO_A_MISTAKE} lines", wrong, count),
-        ("JSONL of fact sheets", sheets, count // 5),
+        ("JSONL of the shipped sheets", shipped, count),
+        ("JSONL of etconfig facts --json", whole, min(MAX_SHEETS, count)),
     ):
         size = lines_of.stat().st_size // amount
-        for how, convert in (("Arrow", convert_lines), ("DuckDB alone", convert_exactly)):
-            run = partial(convert, database, lines_of, target, registry, None, ())
-            measure(f"{label}, {size} bytes, {how}", amount, run)
+        target = directory / "lines.parquet"
+        run = partial(convert_lines, database, lines_of, target, registry, None, ())
+        measure(f"{label}, {size} bytes", amount, run)
+        print(f"largest memory {largest_memory()} MiB")
+
+
+def write_sheets(path: Path, sheets: Sequence[dict[str, Any]], count: int) -> None:
+    """Write fact sheets as lines, each with the name of a device and another amount of free memory."""
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(count):
+            sheet = sheets[number % len(sheets)]
+            live = {"memory.available": {"value": number << 10, "unit": "bytes", "origin": "detected"}}
+            facts = {**sheet["facts"], **live}
+            file.write(json.dumps({"device_id": f"device-{number}", **sheet, "facts": facts}) + "\n")
 
 
 def main() -> None:

@@ -17,9 +17,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from etconfig.facts.registry import FactRegistry
 from etconfig.fleet.columns import DEVICE_COLUMN, UnusableInventoryError
 from etconfig.fleet.database import Database
-from etconfig.fleet.json_blocks import is_arrow_installed
-from etconfig.fleet.json_sql import convert_exactly
-from etconfig.fleet.line_conversion import convert_lines
+from etconfig.fleet.json_sql import convert_lines
 from etconfig.fleet.whole_file import whole_file
 from etconfig.version import __version__
 
@@ -64,9 +62,8 @@ def converted(
     if target.exists():
         return target
     _check_can_write(directory)
-    convert = convert_lines if is_arrow_installed() else convert_exactly
     with _lines_of(path) as lines, _writing(database, target), whole_file(target) as beside:
-        convert(database, lines, beside, registry, id_column, ignored)
+        convert_lines(database, lines, beside, registry, id_column, ignored)
     return target
 
 

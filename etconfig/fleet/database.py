@@ -33,6 +33,7 @@ class Database:
 
     Attributes:
         connection: The connection of the package `duckdb`.
+        errors: That package, with its errors.
 
     Args:
         memory: The memory that DuckDB may use, such as `512MiB`.
@@ -53,7 +54,7 @@ class Database:
         }
         if threads is not None:
             settings["threads"] = threads
-        self._errors = duckdb
+        self.errors = duckdb
         self.connection: DuckDBPyConnection = duckdb.connect(config=settings)
         self.connection.execute("SET enable_progress_bar = false")  # notebooks would show one for each query
         try:
@@ -69,11 +70,20 @@ class Database:
         """
         try:
             found: list[tuple[Any, ...]] = self.connection.execute(sql, parameters or None).fetchall()
-        except (RuntimeError, self._errors.InterruptException) as error:
+        except (RuntimeError, self.errors.InterruptException) as error:
             if _INTERRUPTED in str(error).lower():
                 raise KeyboardInterrupt from None
             raise
         return found
+
+    @contextmanager
+    def in_order(self) -> Iterator[None]:
+        """Let queries write the rows of files in their order, which takes more memory."""
+        self.rows("SET preserve_insertion_order = true")
+        try:
+            yield
+        finally:
+            self.rows("SET preserve_insertion_order = false")
 
     @property
     def memory_bytes(self) -> int:
@@ -92,7 +102,7 @@ class Database:
         Raises:
             OSError: a file cannot be read or written, or there is too little memory.
         """
-        errors = self._errors
+        errors = self.errors
         try:
             yield
         except errors.OutOfMemoryException as error:

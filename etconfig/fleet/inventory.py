@@ -61,7 +61,7 @@ class InventorySource:
     def relation(self) -> str:
         """The devices, in a FROM of SQL."""
         if self.table is not None:
-            return f"inventory.{quoted_name(self.table)}"
+            return f"inventory.main.{quoted_name(self.table)}"
         return f"read_parquet({quoted_path(self.stored or self.path)}, file_row_number = true)"
 
     def attach(self, database: Database) -> None:
@@ -69,6 +69,28 @@ class InventorySource:
         if self.table is not None:
             database.rows("DETACH DATABASE IF EXISTS inventory")
             database.rows(f"ATTACH {quoted_text(str(self.path))} AS inventory (READ_ONLY)")
+
+    def check_table(self, database: Database) -> None:
+        """Check that `relation` is a table: a view is a query of strangers, which may read any file.
+
+        Raises:
+            OSError: it is not.
+        """
+        if self.table is None:
+            return
+        names = _table_names(database)
+        if self.table not in names:
+            others = f"; its tables: {', '.join(map(shell_word, names))}" if names else ""
+            raise OSError(f"{shell_word(self.table)} is not a table of it{others}; a view is not read")
+
+
+def _table_names(database: Database) -> list[str]:
+    """Return the tables of the attached database, without its views."""
+    sql = (
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'inventory' AND schema_name = 'main' "
+        "ORDER BY ALL"
+    )
+    return [str(row[0]) for row in database.rows(sql)]
 
 
 @record(frozen=True, kw_only=True)
@@ -245,8 +267,7 @@ class InventoryOpener:
 
     def _only_table(self, source: InventorySource) -> str:
         source.attach(self._database)
-        sql = "SELECT table_name FROM duckdb_tables() WHERE database_name = 'inventory' ORDER BY ALL"
-        names = [str(row[0]) for row in self._database.rows(sql)]
+        names = _table_names(self._database)
         if len(names) == 1:
             return names[0]
         if not names:
@@ -255,6 +276,7 @@ class InventoryOpener:
 
     def _opened(self, source: InventorySource) -> InventoryPart | None:
         source.attach(self._database)
+        source.check_table(self._database)
         check_count(self._column_count(source), "columns")
         columns = self._database.columns(source.relation)
         columns.pop("file_row_number", None)

@@ -1,68 +1,61 @@
-"""Conversion of lines of JSON by DuckDB, value by value: a wrong one leaves all others as they are."""
+"""Conversion of lines of JSON by DuckDB: every value is read with its fact, and a wrong one becomes unknown.
+
+A line is parsed a fixed number of times, and every call of a function of JSON gets the keys of all facts or
+a list of all values, since each such call takes memory of its own. Of most lines, a comparison of their keys
+shows that nothing is wrong; what is wrong in the others is found fact by fact.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from etconfig.facts.problems import unknown_fact
-from etconfig.facts.registry import FactInfo, FactRegistry, FactType
-from etconfig.facts.sheet_json import ENTRY_KEYS, SHEET_VERSION
+from etconfig.facts.registry import FactInfo, FactRegistry
+from etconfig.facts.sheet_json import SHEET_VERSION
 from etconfig.fleet.columns import (
     DEVICE_COLUMN,
     DEVICE_FACT,
     ID_COLUMNS,
     LINE_COLUMN,
-    NOT_AN_OBJECT,
     PROBLEM_COLUMN,
     SHEET_KEYS,
     check_count,
-    unknown_help,
 )
 from etconfig.fleet.database import Database
+from etconfig.fleet.json_problems import JsonKey, problems_of_line, repeated_keys
+from etconfig.fleet.json_values import SQL_TYPES, plain_text, typed_value
 from etconfig.fleet.names import fact_of_column, quoted_name, quoted_text
+from etconfig.records import record
 
 MAX_LINE_BYTES = 16 << 20
 """The longest line; a longer one is an error."""
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """The mark that some programs write at the start of a file in UTF-8."""
 
-_BETWEEN = 31
-"""The code of the character between the parts of a problem's text, which JSON does not show as itself."""
+_SAMPLED_LINES = 5_000
+"""The lines whose keys are looked at first; if others have further keys, those of all lines are."""
 
-_KEY_IS_REPEATED = "its key is repeated"
-_MAX_VALUE = 60
-"""The characters that are kept of a wrong value."""
-_CASTS = {
-    FactType.BOOL: "CASE WHEN {kind} = 'BOOLEAN' THEN CAST({value} AS BOOLEAN) END",
-    FactType.INT: "CASE WHEN {kind} IN ('BIGINT', 'UBIGINT') THEN TRY_CAST({value} AS BIGINT) END",
-    FactType.FLOAT: "CASE WHEN {kind} IN ('BIGINT', 'UBIGINT', 'DOUBLE') "
-    "THEN TRY_CAST({value} AS DOUBLE) + 0.0::DOUBLE END",  # -0.0 is 0.0
-    FactType.STRING: "CASE WHEN {kind} = 'VARCHAR' THEN json_extract_string({value}, '$') END",
-    FactType.STRING_LIST: "CASE WHEN {kind} = 'ARRAY' AND CAST(json_structure({value}) AS VARCHAR) "
-    """IN ('["VARCHAR"]', '["NULL"]') THEN CAST({value} AS VARCHAR[]) END""",
-}
-_IS_SHEET = "json_type(json, '/facts') = 'OBJECT'"
-_SQL_TYPES = {
-    FactType.BOOL: "BOOLEAN",
-    FactType.INT: "BIGINT",
-    FactType.FLOAT: "DOUBLE",
-    FactType.STRING: "VARCHAR",
-    FactType.STRING_LIST: "VARCHAR[]",
-}
-_EXPECTED = {
-    FactType.BOOL: "true or false",
-    FactType.INT: "an int of at most 64 bits",
-    FactType.FLOAT: "a finite number",
-    FactType.STRING: "a string",
-    FactType.STRING_LIST: "a list of strings",
-}
+_FURTHER_KEYS = "a line has further keys"
+_VERSION = SHEET_KEYS[0]
+_IS_SHEET = (
+    "CASE WHEN len(keys_of[2]) > 0 THEN TRUE WHEN list_contains(keys_of[1], 'facts') "
+    "THEN coalesce(json_type(json, '/facts') = 'OBJECT', FALSE) ELSE FALSE END"
+)
+_UNITS = (
+    "CASE len(k) WHEN 1 THEN CASE WHEN k[1] IN ('value', 'unknown') THEN 0 ELSE 1000 END "
+    "WHEN 2 THEN CASE WHEN k[2] = 'origin' AND k[1] IN ('value', 'unknown') THEN 0 "
+    "WHEN k[1] = 'value' AND k[2] = 'unit' THEN 1 ELSE 1000 END "
+    "WHEN 3 THEN CASE WHEN k[1] = 'value' AND k[2] = 'unit' AND k[3] = 'origin' THEN 1 ELSE 1000 END "
+    "ELSE 1000 END"
+)
+"""The number of units in an object with a fact, by its keys; very many if they may be wrong."""
 
 
-def convert_exactly(
+def convert_lines(
     database: Database,
     path: Path,
     target: Path,
@@ -80,111 +73,298 @@ def convert_exactly(
         id_column: The key that names the devices.
         ignored: Keys to leave out, whatever they have.
     """
-    with _in_order(database, path):
-        _convert(database, path, target, registry, id_column, ignored)
-
-
-def _convert(
-    database: Database,
-    path: Path,
-    target: Path,
-    registry: FactRegistry,
-    id_column: str | None,
-    ignored: Collection[str],
-) -> None:
     read = (
         f"read_ndjson_objects({quoted_text(os.fspath(path))}, ignore_errors = true, "
         f"maximum_object_size = {MAX_LINE_BYTES})"
     )
-    objects = (
-        f"SELECT json, CASE WHEN {_IS_SHEET} THEN json_extract(json, '/facts') "
-        "WHEN json_type(json) = 'OBJECT' THEN json END AS facts"
-    )
-    found, found_beside = _keys(database, f"{objects} FROM {read}")
-    check_count(len({*found, *found_beside}), "different keys in its lines")
-    device_keys = ID_COLUMNS if id_column is None else (id_column, *ID_COLUMNS)
-    keys = [key for key in found if key not in (*SHEET_KEYS, *ignored)]
-    names = [key for key in keys if key not in device_keys or registry.get(fact_of_column(key)) is not None]
-    places_of: dict[str, list[int]] = {}
-    for number, name in enumerate(names, 1):
-        places_of.setdefault(fact_of_column(name), []).append(number)
-    key_of = {fact_of_column(name): name for name in names}
-    columns = [_column(fact, key_of[fact], places, registry) for fact, places in sorted(places_of.items())]
-    devices = [_text_at(each, key) for key in device_keys for each in ("json", "facts")]
-    every = [*names, *(key for key in found if key not in names)]  # all, for their number
-    paths = ", ".join(quoted_text(_pointer(name)) for name in every)
-    # each call of a function of JSON in the query takes memory, so one call gets the keys of all objects
-    entries, entry_keys = (
-        f"{function}(facts, [{paths}])" if every else "[]" for function in ("json_extract", "json_keys")
-    )
-    beside = [key for key in found_beside if key not in (*SHEET_KEYS, *device_keys, *ignored)]
-    cases = [*_sheet_cases(ignored), *(_beside_case(key, registry) for key in beside)]
-    problems = ", ".join(f"CASE {case} END" for case in (*cases, *(case for _, case in columns)))
-    values = "".join(f", {value}" for value, _ in columns if value)
-    database.rows(
-        f"COPY (WITH lines AS ({objects}, row_number() OVER () AS line FROM {read}), "
-        f"extracted AS (SELECT line, json, facts, coalesce({', '.join(devices)}) AS device, "
-        f"{entries} AS e, {entry_keys} AS k, json_keys(facts) AS keys, "
-        f"CASE WHEN {_IS_SHEET} THEN json_keys(json) END AS beside FROM lines), "
-        f"checked AS (SELECT *, {_repeated_in_line(ignored)} AS repeated FROM extracted), "
-        f"entries AS (SELECT * REPLACE ({_without_repeated(every)} AS e) FROM checked) "
-        f"SELECT device AS {quoted_name(DEVICE_COLUMN if id_column is None else id_column)}, "
-        f"line AS {quoted_name(LINE_COLUMN)}, "
-        f"{_problems(problems)} AS {quoted_name(PROBLEM_COLUMN)}"
-        f"{values} FROM entries) "
-        f"TO {quoted_text(os.fspath(target))} (FORMAT parquet, COMPRESSION zstd)"
-    )
+    with _in_order(database, path):
+        for lines in (f"(FROM {read} LIMIT {_SAMPLED_LINES})", read):
+            conversion = _Conversion(_found_keys(database, lines), registry, id_column, ignored)
+            try:
+                database.rows(
+                    f"COPY ({conversion.sql(read)}) TO {quoted_text(os.fspath(target))} "
+                    "(FORMAT parquet, COMPRESSION zstd)"
+                )
+                return
+            except database.errors.InvalidInputException as error:
+                if lines == read or _FURTHER_KEYS not in str(error):
+                    raise
 
 
-def _keys(database: Database, objects: str) -> tuple[list[str], list[str]]:
-    """Return the keys of facts, and those beside the key `facts` of sheets, both sorted."""
+@record(frozen=True)
+class FoundKeys:
+    """The keys of all lines of a file, each sorted.
+
+    Attributes:
+        in_sheets: Those below the key `facts` of sheets.
+        beside: Those beside it.
+        in_lines: Those of lines that are not sheets.
+    """
+
+    in_sheets: Sequence[str]
+    beside: Sequence[str]
+    in_lines: Sequence[str]
+
+
+def _found_keys(database: Database, lines: str) -> FoundKeys:
     rows = database.rows(
-        "SELECT DISTINCT unnest(json_keys(facts)), "
-        f"unnest(CASE WHEN {_IS_SHEET} THEN json_keys(json) ELSE [] END) FROM ({objects})"
+        f"SELECT DISTINCT {_IS_SHEET}, unnest(keys_of[1]), unnest(keys_of[2]) "
+        f"FROM (SELECT json, {_keys_of([])} AS keys_of FROM {lines})"
     )
-    facts, beside = ({row[place] for row in rows} - {None} for place in (0, 1))
-    return sorted(facts), sorted(beside)
+    groups = (
+        {inside for is_sheet, _, inside in rows if is_sheet},
+        {top for is_sheet, top, _ in rows if is_sheet},
+        {top for is_sheet, top, _ in rows if not is_sheet},
+    )
+    return FoundKeys(*(sorted(group - {None}) for group in groups))
 
 
-def _sheet_cases(ignored: Collection[str]) -> Iterator[str]:
-    """Yield the SQL of the problems of a whole line, or of a whole sheet."""
-    yield _case("facts IS NULL", None, NOT_AN_OBJECT)
-    version, facts = map(quoted_text, SHEET_KEYS)
-    if SHEET_KEYS[0] not in ignored:
-        number = f"json_extract(json, {quoted_text(_pointer(SHEET_KEYS[0]))})"
-        is_right = f"json_type({number}) = 'NULL' OR CAST({number} AS VARCHAR) = '{SHEET_VERSION}'"
-        yield _case(
-            f"list_contains(coalesce(beside, keys), {version}) AND NOT ({is_right})",
-            None,
-            f"the version of the sheet is not {SHEET_VERSION}",
-            "save the sheet again with this version of etconfig, or install a newer etconfig",
-            number,
+def _keys_of(pointers: Sequence[str]) -> str:
+    """Return the SQL of the keys of a line, below its key `facts`, and of what is at further places.
+
+    They are NULL where nothing is, and empty for a value that is not an object.
+    """
+    return f"json_keys(json, {_texts(['', '/facts', *pointers])})"
+
+
+class _Conversion:
+    """The SQL that converts the lines of one file.
+
+    Args:
+        found: The keys of its lines.
+        registry: The facts.
+        id_column: The key that names the devices.
+        ignored: Keys to leave out.
+
+    Raises:
+        UnusableInventoryError: there are too many keys.
+    """
+
+    def __init__(
+        self, found: FoundKeys, registry: FactRegistry, id_column: str | None, ignored: Collection[str]
+    ) -> None:
+        self._found = found
+        self._registry = registry
+        self._ignored = ignored
+        self._device_column = DEVICE_COLUMN if id_column is None else id_column
+        self._device_keys = ID_COLUMNS if id_column is None else (id_column, *ID_COLUMNS)
+        facts = sorted({*found.in_sheets, *found.in_lines})
+        check_count(len({*facts, *found.beside}), "different keys in its lines")
+        read = [key for key in facts if key not in (*SHEET_KEYS, *ignored)]
+        names = [key for key in read if key not in self._device_keys or self._info(key) is not None]
+        self._known = [key for key in names if self._info(key) is not None]
+        unknown = [key for key in names if self._info(key) is None]
+        self._names = [*self._known, *unknown]
+        wrong = [*unknown, *(key for key in SHEET_KEYS[1:] if key in facts and key not in ignored)]
+        self._every = [*self._known, *wrong, *(key for key in facts if key not in (*self._known, *wrong))]
+        self._wrong = len(wrong)
+        self._places: dict[str, list[int]] = {}  # of the keys of each fact among all: it has two spellings
+        for place, name in enumerate(self._names, 1):
+            self._places.setdefault(fact_of_column(name), []).append(place)
+        self._units = [key for key in self._known if self._unit(key) is not None]
+
+    def _info(self, key: str) -> FactInfo | None:
+        return self._registry.get(fact_of_column(key))
+
+    def _unit(self, key: str) -> str | None:
+        info = self._info(key)
+        return None if info is None else info.unit
+
+    def sql(self, read: str) -> str:
+        """Return the query for the rows of the converted file."""
+        device = quoted_name(self._device_column)
+        facts = [fact for fact in sorted(self._places) if self._registry.get(fact) is not None]
+        numbered = [*enumerate(facts)]
+        raw = "".join(f", {self._value(fact, 'plain')} AS v{number}" for number, fact in numbered)
+        typed = "".join(f", {self._typed(fact, f'v{number}')} AS t{number}" for number, fact in numbered)
+        wrong = " OR ".join(f"(v{number} <> 'null' AND t{number} IS NULL)" for number, _ in numbered)
+        columns = "".join(f", {self._column(fact, f't{n}')} AS {quoted_name(fact)}" for n, fact in numbered)
+        problems = problems_of_line(self._json_keys(), self._beside(), self._registry, self._ignored)
+        stages = {
+            "lines": f"SELECT json, {self._keys()} AS keys_of, row_number() OVER () AS line FROM {read}",
+            "kinds": f"SELECT *, {_IS_SHEET} AS is_sheet FROM lines",
+            "extracted": "SELECT *, CASE WHEN is_sheet THEN keys_of[2] ELSE keys_of[1] END AS keys, "
+            f"{self._parts()} AS parts FROM kinds",
+            "checked": f"SELECT *, coalesce({self._is_usual()}, FALSE) AS is_usual FROM extracted",
+            "repeated": f"SELECT *, CASE WHEN NOT is_usual THEN {self._repeated()} END AS repeated "
+            "FROM checked",
+            "entries": f"SELECT *, CASE WHEN NOT is_usual THEN {self._entries()} END AS entries "
+            "FROM repeated",
+            "values": f"SELECT *, {self._values()} AS found FROM entries",
+            "texts": "SELECT *, CASE WHEN contains(json, '\\') THEN "
+            f"list_transform(found, lambda t: {plain_text('t')}) ELSE found END AS plain FROM values",
+            "plain": f"SELECT *{raw} FROM texts",
+            "typed": f"SELECT *, {self._device()} AS device{typed} FROM plain",
+            "judged": f"SELECT *, is_usual AND NOT coalesce({wrong or 'FALSE'}, FALSE) AS is_right "
+            "FROM typed",
+            "whole": f"SELECT *, CASE WHEN NOT is_right THEN coalesce(entries, {self._entries()}) END AS e "
+            "FROM judged",
+        }
+        before = ", ".join(f"{name} AS ({query})" for name, query in stages.items())
+        return (
+            f"WITH {before} SELECT device AS {device}, line AS {quoted_name(LINE_COLUMN)}, "
+            f"{problems} AS {quoted_name(PROBLEM_COLUMN)}{columns} FROM whole"
         )
-    if SHEET_KEYS[1] not in ignored:
-        help = 'write {"facts": {"cpu.arch": {"value": "arm64"}}}, or plain values without the key'
-        yield _case(
-            f"beside IS NULL AND list_contains(keys, {facts})",
-            None,
-            "expected an object under the key 'facts'",
-            help,
-            "json_extract(json, '/facts')",
+
+    def _json_keys(self) -> list[JsonKey]:
+        """Return the keys of facts, sorted by fact, for the problems of their values."""
+        return [
+            JsonKey(
+                key=self._names[places[-1] - 1],
+                fact=fact,
+                places=tuple(places),
+                info=self._registry.get(fact),
+            )
+            for fact, places in sorted(self._places.items())
+        ]
+
+    def _beside(self) -> list[JsonKey]:
+        """Return the keys beside the key `facts` of sheets that must not be there."""
+        allowed = (*SHEET_KEYS, *self._device_keys, *self._ignored)
+        return [
+            JsonKey(key=key, fact=fact_of_column(key), places=(), info=self._info(key))
+            for key in self._found.beside
+            if key not in allowed
+        ]
+
+    def _by_kind(self, of_sheets: str, of_lines: str) -> str:
+        """Return SQL for sheets and other lines; without a choice, if the file has lines of one kind."""
+        if not self._found.beside:
+            return of_lines
+        if not self._found.in_lines:
+            return of_sheets
+        return f"CASE WHEN is_sheet THEN {of_sheets} ELSE {of_lines} END"
+
+    @property
+    def _beside_facts(self) -> list[str]:
+        """The keys that may be beside the key `facts` of a sheet."""
+        allowed = {_VERSION, *self._device_keys, *self._ignored} - {SHEET_KEYS[1]}
+        return sorted(allowed.intersection(self._found.beside))
+
+    def _keys(self) -> str:
+        inside = [f"/facts{_pointer(key)}" for key in self._every]
+        return _keys_of([*map(_pointer, self._beside_facts), *inside] if self._found.beside else [])
+
+    @property
+    def _devices(self) -> list[str]:
+        """The pointers to what may name a device in a sheet, the first one that does first."""
+        return [start + _pointer(key) for key in self._device_keys for start in ("", "/facts")]
+
+    def _parts(self) -> str:
+        """Return the SQL of the values of facts, what may name the device, the version, and more.
+
+        Of sheets, these are the units. In other lines, an object may stand for a value, and all further
+        keys follow, for their number.
+        """
+        version = _pointer(_VERSION)
+        in_sheets = [
+            *(f"/facts{_pointer(key)}/value" for key in self._known),
+            *(*self._devices, version),
+            *(f"/facts{_pointer(key)}/unit" for key in self._units),
+        ]
+        known = [_pointer(key) for key in self._every[: len(self._known)]]
+        devices = [path.removeprefix("/facts") for path in self._devices]
+        in_lines = [*known, *devices, version, *map(_pointer, self._every[len(self._known) :])]
+        extracted = (
+            f"CAST(json_extract(json, {_texts(each)}) AS VARCHAR[])" for each in (in_sheets, in_lines)
         )
-        yield _case(
-            f"beside IS NOT NULL AND list_contains(keys, {facts})",
-            None,
-            "a whole sheet is under the key 'facts'",
-            "give only its facts there",
+        return self._by_kind(*extracted)
+
+    def _is_usual(self) -> str:
+        """Return the SQL that is true if nothing is wrong with the keys of a line."""
+        known, wrong, devices = len(self._known), self._wrong, len(self._devices)
+        further = known + devices + 2
+        both = ["len(keys) > 0"]
+        if _VERSION not in self._ignored:
+            both.append(f"coalesce(parts[{further - 1}] IN ('null', '{SHEET_VERSION}'), TRUE)")
+        before = len(self._beside_facts) + 2
+        units = ", ".join(quoted_text(json.dumps(self._unit(key))) for key in self._units)
+        number = (
+            f"list_sum(list_transform(keys_of, lambda k, i: CASE WHEN k IS NULL OR i <= {before} THEN 0 "
+            f"WHEN i <= {before + known} THEN {_UNITS} WHEN i <= {before + known + wrong} THEN 1000 "
+            "ELSE 0 END))"
+        )
+        in_sheets = [
+            *("is_sheet", *both),
+            "len(keys_of[1]) + len(keys_of[2]) + 1 = list_count(keys_of)",  # none is repeated, or another one
+            f"{number} = len(list_filter(parts[{further}:], lambda u, i: u = ([{units}]::VARCHAR[])[i]))",
+            *self._named_once("keys_of", before),
+        ]
+        in_lines = [
+            *("NOT is_sheet", *both),
+            f"len(keys) = list_count(parts) - list_count(parts[{known + 1}:{further - 1}])",
+            f"list_count(parts[{further}:{further + wrong - 1}]) = 0",
+            f"len(list_filter(parts[:{known}], lambda t: starts_with(t, '{{'))) = 0",
+            *self._named_once("parts", 0),
+        ]
+        return self._by_kind(" AND ".join(in_sheets), " AND ".join(in_lines))
+
+    def _named_once(self, lists: str, before: int) -> Iterator[str]:
+        """Yield the SQL that is true if a line has one of the keys of a fact at most."""
+        for places in self._places.values():
+            if len(places) > 1 and places[0] <= len(self._known):
+                yield f"({_number(lists, [before + place for place in places])}) < 2"
+
+    def _repeated(self) -> str:
+        """Return the SQL of the keys of a line that are repeated.
+
+        A key that the sampled lines lack ends the query.
+        """
+        found = self._found
+        beside = f"list_has_all({_texts(found.beside)}, keys_of[1])"
+        in_sheets = f"{beside} AND list_has_all({_texts(found.in_sheets)}, keys)"
+        in_lines = f"list_has_all({_texts(found.in_lines)}, keys)"
+        return (
+            f"CASE WHEN NOT CASE WHEN is_sheet THEN {in_sheets} ELSE {in_lines} END "
+            f"THEN error('{_FURTHER_KEYS}') ELSE {repeated_keys(self._ignored)} END"
         )
 
+    def _entries(self) -> str:
+        """Return the SQL of what each key has: of a key that is repeated, neither value counts."""
+        paths = [_pointer(key) for key in self._names]
+        of_lines, of_sheets = (
+            f"CAST(json_extract(json, {_texts([start + path for path in paths])}) AS VARCHAR[])"
+            for start in ("", "/facts")
+        )
+        extracted = self._by_kind(of_sheets, of_lines)
+        pairs = f"list_zip({extracted}, {_texts(self._names)})"
+        kept = f"list_transform({pairs}, lambda p: CASE WHEN NOT list_contains(repeated, p[2]) THEN p[1] END)"
+        return f"CASE WHEN repeated IS NULL THEN {extracted} ELSE {kept} END"
 
-def _beside_case(key: str, registry: FactRegistry) -> str:
-    """Return the SQL of the problem of a key beside the key `facts` of a sheet, which is not read."""
-    has_key = f"list_contains(beside, {quoted_text(key)})"
-    fact = fact_of_column(key)
-    if registry.get(fact) is not None:
-        return _case(has_key, None, f"the fact {fact!r} is beside the key 'facts'", "move it into 'facts'")
-    help = unknown_help(unknown_fact(fact, registry), key)
-    return _case(has_key, None, f"unknown key {key!r} beside the key 'facts'", help)
+    def _values(self) -> str:
+        """Return the SQL of the value of each key of a fact."""
+        known = len(self._known)
+        value = "CASE WHEN starts_with(t, '{') THEN CAST(json_extract(t, '/value') AS VARCHAR) ELSE t END"
+        return f"CASE WHEN is_usual THEN parts ELSE list_transform(entries[:{known}], lambda t: {value}) END"
+
+    def _value(self, fact: str, values: str) -> str:
+        places = self._places[fact]
+        if len(places) == 1:
+            return f"{values}[{places[0]}]"
+        several = ", ".join(f"{values}[{place}]" for place in places)
+        return f"CASE WHEN ({_number('entries', places)}) < 2 THEN coalesce({several}) END"
+
+    def _typed(self, fact: str, value: str) -> str:
+        info = self._registry.get(fact)
+        assert info is not None
+        return typed_value(info.type, value)
+
+    def _column(self, fact: str, value: str) -> str:
+        info = self._registry.get(fact)
+        assert info is not None
+        typed = f"coalesce({value}, device)" if fact == DEVICE_FACT else value
+        return f"CAST({typed} AS {SQL_TYPES[info.type]})"
+
+    def _device(self) -> str:
+        """Return the SQL of the name of a device: the first that is a plain value."""
+        first = len(self._known) + 1
+        given = f"parts[{first}:{first + len(self._devices) - 1}]"
+        value = "CASE WHEN starts_with(t, '{') THEN CAST(json_extract(t, '/value') AS VARCHAR) ELSE t END"
+        plain = (
+            f"list_filter(list_transform({given}, lambda t: {value}), lambda t: "
+            "coalesce(t <> 'null' AND NOT starts_with(t, '{') AND NOT starts_with(t, '['), FALSE))[1]"
+        )
+        return f"json_extract_string({plain}, '$')"
 
 
 @contextmanager
@@ -192,25 +372,14 @@ def _in_order(database: Database, path: Path) -> Iterator[None]:
     """Let DuckDB number lines as they stand in a file. Only one thread of it skips a mark at the start."""
     (threads,) = database.rows("SELECT current_setting('threads')")[0]
     with path.open("rb") as file:
-        is_marked = file.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK
-    database.rows("SET preserve_insertion_order = true")
-    try:
-        if is_marked:
-            database.rows("SET threads = 1")
-        yield
-    finally:
-        database.rows(f"SET threads = {threads}")
-        database.rows("SET preserve_insertion_order = false")
-
-
-def _text_at(data: str, key: str) -> str:
-    """Return the SQL of a plain value at a key as a text, or of the value of a fact there."""
-    found, value = (quoted_text(_pointer(key) + further) for further in ("", "/value"))
-    nested = f"CASE WHEN json_type({data}, {value}) NOT IN ('OBJECT', 'ARRAY') THEN {data} ->> {value} END"
-    return (
-        f"CASE json_type({data}, {found}) WHEN 'OBJECT' THEN {nested} WHEN 'ARRAY' THEN NULL "
-        f"ELSE {data} ->> {found} END"
-    )
+        is_marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
+    with database.in_order():
+        try:
+            if is_marked:
+                database.rows("SET threads = 1")
+            yield
+        finally:
+            database.rows(f"SET threads = {threads}")
 
 
 def _pointer(key: str) -> str:
@@ -218,132 +387,11 @@ def _pointer(key: str) -> str:
     return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
-def _column(fact: str, key: str, places: Sequence[int], registry: FactRegistry) -> tuple[str, str]:
-    """Return the SQL of a column and of the problem of its value; no column if no fact has the name.
-
-    Args:
-        fact: The fact.
-        key: A key that names it.
-        places: The places of its keys among all: a fact can be written in two ways.
-        registry: The facts.
-    """
-    entries, keys = ([f"{name}[{place}]" for place in places] for name in "ek")
-    entry, entry_keys, is_repeated = entries[0], keys[0], ""
-    if len(entries) > 1:
-        entry_keys = f"coalesce({', '.join(keys)})"
-        both = f"len([each for each in [{', '.join(entries)}] if each IS NOT NULL]) > 1"
-        entry = f"(CASE WHEN NOT ({both}) THEN coalesce({', '.join(entries)}) END)"
-        is_repeated = _case(both, fact, _KEY_IS_REPEATED)
-    info = registry.get(fact)
-    if info is None:
-        problem = unknown_fact(fact, registry)
-        return "", _case(f"{entry} IS NOT NULL", None, problem.message, unknown_help(problem, key), entry)
-    is_entry = f"json_type({entry}) = 'OBJECT'"
-    value = f"(CASE WHEN {is_entry} THEN json_extract({entry}, '/value') ELSE {entry} END)"
-    kind = f"coalesce(json_type({value}), 'NULL')"
-    typed = _CASTS[info.type].format(kind=kind, value=value)
-    unit = f"CASE WHEN {is_entry} THEN {entry} ->> '/unit' END"
-    is_other_unit = f"({unit}) IS DISTINCT FROM {_unit(info)}"
-    shown = None if info.is_identifying else value
-    expected = f"expected {_EXPECTED[info.type]}"
-    cases = (
-        is_repeated,
-        _entry_case(fact, entry, entry_keys, f"{kind} <> 'NULL'", is_shown=not info.is_identifying),
-        _case(f"{is_other_unit} AND ({unit}) IS NOT NULL", fact, _unit_text(info), None, unit),
-        _case(f"{kind} <> 'NULL' AND ({typed}) IS NULL", fact, expected, None, shown),
-    )
-    sql_type = _SQL_TYPES[info.type]
-    if fact == DEVICE_FACT:
-        typed = f"coalesce({typed}, device)"
-    return f"CAST({typed} AS {sql_type}) AS {quoted_name(fact)}", " ".join(cases)
+def _texts(texts: Sequence[str]) -> str:
+    """Return texts as a list in SQL."""
+    return f"[{', '.join(map(quoted_text, texts))}]::VARCHAR[]"
 
 
-def _entry_case(fact: str, entry: str, keys: str, is_known: str, *, is_shown: bool) -> str:
-    """Return the SQL of the problems of the keys of an object with a fact."""
-    is_entry = f"json_type({entry}) = 'OBJECT'"
-    known = ", ".join(map(quoted_text, ENTRY_KEYS))
-    is_unknown = f"json_type({entry}, '/unknown') <> 'NULL'"
-    both = f"list_has_all({keys}, ['value', 'unknown']) AND {is_known} AND {is_unknown}"
-    cases = (
-        _case(_has_repeated(keys), fact, "a key in its object is repeated"),
-        _case(
-            f"NOT list_has_all([{known}], {keys})",
-            fact,
-            "unknown key in its object",
-            f"the keys are {', '.join(map(repr, ENTRY_KEYS))}",
-            f"array_to_string({keys}, ', ')" if is_shown else None,
-        ),
-        _case(
-            f"NOT list_has_any(['value', 'unknown'], {keys}) OR ({both})",
-            fact,
-            "expected either 'value' or 'unknown' in its object",
-        ),
-    )
-    found = f"(CASE WHEN {is_entry} THEN CASE {' '.join(cases)} END END)"
-    return f"WHEN NOT {_is_usual(keys)} AND {found} IS NOT NULL THEN {found}"
-
-
-def _is_usual(keys: str) -> str:
-    """Return the SQL that is true for the keys of most objects with a fact, for speed."""
-    pair = f"{keys}[2] = 'origin' AND {keys}[1] IN ('value', 'unknown')"
-    three = f"{keys}[1] = 'value' AND {keys}[2] = 'unit' AND {keys}[3] = 'origin'"
-    return f"coalesce(CASE len({keys}) WHEN 2 THEN {pair} WHEN 3 THEN {three} END, {keys} IS NULL)"
-
-
-def _unit(info: FactInfo) -> str:
-    return "NULL" if info.unit is None else quoted_text(info.unit)
-
-
-def _unit_text(info: FactInfo) -> str:
-    return "it has no unit" if info.unit is None else f"its unit is {info.unit}"
-
-
-def _case(
-    condition: str, fact: str | None, problem: str, help: str | None = None, value: str | None = None
-) -> str:
-    """Return the SQL of a case with the text of a problem: of a fact or of the whole line, with its value."""
-    texts = (quoted_text(text or "") for text in (fact, problem, help))
-    shown = "''" if value is None else f"left(CAST({value} AS VARCHAR), {_MAX_VALUE})"
-    return f"WHEN {condition} THEN concat_ws(chr({_BETWEEN}), {', '.join(texts)}, {shown})"
-
-
-def _problems(cases: str) -> str:
-    """Return the SQL of all problems of a line. Few lines have any: a text is split only there."""
-    repeated = (
-        f"list_transform(coalesce(repeated, []), lambda key: concat_ws(chr({_BETWEEN}), "
-        f"replace(key, '__', '.'), {quoted_text(_KEY_IS_REPEATED)}, '', ''))"
-    )
-    texts = f"list_concat({repeated}, [p for p in [{cases}] if p IS NOT NULL])"
-    parts = ", ".join(
-        f"'{name}': nullif(string_split(text, chr({_BETWEEN}))[{number + 1}], '')"
-        for number, name in enumerate(("fact", "problem", "help", "value"))
-    )
-    return f"list_transform({texts}, lambda text: {{{parts}}})"
-
-
-def _has_repeated(keys: str) -> str:
-    return f"len({keys}) <> list_unique({keys})"
-
-
-def _repeated(keys: str, ignored: Collection[str]) -> str:
-    """Return the SQL of the keys that are repeated, without those to leave out."""
-    is_repeated = f"len(list_filter({keys}, lambda other: other = key)) > 1"
-    if ignored:
-        is_repeated += f" AND key NOT IN ({', '.join(map(quoted_text, sorted(ignored)))})"
-    return f"list_sort(list_distinct(list_filter({keys}, lambda key: {is_repeated})))"
-
-
-def _repeated_in_line(ignored: Collection[str]) -> str:
-    """Return the SQL of the keys of a line that are repeated, NULL if none is: of two, one was extracted."""
-    return (
-        f"CASE WHEN len(keys) <> list_count(e) THEN {_repeated('keys', ignored)} "
-        f"WHEN {_has_repeated('beside')} THEN {_repeated('beside', ignored)} END"
-    )
-
-
-def _without_repeated(names: Sequence[str]) -> str:
-    """Return the SQL of the entries of a line: of a key that is repeated, neither value counts."""
-    keys = ", ".join(map(quoted_text, names))
-    entry = "CASE WHEN list_contains(repeated, pair[2]) THEN NULL ELSE pair[1] END"
-    every = f"list_transform(list_zip(e, [{keys}]), lambda pair: {entry})"
-    return f"CASE WHEN repeated IS NULL THEN e ELSE {every} END" if names else "e"
+def _number(lists: str, places: Sequence[int]) -> str:
+    """Return the SQL of how many of some values of a list there are."""
+    return " + ".join(f"CAST({lists}[{place}] IS NOT NULL AS INT)" for place in places)

@@ -9,7 +9,6 @@ from pathlib import Path
 from etconfig.fleet.database import Database
 from etconfig.fleet.grouping import group_number, keyed_devices
 from etconfig.fleet.names import quoted_path, quoted_text
-from etconfig.fleet.parquet_joining import NotJoinableError, join_parquet
 from etconfig.fleet.part_result import PartResult
 from etconfig.fleet.resolving import DecidedGroups
 from etconfig.fleet.whole_file import errors_of, whole_file, whole_files
@@ -62,7 +61,7 @@ def write_result_tables(
     with whole_files(targets) as (assignments, resolutions, problems):
         _write_resolutions(database, result, resolutions)
         _write_problems(database, result, problems)
-        with errors_of(targets[0], assignments):
+        with errors_of(targets[0], assignments), database.reading():
             join_assignments(database, parts, assignments)
 
 
@@ -106,20 +105,15 @@ def _write_rows(
 def join_assignments(database: Database, parts: Sequence[Path], target: Path) -> None:
     """Make one table of the assignments of several files, in their order.
 
-    Row groups are appended as they are. Values are decoded only if the machines of a cluster have versions of
-    DuckDB that write columns in other ways.
-
     Raises:
         OSError: a table cannot be read or written.
     """
     if len(parts) == 1:
         parts[0].replace(target)
         return
-    try:
-        join_parquet(parts, target)
-    except NotJoinableError:
-        files = ", ".join(quoted_path(path) for path in parts)
-        rows = f"FROM read_parquet([{files}], hive_partitioning = false)"
+    files = ", ".join(quoted_path(path) for path in parts)
+    rows = f"FROM read_parquet([{files}], hive_partitioning = false)"
+    with database.in_order():
         database.rows(f"COPY ({rows}) TO {quoted_text(os.fspath(target))} ({_FORMAT})")
 
 

@@ -274,8 +274,7 @@ class TestFleet:
             raise OSError(errno.ENOSPC, "No space left on device")
 
         (fleet / "a.jsonl").write_text('{"device_id": "a", "os.name": "linux"}\n')
-        for name in ("convert_lines", "convert_exactly"):
-            monkeypatch.setattr(f"etconfig.fleet.conversion.{name}", full)
+        monkeypatch.setattr("etconfig.fleet.conversion.convert_lines", full)
         done = cli("fleet", command, "a.jsonl", "--cache", "there")
         text = done.stdout + done.stderr
         assert done.status == 2
@@ -291,8 +290,7 @@ class TestFleet:
             database.rows(f"COPY (SELECT 1) TO '{target / 'x' / 'y'}' (FORMAT parquet)")
 
         (fleet / "a.jsonl").write_text('{"device_id": "a", "os.name": "linux"}\n')
-        for name in ("convert_lines", "convert_exactly"):
-            monkeypatch.setattr(f"etconfig.fleet.conversion.{name}", failing)
+        monkeypatch.setattr("etconfig.fleet.conversion.convert_lines", failing)
         monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)
         done = cli("fleet", "validate", "a.jsonl", "--cache", ".")
         assert done.status == 2

@@ -179,7 +179,6 @@ THIRD_PARTY: dict[str, set[str]] = {
     "click": {"cli"},
     "rich": {"cli"},
     "duckdb": {"fleet"},
-    "pyarrow": {"fleet"},
     "distributed": {"fleet"},
     "ray": {"fleet"},
 }

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -20,7 +19,7 @@ from fleet_devices import random_devices, write_devices  # noqa: E402
 import etconfig  # noqa: E402
 from etconfig.errors import FactError  # noqa: E402
 from etconfig.facts import BUILTIN_FACTS, FactSheet  # noqa: E402
-from etconfig.fleet import conversion, line_conversion, open_fleet  # noqa: E402
+from etconfig.fleet import conversion, json_sql, open_fleet  # noqa: E402
 from etconfig.fleet.columns import MAX_COLUMNS  # noqa: E402
 from etconfig.fleet.conversion import converted  # noqa: E402
 from etconfig.fleet.database import Database, opened_database  # noqa: E402
@@ -102,6 +101,22 @@ class TestFormats:
         connection.close()
         assert sheets(database, path) == devices
         assert sheets(database, path, "fleet") == devices
+
+    def test_a_view_of_a_database_is_not_read(self, database: Database, tmp_path: Path) -> None:
+        """A view is a query, which could read any file, also one whose name only differs in case."""
+        path, secret = tmp_path / "a.duckdb", tmp_path / "secret.txt"
+        secret.write_text("secret")
+        query = f"SELECT content AS device_id FROM read_text('{secret}')"
+        connection = duckdb.connect(str(path))
+        connection.execute(f"CREATE VIEW devices AS {query}; CREATE TABLE fleet AS SELECT 'a' AS device_id")
+        connection.execute(f"CREATE SCHEMA other; CREATE VIEW other.fleet AS {query}")
+        connection.close()
+        assert sheets(database, path) == {"a": {}}
+        for table in ("devices", "Devices", "other.fleet", "fleets"):
+            with pytest.raises(
+                FactError, match=f"{table} is not a table of it; its tables: fleet"
+            ):
+                sheets(database, path, table)
 
     def test_every_shipped_sheet_is_right(self, database: Database) -> None:
         directory = Path(etconfig.__file__).parents[1] / "sheets"
@@ -498,63 +513,57 @@ def test_a_mark_at_the_start_is_skipped(database: Database, tmp_path: Path) -> N
     assert sheets(database, path) == {"a": {"gpu.count": 1}, "b": {"gpu.count": 2}}
 
 
-class TestWithoutArrow:
-    """Without the extra `jsonl`, the same table is converted by DuckDB alone."""
+def test_a_conversion_that_is_interrupted_leaves_nothing_behind(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, cache = tmp_path / "a.jsonl", tmp_path / "cache"
+    path.write_text('{"device_id": "a", "os.name": "linux"}\n{"device_id": "b", "os.name": 3}\n' * 9)
 
-    LINES = (
-        '{"device_id": "a", "os.name": "linux", "cpu.quota_cores": -0.0}\n'
-        '\n{"device_id": "b", "os.name": 3}\n{"device_id": "c", "gpu.count": 2}\n'
-    )
+    def interrupted(database: Database, lines: Path, target: Path, *_: object) -> None:
+        target.write_text("some")
+        raise KeyboardInterrupt
 
-    def table(self, database: Database, path: Path, cache: Path) -> list[tuple[object, ...]]:
-        stored = converted(database, path, "", BUILTIN_FACTS, cache=cache)
-        return database.rows(f"SELECT * FROM read_parquet('{stored}') ORDER BY etconfig_line")
-
-    def test_the_table_is_the_same(
-        self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        path = tmp_path / "a.jsonl"
-        path.write_text(self.LINES)
-        found = self.table(database, path, tmp_path / "with")
-        monkeypatch.setattr(conversion, "is_arrow_installed", lambda: False)
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-        assert self.table(database, path, tmp_path / "without") == found
-        assert [(row[1], row[3], row[4], str(row[2])) for row in found[:1]] == [(1, 0.0, None, "[]")]
+    with monkeypatch.context() as patch:
+        patch.setattr(conversion, "convert_lines", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            converted(database, path, "", BUILTIN_FACTS, cache=cache)
+    assert [*cache.iterdir()] == []
+    assert converted(database, path, "", BUILTIN_FACTS, cache=cache).exists()
 
 
-class TestInterruption:
-    """A conversion that ends early leaves nothing behind."""
+def test_memory_does_not_grow_with_the_facts_of_whole_sheets(tmp_path: Path) -> None:
+    """Whole sheets of this machine, also with mistakes in each, within half of the default memory."""
+    sheet = json.loads(etconfig.detect_facts().to_json())
+    wrong = {**sheet["facts"], "cpu.arch": {"value": 3}, "cpu.corez": {"value": 1}}
+    for number, facts in enumerate((sheet["facts"], wrong)):
+        path = tmp_path / f"{number}.jsonl"
+        lines = (json.dumps({"device_id": f"{n}", **sheet, "facts": facts}) + "\n" for n in range(600))
+        path.write_text("".join(lines))
+        with opened_database("512MiB", 1) as database:
+            found = {(each.fact, each.devices) for each in findings(database, path)}
+        assert found == ({("cpu.arch", 600), ("", 600)} if number else set())
 
-    def test_no_part_is_left(
-        self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        pytest.importorskip("pyarrow", reason="needs the extra etconfig[jsonl]")
-        path, cache = tmp_path / "a.jsonl", tmp_path / "cache"
-        path.write_text('{"device_id": "a", "os.name": "linux"}\n{"device_id": "b", "os.name": 3}\n' * 9)
 
-        def interrupted(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        with monkeypatch.context() as patch:
-            patch.setattr(line_conversion, "convert_exactly", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                converted(database, path, "", BUILTIN_FACTS, cache=cache)
-        assert [*cache.iterdir()] == []
-        assert converted(database, path, "", BUILTIN_FACTS, cache=cache).exists()
-
-    def test_memory_stays_within_what_is_given(self, database: Database, tmp_path: Path) -> None:
-        """A block is a small part of the memory, and nothing keeps a second one for each thread."""
-        pytest.importorskip("pyarrow", reason="needs the extra etconfig[jsonl]")
-        import pyarrow
-
-        path = tmp_path / "a.jsonl"
-        line = '{{"device_id": "device-{}", "os.name": "linux", "cpu.model": "{}"}}\n'
-        path.write_text("".join(line.format(number, "x" * 200) for number in range(100_000)))
-        before = pyarrow.total_allocated_bytes()
-        pool = pyarrow.default_memory_pool()
-        converted(database, path, "", BUILTIN_FACTS, cache=tmp_path)
-        assert pool.max_memory() - before < database.memory_bytes
-        assert pyarrow.total_allocated_bytes() - before < 1 << 20
+def test_keys_that_only_later_lines_have_are_found(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of facts, of other keys, of sheets among other lines, and the other way around."""
+    monkeypatch.setattr(json_sql, "_SAMPLED_LINES", 2)
+    plain = '{{"device_id": "{}", "cpu.arch": "arm64"{}}}\n'
+    sheet = '{{"device_id": "{}", "facts": {{"cpu.arch": {{"value": "arm64"}}{}}}}}\n'
+    path = tmp_path / "a.jsonl"
+    wrong = []
+    for first, later in ((plain, plain), (sheet, sheet), (plain, sheet), (sheet, plain)):
+        for further in ("", ', "gpu.count": 1', ', "gpu.count": "x"', ', "gpu.countt": 1'):
+            path.write_text(first.format(0, "") + first.format(1, "") + later.format(2, further))
+            values: dict[str, object] = {"cpu.arch": "arm64"} | ({"gpu.count": 1} if "1" in further else {})
+            is_right = "x" not in further and "tt" not in further
+            listed = [each.rows for each in findings(database, path)]
+            if "tt" not in further and is_right and sheets(database, path)["2"] != values:
+                wrong.append((first, later, further, "values"))
+            if listed != ([] if is_right else [(3,)]):
+                wrong.append((first, later, further, str(listed)))
+    assert wrong == []
 
 
 def test_findings_in_a_directory_name_the_sheets(database: Database, tmp_path: Path) -> None:
