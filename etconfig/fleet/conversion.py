@@ -21,6 +21,7 @@ from etconfig.fleet.json_blocks import is_arrow_installed
 from etconfig.fleet.json_sql import convert_exactly
 from etconfig.fleet.line_conversion import convert_lines
 from etconfig.fleet.whole_file import whole_file
+from etconfig.profile.directory import files_below
 from etconfig.version import __version__
 
 CACHE_DIRECTORY = ".etconfig-fleet"
@@ -149,4 +150,4 @@ def _line_of_sheet(name: str, data: bytes) -> str:
 
 def sheet_files(directory: Path) -> list[Path]:
     """Return the fact sheets below a directory, in the order of their rows."""
-    return sorted(directory.rglob("*.json"))
+    return sorted(files_below(directory, ".json").files)
