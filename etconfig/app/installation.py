@@ -263,7 +263,20 @@ class Installation:
         Raises:
             DocumentError: the file cannot be read.
         """
-        return self._project_document is not None and "model" in self._project_document.source.text
+        if self._project_document is None:
+            return False
+        text = self._project_document.source.text
+        return "model" in text or "\\" in text  # an escape may spell it
+
+    @property
+    def may_name_targets(self) -> bool:
+        """False if the project file has neither programs nor models, which are what is configured by default.
+
+        Raises:
+            DocumentError: the file cannot be read.
+            ProfileError: the paths of programs are not a list of strings.
+        """
+        return bool(self.programs) or self.may_declare_models
 
     @cached_property
     def models(self) -> ModelCatalog:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from etconfig.app.configuration import Configuration
+from etconfig.app.default_program import OpenedProgram
 from etconfig.app.device_names import name_files
-from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.lock import LOCK_FILE, Lock, LockedDevice
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating, model_names_of
@@ -88,7 +88,7 @@ def _program_names(programs: Sequence[Delegating]) -> list[str]:
 def _path(program: Delegating) -> str:
     """Return the path of a program, or of the file of models without one."""
     first = _parts(program)[0]
-    if isinstance(first, LoadedProgram):
+    if isinstance(first, OpenedProgram):
         return first.program.path or PROGRAM_IN_MEMORY
     return getattr(first, "path", None) or _MODELS_IN_MEMORY
 
@@ -111,7 +111,7 @@ def _program(program: Delegating) -> dict[str, Any]:
     content = hashlib.sha256(json.dumps(models, sort_keys=True).encode() if models else b"")
     found: dict[str, Any] = {}
     for part in _parts(program):
-        if isinstance(part, LoadedProgram):
+        if isinstance(part, OpenedProgram):
             content.update(part.program.whole())
             found["methods"] = {method: list(part.backends(method)) for method in part.method_names}
     if models:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
 
 
+_KEY = re.compile(rb"etconfig[\"']?[ \t]*[].=]")
+"""The key `etconfig`, with what may follow it, and little else: not the name of a dependency."""
 _ESCAPED_LETTER = re.compile(rb"\\(?:u00|U000000|x)[67]")
 """An escape of a letter in a quoted key, which may be one of `etconfig`."""
 
@@ -64,7 +66,7 @@ def _configures_etconfig(path: Path) -> bool:
         content = path.read_bytes().replace(b"\0", b"")  # of UTF-16 and UTF-32, ASCII remains
     except (OSError, ValueError):
         return True
-    if b"etconfig" not in content and _ESCAPED_LETTER.search(content) is None:
+    if _KEY.search(content) is None and _ESCAPED_LETTER.search(content) is None:
         return False
     from etconfig.errors import DocumentError
     from etconfig.profile import has_project_section, load_document

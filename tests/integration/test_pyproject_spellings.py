@@ -50,7 +50,6 @@ UNREADABLE = {
     "is UTF-32  ": TEXT.encode("utf-32-le"),
     "(0xe9) is not UTF-8": f"# caf\xe9\n{TEXT}".encode("latin-1"),
     "'tool.etconfig' must be a table": b"[tool]\netconfig = 3\n",
-    "did you mean 'etconfig'?": b"[project]\ndependencies = ['etconfig']\n[tool.etconfg]\n",
     "a value is missing": b"[tool.etconfig]\nprofile = \n",
 }
 COMMANDS = (

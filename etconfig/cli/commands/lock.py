@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.each_device import on_each_device, show_failures
+from etconfig.cli.shared.each_device import on_each_device, opened_apart, show_failures
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import ConfigurationRequest, models_option, several_devices_options
 from etconfig.cli.shared.output import fail, show
@@ -58,7 +58,7 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
         )
 
     different = {os.path.abspath(program): program for program in programs}  # noqa: PTH100  (keeps links)
-    found = [*on_each_device(requests, [*different.values()], resolve)]
+    found = [*on_each_device(requests, opened_apart(requests[0], [*different.values()]), resolve)]
     if show_failures(found):
         return 2
     resolved = [each.result for each in found if each.result is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -54,9 +55,41 @@ class OnDevice(Generic[_ResultT]):
         return f"device {self.device}" if self.program is None else f"device {self.device}, {self.program}"
 
 
+def opened_apart(
+    request: ConfigurationRequest, programs: Sequence[Path]
+) -> Iterator[tuple[Path | None, Delegating | None]]:
+    """Open each program that is to be resolved by itself, with its file; models alone have none.
+
+    The models of `--models` are resolved with each program. Without either, the programs and models of the
+    project file are resolved, or what the configuration mentions.
+
+    Raises:
+        EtconfigError: a program or the file of models cannot be read, or a plugin is missing or broken.
+    """
+    for program in programs:
+        yield program, request.open_together((program,))
+    if programs:
+        return
+    opened = request.open_all(())
+    for each in opened:
+        yield file_of(each), each
+    if not opened:
+        yield None, None
+
+
+def file_of(program: Delegating) -> Path | None:
+    """Return the file of a program, relative to the current directory if it is below; None for models."""
+    path = getattr(getattr(program, "program", None), "path", None)
+    if path is None:
+        return None
+    with suppress(OSError, ValueError):  # the current directory may be gone
+        return Path(path).relative_to(Path.cwd())
+    return Path(path)
+
+
 def on_each_device(
     requests: Sequence[ConfigurationRequest],
-    programs: Sequence[Path],
+    programs: Iterable[tuple[Path | None, Delegating | None]],
     find: Callable[[ConfigurationRequest, Delegating | None], _ResultT],
 ) -> Iterator[OnDevice[_ResultT]]:
     """Yield the result of each program on each device.
@@ -66,8 +99,7 @@ def on_each_device(
     Raises:
         EtconfigError: a program cannot be read, or a plugin is missing or broken, whatever the device.
     """
-    for program in programs or (None,):
-        loaded = requests[0].open_together(() if program is None else (program,))
+    for program, loaded in programs:
         for request in requests:
             try:
                 result = find(request, loaded)
