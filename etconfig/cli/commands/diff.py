@@ -123,6 +123,8 @@ def _side(
     from etconfig.resolver import load_saved_resolution
 
     kind, colon, rest = text.partition(":")
+    if _names_device(text) and not rest:
+        raise click.UsageError(f"{text} is empty, like an unset variable; write what follows the colon")
     if colon and kind == "facts":
         request = replace(request, sheet=standard_input() if rest == "-" else Path(rest))
     elif colon and kind == "device":
