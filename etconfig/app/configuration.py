@@ -134,6 +134,23 @@ class Configuration:
         by_hand = source_facts(fact_overrides, facts.registry)
         return self._again(facts=facts, fact_overrides={**self.resolver.layers[-1].facts, **by_hand})
 
+    def reloaded(self, facts: FactSheet | None = None) -> Configuration:
+        """Return the configuration from profiles and the project file as they are now.
+
+        The program and what was given in code stay.
+
+        Args:
+            facts: The device; by default `Configuration.facts`.
+
+        Raises:
+            ConfigError, PluginError, TypeError: as for `configure`.
+        """
+        facts = self.facts if facts is None else facts
+        check_facts(facts)
+        by_hand = self.resolver.layers[-1].facts
+        installation = self.installation.refreshed()
+        return self._again(facts=facts, fact_overrides=by_hand, installation=installation)
+
     def explain(self, path: str) -> Explanation:
         """Do the same as `Resolution.explain`, on the facts of this configuration."""
         return self.resolve().explain(path)

@@ -43,6 +43,8 @@ class ResolvedForLock:
 def make_lock(resolved: Sequence[ResolvedForLock]) -> Lock:
     """Make the lock of the resolutions of one or several programs, each on one or several devices.
 
+    It is the same in whatever order they are given.
+
     Raises:
         ProgramError: a program can no longer be read.
     """
@@ -54,11 +56,14 @@ def make_lock(resolved: Sequence[ResolvedForLock]) -> Lock:
     programs = {id(each.program): each.program for each in configurations if each.program is not None}
     names = dict(zip(programs, _program_names([*programs.values()]), strict=True))
     return Lock(
-        programs={names[key]: _program(program) for key, program in programs.items()},
+        programs=dict(sorted({names[key]: _program(each) for key, each in programs.items()}.items())),
         plugins=dict(sorted({entry.distribution: entry.version for entry in entries}.items())),
         schemas={backend: schema_signature(spec) for backend, spec in sorted(specs.items())},
         project={} if project is None else _plain(project.values),
-        devices=[_device(each, names.get(id(each.configuration.program))) for each in resolved],
+        devices=sorted(
+            (_device(each, names.get(id(each.configuration.program))) for each in resolved),
+            key=lambda device: (device.program or "", device.name),
+        ),
     )
 
 

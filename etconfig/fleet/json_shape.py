@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.facts.sheet_json import ENTRY_KEYS
 from etconfig.fleet.columns import ID_COLUMNS, SHEET_KEYS
 from etconfig.fleet.names import fact_of_column
+from etconfig.plain_data import parse_json
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -210,14 +210,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         text = line.decode()  # of bytes, json also reads what is not UTF-8
-        found = json.loads(text, object_pairs_hook=_without_repeated_keys)
+        found = parse_json(text)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is repeated")
-    return found

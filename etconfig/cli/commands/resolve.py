@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.each_device import OnDevice, on_each_device, opened_apart, show_each
+from etconfig.cli.shared.each_device import (
+    OnDevice,
+    notes_of_resolution,
+    on_each_device,
+    opened_apart,
+    show_each,
+    show_notes,
+)
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
@@ -32,7 +38,6 @@ from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
     from etconfig.device.tables import BundleTables
-    from etconfig.diagnostics import Diagnostic
     from etconfig.resolver import Resolution
     from etconfig.resolver.arguments import BackendArguments
 
@@ -99,24 +104,14 @@ def command(
         show_one(resolution)
         show_diagnostics(resolution.undecided)
         return 0
-    found = list(on_each_device(requests, opened, ConfigurationRequest.resolve))
+    found = list(on_each_device(requests, opened, ConfigurationRequest.resolve_silently))
     if as_json:
         print_json({"resolutions": [_data(one) for one in found]})
         status = 2 if any(one.error for one in found) else 0
     else:
         status = show_each(found, show_one)
-    show_diagnostics(_undecided(found))
+    show_notes(found, notes_of_resolution)
     return status
-
-
-def _undecided(found: Iterable[OnDevice[Resolution]]) -> Iterator[Diagnostic]:
-    """Yield each note on an undecided condition once, with the devices that have it."""
-    devices: dict[Diagnostic, dict[str, None]] = {}
-    for each in found:
-        for note in () if each.result is None else each.result.undecided:
-            devices.setdefault(note, {})[each.device] = None
-    for note, names in devices.items():
-        yield replace(note, notes=(*note.notes, f"on {', '.join(names)}"))
 
 
 def _data(one: OnDevice[Resolution]) -> dict[str, object]:

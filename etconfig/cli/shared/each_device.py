@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from etconfig.cli.shared.options import ConfigurationRequest
-from etconfig.cli.shared.output import fail, show
+from etconfig.cli.shared.output import fail, show, show_diagnostics
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import ConfigError
 from etconfig.records import record
@@ -16,6 +17,7 @@ from etconfig.records import record
 if TYPE_CHECKING:
     from etconfig.app.targets import Delegating
     from etconfig.diagnostics import Diagnostic
+    from etconfig.resolver import Resolution
 
 _ResultT = TypeVar("_ResultT")
 
@@ -121,6 +123,26 @@ def show_each(found: Iterable[OnDevice[_ResultT]], show_one: Callable[[_ResultT]
         if each.result is not None:
             show_one(each.result)
     return 2 if show_failures(every) else 0
+
+
+def show_notes(
+    found: Sequence[OnDevice[_ResultT]], notes_of: Callable[[_ResultT], Iterable[Diagnostic]]
+) -> None:
+    """Show each note on stderr once, with its devices if there are several."""
+    devices: dict[Diagnostic, dict[str, None]] = {}
+    for each in found:
+        for note in () if each.result is None else notes_of(each.result):
+            devices.setdefault(note, {})[each.device] = None
+    are_several = len({each.device for each in found}) > 1
+    show_diagnostics(
+        replace(note, notes=(*note.notes, f"on {', '.join(names)}")) if are_several else note
+        for note, names in devices.items()
+    )
+
+
+def notes_of_resolution(resolution: Resolution) -> tuple[Diagnostic, ...]:
+    """Return the warnings of a resolution, and the conditions that its device cannot decide."""
+    return (*resolution.warnings, *resolution.undecided)
 
 
 def show_failures(every: Sequence[OnDevice[_ResultT]]) -> bool:

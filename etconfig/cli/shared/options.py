@@ -300,7 +300,13 @@ class ConfigurationRequest:
 
     def resolve(self, program: Delegating | None) -> Resolution:
         """Return the requested resolution; with `--locked`, check it against the lock file."""
-        configuration = self.configure(program)
+        return self._resolved(self.configure(program))
+
+    def resolve_silently(self, program: Delegating | None) -> Resolution:
+        """Do the same without printing warnings."""
+        return self._resolved(self.configure_on(self.device.facts, program))
+
+    def _resolved(self, configuration: Configuration) -> Resolution:
         resolution = configuration.resolve()
         if self.locked:
             from etconfig.app.lock_comparison import check_lock
