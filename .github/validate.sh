@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The last step of action.yml: `etconfig validate` on each device, or without one on this machine, and
-# `etconfig matrix` on all devices, if there is a file of expected options.
+# The last step of action.yml: `etconfig validate` once, for all devices together, and `etconfig matrix` on them,
+# if there is a file of expected options. A finding is one annotation, since GitHub shows ten of a step.
 #
 # Its variables are inputs of the action: FILES, PROGRAM, FACTS, DEVICES, EXPECT and PROFILE_PATH. Words in them are
-# separated by spaces or lines; PROGRAM and EXPECT are one path. Patterns in FACTS stand for the files that
-# match.
+# separated by spaces or lines; EXPECT is one path, and so may be a line of PROGRAM. Patterns in FACTS and PROGRAM
+# stand for the files that match.
 set -euo pipefail
 shopt -s globstar nullglob
 
@@ -13,7 +13,19 @@ read -r -d '' -a patterns <<<"$FACTS" || true
 read -r -d '' -a names <<<"${DEVICES:-}" || true
 read -r -d '' -a directories <<<"$PROFILE_PATH" || true
 options=(--format github)
-if [ -n "$PROGRAM" ]; then options+=(--program "$PROGRAM"); fi
+programs=()
+while IFS= read -r line; do
+    if [ -e "$line" ]; then
+        programs+=("$line")
+        continue
+    fi
+    for word in $line; do programs+=("$word"); done
+    if [ -n "${line//[[:space:]]/}" ] && [ -z "$(printf '%s' $line)" ]; then
+        echo "::error::the input 'program' names no file: ${line//[^[:graph:]]/?}"
+        exit 2
+    fi
+done <<<"$PROGRAM"
+for each in ${programs[@]+"${programs[@]}"}; do options+=(--program "$each"); done
 for each in ${directories[@]+"${directories[@]}"}; do options+=(--profile-path "$each"); done
 
 devices=()
@@ -31,25 +43,19 @@ done
 for each in ${names[@]+"${names[@]}"}; do devices+=("--device=$each"); done
 
 status=0
-validate() {
-    local code=0
-    etconfig validate "${files[@]}" "${options[@]}" "$@" || code=$?
-    if [ "$code" -gt "$status" ]; then status=$code; fi
-}
-if [ ${#devices[@]} -eq 0 ]; then validate; fi
-for each in ${devices[@]+"${devices[@]}"}; do validate "$each"; done
+etconfig validate "${files[@]}" "${options[@]}" ${devices[@]+"${devices[@]}"} || status=$?
 
 if [ -n "$EXPECT" ]; then
     if [ ${#devices[@]} -eq 0 ]; then
         echo "::error::the input 'expect' needs devices: give 'facts' the patterns of their sheets, or 'devices' names"
         exit 2
     fi
-    matrix=(${PROGRAM:+"$PROGRAM"} --expect "$EXPECT")
+    matrix=(${programs[@]+"${programs[@]}"} --expect "$EXPECT")
     matrix+=("${devices[@]}")
     for each in ${directories[@]+"${directories[@]}"}; do matrix+=(--profile-path "$each"); done
-    code=0
-    etconfig matrix "${matrix[@]}" --format github || code=$?
-    if [ "$code" -gt "$status" ]; then status=$code; fi
+    if [ "$status" -eq 0 ]; then # it would repeat the annotations of errors
+        etconfig matrix "${matrix[@]}" --format github || status=$?
+    fi
     if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
         etconfig matrix "${matrix[@]}" --format markdown >>"$GITHUB_STEP_SUMMARY" 2>/dev/null || true
     fi

@@ -70,9 +70,8 @@ def pack_bundle(
         ('cpu.available_cores', 'cpu.cache.l2')
 
     Args:
-        programs: The program or programs that the options are for. Without one, options are packed for the
-            models of the project file that engines run; if there are none, for the methods and backends that
-            the profiles mention, and for any other method.
+        programs: The program or programs that the options are for; without one, those that `configure` uses
+            by default.
         profiles: The names or paths of profiles; by default the profile that the project file names, else
             every profile that can be selected. If it is a single one, devices use it without selecting.
         require_match: Let devices refuse `generic/any` if no other profile matches.

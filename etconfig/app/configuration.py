@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from etconfig.app.compiled import CompiledFrom
-from etconfig.app.engine_models import BackendsOfModels, Models, models_by_default, with_models
+from etconfig.app.engine_models import BackendsOfModels, Models, with_models
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import ProfileChoice, choose_profile
 from etconfig.app.project_programs import find_unused_settings, has_unused_settings
@@ -134,6 +134,23 @@ class Configuration:
         by_hand = source_facts(fact_overrides, facts.registry)
         return self._again(facts=facts, fact_overrides={**self.resolver.layers[-1].facts, **by_hand})
 
+    def reloaded(self, facts: FactSheet | None = None) -> Configuration:
+        """Return the configuration from profiles and the project file as they are now.
+
+        The program and what was given in code stay.
+
+        Args:
+            facts: The device; by default `Configuration.facts`.
+
+        Raises:
+            ConfigError, PluginError, TypeError: as for `configure`.
+        """
+        facts = self.facts if facts is None else facts
+        check_facts(facts)
+        by_hand = self.resolver.layers[-1].facts
+        installation = self.installation.refreshed()
+        return self._again(facts=facts, fact_overrides=by_hand, installation=installation)
+
     def explain(self, path: str) -> Explanation:
         """Do the same as `Resolution.explain`, on the facts of this configuration."""
         return self.resolve().explain(path)
@@ -177,9 +194,9 @@ def configure(
 
     Args:
         program: The program that `load_program` returned. Without one, and without `models`, options are
-            resolved for the models of the project file that engines run. If there are none, they are for
-            the methods and backends that the configuration mentions, and for any other method under the
-            name `*`.
+            resolved for the programs of the project file and its models that engines run. If it has none,
+            they are for the methods and backends that the configuration mentions, and for any other method
+            under the name `*`.
         profile: `auto`, the name of a profile, or the path of a TOML file. By default the choice of
             the project file, else `auto`: the profile that matches the device best.
         require_match: Refuse `generic/any` if `auto` finds no other profile for the device. By default,
@@ -199,7 +216,7 @@ def configure(
             from the current directory.
         models: Models that engines run without a program, with the id of the backend of each:
             `{"detector": "OnnxRuntimeBackend"}`, or a list of ids; or a file of models. Their names take the
-            place of methods. By default, those of the project file if there is no program.
+            place of methods. By default, those of the project file if no program is given.
 
     Returns:
         The configuration; `Configuration.resolve` gives its arguments on any facts.
@@ -215,8 +232,10 @@ def configure(
     if models is not None:
         program = with_models(program, models, installation)
     installation = find_installation(installation, program)
-    if program is None:
-        program = models_by_default(installation)
+    if program is None and installation.may_name_targets:
+        from etconfig.app.default_program import program_by_default  # reads programs, which few commands need
+
+        program = program_by_default(installation)
     if facts is not None:
         check_facts(facts)
     if instances is not None:

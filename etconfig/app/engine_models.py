@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -153,20 +152,14 @@ class Models(Displayed):
         return Display(title=f"Models: {count_text(len(rows), 'model')}", tables=(table,))
 
 
-def models_by_default(installation: Installation) -> Models | None:
+def models_of_file(installation: Installation) -> Models | None:
     """Return the models of the project file that engines run; None if there are none.
-
-    They are configured where neither a program nor models are given.
 
     Raises:
         ConfigError: the models cannot be read.
     """
     if not installation.may_declare_models:
         return None
-    return installation.compiled.default_program(partial(_of_project, installation))
-
-
-def _of_project(installation: Installation) -> Models | None:
     found = Models.of_catalog(installation.models, installation)
     if found is not None:
         found._path = str(installation.project_path)

@@ -58,6 +58,24 @@ if TYPE_CHECKING:
     from etconfig.resolver import AdviceReader
     from etconfig.schema import BackendSpec
 
+_READ_FROM_FILES = (
+    "project_path",
+    "_project_document",
+    "project",
+    "project_warnings",
+    "executor",
+    "executor_tables",
+    "programs",
+    "models",
+    "_kept_profiles",
+    "compiled",
+    "_profile_path",
+    "kernels",
+    "kernel_tables",
+    "kernel_preferences",
+)
+"""What an installation keeps of files; plugins are imported once."""
+
 PROJECT_VARIABLE = "ETCONFIG_PROJECT"
 """The variable that names the project file, instead of a search."""
 
@@ -137,6 +155,22 @@ class Installation:
             if known is not None and known.given:
                 other.index = replace(other.index, given=known.given)
                 other.plugins = self.plugins.on_index(other.index)
+        return other
+
+    def refreshed(self) -> Installation:
+        """Return the same installation, which reads the project file, profiles and models again.
+
+        Plugins stay as they were imported, and so does the choice among them.
+
+        Example:
+            >>> installation = etconfig.Installation()
+            >>> installation.refreshed().backend_ids == installation.backend_ids
+            True
+        """
+        other = copy.copy(self)
+        other.index, other.plugins = self.index, self.plugins
+        for name in _READ_FROM_FILES:
+            vars(other).pop(name, None)
         return other
 
     def with_backends(self, backends: GivenBackends) -> Installation:
@@ -261,7 +295,20 @@ class Installation:
         Raises:
             DocumentError: the file cannot be read.
         """
-        return self._project_document is not None and "model" in self._project_document.source.text
+        if self._project_document is None:
+            return False
+        text = self._project_document.source.text
+        return "model" in text or "\\" in text  # an escape may spell it
+
+    @property
+    def may_name_targets(self) -> bool:
+        """False if the project file has neither programs nor models, which are what is configured by default.
+
+        Raises:
+            DocumentError: the file cannot be read.
+            ProfileError: the paths of programs are not a list of strings.
+        """
+        return bool(self.programs) or self.may_declare_models
 
     @cached_property
     def models(self) -> ModelCatalog:

@@ -85,9 +85,9 @@ class LiveArguments:
 
     `refresh` compares the options in force in each Method with the configured ones, and applies
     those that may change between two executes. It never waits for a Method and never changes one
-    in the middle of an execute. With `auto`, it selects the profile again, as a new `resolve` would;
-    `Refresh.profile` reports another one. Nothing runs in the background unless `follow` is called.
-    All methods may be called from any thread.
+    in the middle of an execute. With `auto`, it selects again among the profiles that were read;
+    `Refresh.profile` reports another one. `reload` reads changed files. Nothing runs in the background
+    unless `follow` is called. All methods may be called from any thread.
 
     Example:
         >>> program = etconfig.load_program("model.pte")
@@ -282,11 +282,29 @@ class LiveArguments:
                 was changed, not even the profile.
             TypeError: `facts` is not a fact sheet.
         """
+        return self._refreshed(facts, self._configured)
+
+    def reload(self, facts: FactSheet | None = None) -> Refresh:
+        """Read the profiles and the project file again, and do the same as `refresh`.
+
+        `refresh` reads no file: it takes new facts only. With `hold_profile`, the profile may change here if
+        the files select another one.
+
+        Args:
+            facts: The current facts; by default those of the last refresh.
+
+        Returns, raises: as `refresh`.
+        """
+        return self._refreshed(facts, Configuration.reloaded)
+
+    def _refreshed(
+        self, facts: FactSheet | None, configured: Callable[[Configuration, FactSheet], Configuration]
+    ) -> Refresh:
         with self._lock:
             # Everything that may raise comes before the first change to a Method.
             facts = self._facts if facts is None else facts
             self._methods = [each for each in self._methods if not _is_gone(each)]
-            configuration = self._configured(self._configuration, facts)
+            configuration = configured(self._configuration, facts)
             resolution = configuration.resolve(facts)
             wanted = [resolution.arguments(method.name, method.instance) for method in self._methods]
             profile = profile_change(self._resolution, resolution)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn, SupportsIndex
 
 from etconfig.app.configuration import resolve_defaults
+from etconfig.app.default_program import OpenedProgram
 from etconfig.app.executors import NUMPY, create_backend
 from etconfig.app.given_backends import BackendsByName, split_backends
 from etconfig.app.installation import Installation
 from etconfig.app.targets import find_spec
 from etconfig.backend import BoundBackend, Capabilities
-from etconfig.compile_specs import CompileSpecs
 from etconfig.display import Display, Displayed, DisplayTable, shown_names, shown_text
 from etconfig.errors import (
     BackendUnavailableError,
@@ -30,9 +30,8 @@ from etconfig.program import MethodMeta, Program
 from etconfig.program.delegated import delegated_dtypes
 from etconfig.program.metadata import signature_texts
 from etconfig.program.process_lock import ProcessLock
-from etconfig.provenance import Sourced
 from etconfig.records import Immutable
-from etconfig.resolver import ANY_METHOD, Arguments, read_program_values
+from etconfig.resolver import ANY_METHOD, Arguments
 from etconfig.schema import change_options
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from etconfig.tracing import RecordingTracer
 
 
-class LoadedProgram(Displayed, Immutable):
+class LoadedProgram(OpenedProgram, Displayed, Immutable):
     """A program and the installation that runs it, as `load_program` makes them; threads may share it.
 
     It is immutable.
@@ -66,8 +65,7 @@ class LoadedProgram(Displayed, Immutable):
         *,
         share_memory_arenas: bool = False,
     ) -> None:
-        self.program: Final = program
-        self.installation: Final = installation
+        super().__init__(program, installation)
         self.executor: Final = executor
         self.share_memory_arenas: Final = share_memory_arenas
         self._opened = opened
@@ -76,11 +74,6 @@ class LoadedProgram(Displayed, Immutable):
         self._lock = ProcessLock()
         self._seal()
 
-    @property
-    def method_names(self) -> tuple[str, ...]:
-        """The names of the methods, in the order of the file."""
-        return self.program.method_names
-
     def metadata(self, method: str) -> MethodMeta:
         """Return the inputs, outputs and attributes of a method, without loading it.
 
@@ -88,25 +81,6 @@ class LoadedProgram(Displayed, Immutable):
             MethodNotFoundError: the program has no such method.
         """
         return MethodMeta(self.program.plan(method))
-
-    def backends(self, method: str) -> tuple[str, ...]:
-        """Return the ids of the backends that a method delegates to, each once, in the order of the file.
-
-        Raises:
-            MethodNotFoundError: the program has no such method.
-        """
-        return _backend_ids(self.program.plan(method))
-
-    def program_values(self, method: str, spec: BackendSpec) -> Mapping[str, Sourced[object]]:
-        """Return the values of a backend's options that the program fixes ahead of time, by name.
-
-        Raises:
-            MethodNotFoundError: the program has no such method.
-            PluginCallError: the backend cannot read the compile specs.
-        """
-        delegates = [each for each in self.program.plan(method).delegates if each.id == spec.id]
-        compile_specs = [CompileSpecs(each.compile_specs) for each in delegates]
-        return read_program_values(spec, compile_specs, self.program.path)
 
     def load_method(
         self,

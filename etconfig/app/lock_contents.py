@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from etconfig.app.configuration import Configuration
+from etconfig.app.default_program import OpenedProgram
 from etconfig.app.device_names import name_files
-from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.lock import LOCK_FILE, Lock, LockedDevice
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating, model_names_of
@@ -43,6 +43,8 @@ class ResolvedForLock:
 def make_lock(resolved: Sequence[ResolvedForLock]) -> Lock:
     """Make the lock of the resolutions of one or several programs, each on one or several devices.
 
+    It is the same in whatever order they are given.
+
     Raises:
         ProgramError: a program can no longer be read.
     """
@@ -54,11 +56,14 @@ def make_lock(resolved: Sequence[ResolvedForLock]) -> Lock:
     programs = {id(each.program): each.program for each in configurations if each.program is not None}
     names = dict(zip(programs, _program_names([*programs.values()]), strict=True))
     return Lock(
-        programs={names[key]: _program(program) for key, program in programs.items()},
+        programs=dict(sorted({names[key]: _program(each) for key, each in programs.items()}.items())),
         plugins=dict(sorted({entry.distribution: entry.version for entry in entries}.items())),
         schemas={backend: schema_signature(spec) for backend, spec in sorted(specs.items())},
         project={} if project is None else _plain(project.values),
-        devices=[_device(each, names.get(id(each.configuration.program))) for each in resolved],
+        devices=sorted(
+            (_device(each, names.get(id(each.configuration.program))) for each in resolved),
+            key=lambda device: (device.program or "", device.name),
+        ),
     )
 
 
@@ -88,7 +93,7 @@ def _program_names(programs: Sequence[Delegating]) -> list[str]:
 def _path(program: Delegating) -> str:
     """Return the path of a program, or of the file of models without one."""
     first = _parts(program)[0]
-    if isinstance(first, LoadedProgram):
+    if isinstance(first, OpenedProgram):
         return first.program.path or PROGRAM_IN_MEMORY
     return getattr(first, "path", None) or _MODELS_IN_MEMORY
 
@@ -111,7 +116,7 @@ def _program(program: Delegating) -> dict[str, Any]:
     content = hashlib.sha256(json.dumps(models, sort_keys=True).encode() if models else b"")
     found: dict[str, Any] = {}
     for part in _parts(program):
-        if isinstance(part, LoadedProgram):
+        if isinstance(part, OpenedProgram):
             content.update(part.program.whole())
             found["methods"] = {method: list(part.backends(method)) for method in part.method_names}
     if models:

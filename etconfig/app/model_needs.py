@@ -84,7 +84,7 @@ def _find_data(variant: ModelVariant, tensors: Sequence[str]) -> _FoundData:
 def _find_beside(directory: Path, own: tuple[Path, ...], tensors: Sequence[str]) -> _FoundData:
     homes: dict[str, list[Path]] = {name: [] for name in tensors}
     unreadable: list[ProgramError] = []
-    for path in sorted(directory.glob(f"*{_SUFFIX}")):
+    for path in sorted(directory.glob(f"[!.]*{_SUFFIX}")):  # without hidden files
         try:
             keys = _keys(path)
         except ProgramError as error:  # it may be for another program

@@ -12,13 +12,24 @@ if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
 
 
+_KEY = re.compile(rb"etconfig[\"']?[ \t]*[].=]")
+"""The key `etconfig`, with what may follow it, and little else: not the name of a dependency."""
+_ESCAPED_LETTER = re.compile(rb"\\(?:u00|U000000|x)[67]")
+"""An escape of a letter in a quoted key, which may be one of `etconfig`."""
+
+
 def find_project_file(directory: Path) -> Path | None:
     """Return the project file in `directory` or the nearest directory above it, or None."""
-    for folder in (directory, *directory.resolve().parents):
-        for name in PROJECT_FILES:
-            path = folder / name
-            if may_exist(path) and (name != "pyproject.toml" or _configures_etconfig(path)):
-                return path
+    folders = (directory, *directory.resolve().parents)
+    return next((path for path in map(project_file_in, folders) if path is not None), None)
+
+
+def project_file_in(directory: Path) -> Path | None:
+    """Return the project file in a directory, or None."""
+    for name in PROJECT_FILES:
+        path = directory / name
+        if may_exist(path) and (name != "pyproject.toml" or _configures_etconfig(path)):
+            return path
     return None
 
 
@@ -47,13 +58,22 @@ def ignored_project_file(directory: Path) -> Diagnostic | None:
 
 
 def _configures_etconfig(path: Path) -> bool:
-    """Return True if a pyproject.toml may have a table `[tool.etconfig]`; most do not, and need no parser.
+    """Return True if a pyproject.toml has a table `[tool.etconfig]`, in any spelling, or nearly its name.
 
-    One that cannot be read may have it: reading it will say why.
+    One that cannot be read may have it: reading it will say why. Most do not mention it and need no parser.
     """
     try:
-        return re.search(rb"^\s*\[+\s*tool\s*\.\s*etconfig\b", path.read_bytes(), re.MULTILINE) is not None
-    except OSError:
+        content = path.read_bytes().replace(b"\0", b"")  # of UTF-16 and UTF-32, ASCII remains
+    except (OSError, ValueError):
+        return True
+    if _KEY.search(content) is None and _ESCAPED_LETTER.search(content) is None:
+        return False
+    from etconfig.errors import DocumentError
+    from etconfig.profile import has_project_section, load_document
+
+    try:
+        return has_project_section(load_document(path))
+    except DocumentError:
         return True
 
 

@@ -43,11 +43,20 @@ def user_profiles(
     if message is not None:
         way_out = "correct that, or set XDG_CONFIG_HOME to a directory that this user can read"
         return [], [directory_problem(message, way_out)]
-    check_trusted(
-        (directory, *sorted(directory.rglob("*"))),
-        f"name the directory: {PROFILE_PATH_VARIABLE}={directory}",
-    )
+    check_trusted(_read_paths(directory), f"name the directory: {PROFILE_PATH_VARIABLE}={directory}")
     return [directory], []
+
+
+def _read_paths(directory: Path) -> list[Path]:
+    """Return the directories and files that are read, also the hidden directories that links lead to."""
+    from etconfig.profile.directory import files_below
+
+    listing = files_below(directory)
+    folders = {*map(Path, listing.folders)}
+    known = {os.path.realpath(folder) for folder in folders}
+    hidden = {os.path.dirname(os.path.realpath(path)) for path in listing.files} - known  # noqa: PTH120
+    inside = {Path(path) for path in hidden if Path(path).is_relative_to(os.path.realpath(directory))}
+    return sorted({*folders, *listing.files, *inside})
 
 
 def user_directory(environ: Mapping[str, str], *, is_own: bool) -> Path | None:

@@ -5,10 +5,27 @@ Source: GitHub Docs, "Workflow commands"; the escapes are those of actions/toolk
 
 from __future__ import annotations
 
-from etconfig.diagnostics.escape import escape_text, shorten
+from collections.abc import Iterable
+from dataclasses import replace
+
+from etconfig.diagnostics.escape import escape_lines, shorten
 from etconfig.diagnostics.model import Diagnostic, Severity
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def one_for_each_place(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Join the problems of one code at one place, such as a value that is wrong on each device in its way.
+
+    GitHub shows ten annotations of a step. The messages of the others become notes of the first one.
+    """
+    found: dict[object, Diagnostic] = {}
+    for each in diagnostics:
+        key = (each.code, each.severity, each.spans[0]) if each.spans else each
+        first = found.setdefault(key, each)
+        if first is not each and first != each:
+            found[key] = replace(first, notes=(*first.notes, each.message, *each.notes))
+    return list(found.values())
 
 
 def render_github(diagnostic: Diagnostic) -> str:
@@ -24,8 +41,7 @@ def render_github(diagnostic: Diagnostic) -> str:
 
 
 def _data(text: str) -> str:
-    text = escape_text(shorten(text), keep="\r\n\t")
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escape_lines(shorten(text)).replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from etconfig.diagnostics.escape import escape_line, shorten
 from etconfig.diagnostics.fix import Fix
-from etconfig.diagnostics.github import render_github
+from etconfig.diagnostics.github import one_for_each_place, render_github
 from etconfig.diagnostics.model import Diagnostic, Severity
 from etconfig.diagnostics.span import Span
 
@@ -69,7 +69,7 @@ def render(diagnostics: Iterable[Diagnostic], form: str, style: Style = plain) -
 
         return _dump(sarif_log(diagnostics))
     if form == "github":
-        return "".join(f"{render_github(d)}\n" for d in diagnostics)
+        return "".join(f"{render_github(d)}\n" for d in one_for_each_place(diagnostics))
     raise ValueError(f"no diagnostic format {form!r}; expected one of {', '.join(FORMATS)}")
 
 

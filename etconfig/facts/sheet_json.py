@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
+from etconfig.diagnostics.conflict import CONFLICT_HELP, conflict_line
 from etconfig.errors import FactError
 from etconfig.facts.fact import Fact
 from etconfig.facts.json_text import JsonMember, JsonSpan, JsonText
@@ -99,8 +100,11 @@ def parse_sheet(text: str, source: str, registry: FactRegistry) -> dict[str, Fac
         facts = reader.read()
     except json.JSONDecodeError as error:
         span = document.source.span(error.pos, error.pos + 1)
-        message = f"the text is not valid JSON: {error.msg}"
-        raise FactError(diagnostics=(_not_a_sheet(message, span),)) from error
+        message, help = f"the text is not valid JSON: {error.msg}", _GUIDE
+        line = conflict_line(text)
+        if line is not None:
+            span, message, help = Span(file=source, line=line), "the file has a merge conflict", CONFLICT_HELP
+        raise FactError(diagnostics=(_not_a_sheet(message, span, help),)) from error
     except RecursionError:
         message = "the text nests too deeply for a fact sheet"
         raise FactError(diagnostics=(_not_a_sheet(message, Span(file=source)),)) from None

@@ -19,6 +19,7 @@ from etconfig.fleet.columns import DEVICE_COLUMN, UnusableInventoryError
 from etconfig.fleet.database import Database
 from etconfig.fleet.json_sql import convert_lines
 from etconfig.fleet.whole_file import whole_file
+from etconfig.profile.directory import files_below
 from etconfig.version import __version__
 
 CACHE_DIRECTORY = ".etconfig-fleet"
@@ -146,4 +147,4 @@ def _line_of_sheet(name: str, data: bytes) -> str:
 
 def sheet_files(directory: Path) -> list[Path]:
     """Return the fact sheets below a directory, in the order of their rows."""
-    return sorted(directory.rglob("*.json"))
+    return sorted(files_below(directory, ".json").files)

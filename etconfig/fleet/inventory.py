@@ -26,6 +26,7 @@ from etconfig.fleet.columns import (
     is_mistyped,
 )
 from etconfig.fleet.names import quoted_name, quoted_path, quoted_text, shell_word
+from etconfig.profile.directory import files_below, is_hidden
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class InventoryPart:
 
 def file_identity(path: Path, further: str = "") -> str:
     """Return a hash of the place, size and time of a file, or of the files of a directory."""
-    found = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+    found = sorted(files_below(path, ".json").files) if path.is_dir() else [path]
     stats = ((each, each.stat()) for each in found)
     parts = [f"{os.path.realpath(each)}\0{stat.st_size}\0{stat.st_mtime_ns}" for each, stat in stats]
     return hashlib.sha256("\n".join([*parts, further]).encode(errors="surrogateescape")).hexdigest()[:16]
@@ -184,7 +185,9 @@ def find_sources(texts: Sequence[str], table: str | None = None) -> tuple[Invent
 def _paths(text: str) -> list[Path]:
     path = Path(text)
     if path.is_dir():
-        inside = sorted(each for each in path.iterdir() if each.suffix.lower() in (*PARQUET, *JSON_LINES))
+        kinds = (*PARQUET, *JSON_LINES)
+        visible = (each for each in path.iterdir() if not is_hidden(each.name))
+        inside = sorted(each for each in visible if each.suffix.lower() in kinds)
         return inside or [path]
     if path.exists():
         return [path]

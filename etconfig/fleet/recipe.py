@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from etconfig.app.engine_models import models_by_default
+from etconfig.app.default_program import program_by_default
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import AUTO
 from etconfig.app.several_programs import SeveralPrograms
@@ -124,9 +124,9 @@ class PlanRecipe:
             PluginCallError: a backend cannot read the compile specs of a program.
         """
         installation = plan.installation
-        models = None if programs else models_by_default(installation)
-        if models is not None:
-            programs = [models]  # described, since the files of models do not travel
+        default = None if programs else program_by_default(installation)
+        if default is not None:
+            programs = [default]  # described, since the files of programs and models do not travel
         own = [each for each in installation.profiles.sources if each.provider is Provider.USER]
         paths = {file.path for file in installation.profiles.files if file.provider is Provider.USER}
         if not plan.is_auto:

@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 
 from etconfig.app.installation import Installation
 from etconfig.app.profile_path import PROFILE_PATH_VARIABLE, directories_in_variable
+from etconfig.app.project_location import project_file_in
 from etconfig.fleet.sides import ComparedSide, SideError
 from etconfig.profile.directory import files_below
-from etconfig.profile.names import PROJECT_FILES
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def side_at(text: str, profile_paths: Sequence[Path], directory: Path) -> Iterat
     if path.is_dir():
         if path.samefile(directory):
             found = Installation(directory, profile_directories=profile_paths)
-        elif any((path / name).is_file() for name in PROJECT_FILES):
+        elif project_file_in(path) is not None:
             found = Installation(path, profile_directories=profile_paths)
         elif files_below(path).files:
             found = Installation(directory, profile_directories=(*profile_paths, path))

@@ -54,8 +54,7 @@ class ComparedSide:
         """Return the first file with a profile below the directory of a side that reads none."""
         for path in sorted(files_below(self.directory).files):
             inside = path.relative_to(self.directory)
-            is_hidden = any(part.startswith(".") for part in inside.parts)
-            if is_hidden or path.name in PROJECT_FILES or not path.is_file():
+            if path.name in PROJECT_FILES or not path.is_file():
                 continue
             if _PROFILE_TABLE.search(path.read_text(encoding="utf-8", errors="replace")):
                 return inside

@@ -7,10 +7,14 @@ import json
 from collections.abc import Iterator, Mapping
 
 from etconfig.app.installation import Installation
+from etconfig.errors import PluginError
 from etconfig.plugin import FACTS
 from etconfig.profile import Provider
 from etconfig.schema import schema_signature
 from etconfig.version import __version__
+
+_UNUSABLE = "unusable here"
+"""In place of a fingerprint: the plugin is broken, or several claim the backend."""
 
 
 def surroundings_of(installation: Installation) -> dict[str, str]:
@@ -29,8 +33,12 @@ def _plugins(installation: Installation) -> Iterator[tuple[str, str]]:
     for entry in installation.index.entries(FACTS):
         yield f"the plugin {entry.distribution}", entry.version
     for backend in installation.backend_ids:
-        source = installation.plugins.backend_entry(backend).source
-        signature = schema_signature(installation.plugins.backend_spec(backend))
+        try:
+            source = installation.plugins.backend_entry(backend).source
+            signature = schema_signature(installation.plugins.backend_spec(backend))
+        except PluginError:  # no plan uses it, or it could not have been made
+            yield f"the backend {backend}", _UNUSABLE
+            continue
         text = json.dumps(signature, sort_keys=True, default=repr)
         yield f"the backend {backend}", f"{source}, schema {_hash(text)[:12]}"
 
@@ -38,7 +46,7 @@ def _plugins(installation: Installation) -> Iterator[tuple[str, str]]:
 def different_surroundings(wanted: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
     """Yield what is not the same, as texts."""
     for name in sorted({*wanted, *found}):
-        if wanted.get(name) == found.get(name):
+        if wanted.get(name) in (found.get(name), _UNUSABLE):
             continue
         if name not in found:
             yield f"{name} is missing there"

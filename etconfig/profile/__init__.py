@@ -58,6 +58,7 @@ _HOME = {
     "check_trusted": "trust",
     "example_devices": "expression.example_devices",
     "example_facts": "expression.example_facts",
+    "has_project_section": "project",
     "layers_of": "layers",
     "load_chain": "inheritance",
     "load_document": "document",
@@ -136,6 +137,7 @@ if TYPE_CHECKING:
     from etconfig.profile.project import (
         PluginChoices,
         ProjectFile,
+        has_project_section,
         parse_executor,
         parse_executor_tables,
         parse_kernel_preferences,
@@ -200,6 +202,7 @@ __all__ = [
     "check_trusted",
     "example_devices",
     "example_facts",
+    "has_project_section",
     "layers_of",
     "load_chain",
     "load_document",

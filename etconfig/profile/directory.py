@@ -43,7 +43,7 @@ class FolderListing:
     """The files in a directory and below it.
 
     Attributes:
-        files: The files whose names end in `.toml`.
+        files: The files whose names end in the suffix.
         errors: The errors of what could not be listed.
         folders: The stamps of the directories that were listed, by path.
     """
@@ -53,17 +53,44 @@ class FolderListing:
     folders: dict[str, SeenStamp]
 
 
-def files_below(directory: Path) -> FolderListing:
-    """List the TOML files in a directory and below it. Links to directories are not followed."""
-    before_ns = now_ns()
+def files_below(directory: Path, suffix: str = SUFFIX) -> FolderListing:
+    """List the files with a suffix in a directory and below it, except in hidden entries.
+
+    Names of hidden entries start with a dot, such as `.git`, `.ipynb_checkpoints` and the `..data` of a
+    mounted ConfigMap. A link to a directory is followed only if it leads to a hidden part of `directory`,
+    as in such a mount: what it contains is listed nowhere else.
+    """
     found = FolderListing([], [], {})
-    for folder, folders, names in os.walk(directory, onerror=found.errors.append):
+    _list_below(str(directory), suffix, found, os.path.realpath(directory))
+    return found
+
+
+def is_hidden(name: str) -> bool:
+    """Return True if an entry of a directory is hidden: no command takes it for a profile or a sheet."""
+    return name.startswith(".")
+
+
+def _list_below(top: str, suffix: str, found: FolderListing, root: str) -> None:
+    before_ns = now_ns()
+    for folder, folders, names in os.walk(top, onerror=found.errors.append):
         here = Path(folder)
         # a later change is as new as this call, so its stamp counts as unsettled
         found.folders[folder] = seen(find_stamp(folder), before_ns)
+        folders[:] = [name for name in folders if not is_hidden(name)]
         # a directory of such a name is among them: reading it will say what is wrong
-        found.files.extend(here / name for name in (*folders, *names) if name.endswith(SUFFIX))
-    return found
+        found.files.extend(
+            here / name for name in (*folders, *names) if name.endswith(suffix) and not is_hidden(name)
+        )
+        for name in folders:
+            path = os.path.join(folder, name)  # noqa: PTH118  (called for each of very many directories)
+            if os.path.islink(path) and _leads_to_hidden(path, root):  # noqa: PTH114
+                _list_below(path, suffix, found, root)
+
+
+def _leads_to_hidden(link: str, root: str) -> bool:
+    """Return True if a link leads to a hidden part of a directory, which the walk itself does not enter."""
+    target = Path(os.path.realpath(link))
+    return target.is_relative_to(root) and any(map(is_hidden, target.relative_to(root).parts))
 
 
 def unreadable_directory(error: OSError) -> Diagnostic:

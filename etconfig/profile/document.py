@@ -25,6 +25,11 @@ from etconfig.profile.stamp import FileStamp, SeenStamp, now_ns, seen, stamp_of
 from etconfig.records import record
 
 _ESCAPED_DRIVE = re.compile(r'"[A-Za-z]:\\[bfnrt]')
+_OTHER_ENCODINGS = (
+    (re.compile(rb"\xff\xfe\0\0|\0\0\xfe\xff|[^\0]\0\0\0|\0\0\0[^\0]"), "UTF-32"),
+    (re.compile(rb"\xff\xfe|\xfe\xff|[^\0]\0|\0[^\0]", re.DOTALL), "UTF-16"),
+)
+"""The starts of files in encodings that TOML does not allow: a byte order mark, or ASCII without one."""
 _READ_AT_ONCE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """Opens even a named pipe without waiting for its writer. O_BINARY keeps line ends on Windows."""
 
@@ -127,8 +132,9 @@ def _parse_bytes(content: bytes, name: str, path: Path, stamp: SeenStamp) -> Doc
         problem = f"{name} is an ExecuTorch program, not TOML"
         help = "give it where a program is expected: to `etconfig validate`, as --program"
         raise document_error("invalid-toml", problem, start, help)
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise document_error("invalid-toml", f"{name} is UTF-16", start, "save the file as UTF-8")
+    encoding = next((encoding for pattern, encoding in _OTHER_ENCODINGS if pattern.match(content)), None)
+    if encoding is not None:
+        raise document_error("invalid-toml", f"{name} is {encoding}", start, "save the file as UTF-8")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

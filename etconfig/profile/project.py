@@ -181,6 +181,12 @@ def section_span(document: Document) -> Span | None:
     return None if section is None else section.own_span()
 
 
+def has_project_section(document: Document) -> bool:
+    """Return True if a part of a document belongs to etconfig, or is wrong and was meant to."""
+    root = TomlTable(document, (), document.data, [])
+    return project_section(root) is not None or bool(root.problems)
+
+
 def _read_part(document: Document, read: Callable[[TomlTable], _ValueT], otherwise: _ValueT) -> _ValueT:
     root = TomlTable(document, (), document.data, [])
     section = project_section(root)

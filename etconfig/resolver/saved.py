@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from etconfig.diagnostics import Diagnostic, Span
+from etconfig.diagnostics.conflict import CONFLICT_HELP, conflict_line
 from etconfig.errors import SavedResultError
 from etconfig.facts.sheet_json import VERSION_KEY
 from etconfig.option_path import OptionPath
 from etconfig.parameters import home_help
+from etconfig.plain_data import parse_json
 from etconfig.provenance import Origin, OriginKind
 from etconfig.resolver.difference import ReportedValue
 
@@ -67,8 +68,17 @@ def load_json(path: Path, code: str, help: str) -> Any:
         message = f"{path} is larger than {MAX_SAVED_BYTES >> 20} MiB"
         raise saved_result_error(code, message, path, help)
     try:
-        return json.loads(content)
+        return parse_json(content)
     except (ValueError, RecursionError) as error:
+        line = conflict_line(content.decode(errors="replace"))
+        if line is not None:
+            problem = Diagnostic(
+                code=code,
+                message="the file has a merge conflict",
+                spans=(Span(file=str(path), line=line),),
+                help=f"{CONFLICT_HELP}, or {help}",
+            )
+            raise SavedResultError(diagnostics=(problem,)) from error
         raise saved_result_error(code, f"{path} is not JSON: {error}", path, help) from error
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from etconfig.diagnostics import Respelling, guessed, nearest, nearest_word, shown_names_near
 from etconfig.errors import OptionError
-from etconfig.plain_data import jsonable
+from etconfig.plain_data import RepeatedKeyError, jsonable
 from etconfig.records import record
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.known_keys import KnownKey, text_meant
@@ -125,6 +125,8 @@ def coerce(wanted: OptionType, raw: object) -> object | Mismatch:
     """Do the same as `coerce_value`, but return a problem instead of raising it."""
     if raw is None and wanted.is_optional:
         return None
+    if isinstance(raw, RepeatedKeyError):
+        return Mismatch(expected="each key of a table once", given=f"{raw.key!r} twice", help="leave out one")
     value = _COERCIONS[wanted.kind](wanted, raw)
     if isinstance(value, Mismatch):
         return value

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 
+from etconfig.plain_data import RepeatedKeyError, parse_json
 from etconfig.schema.option_type import OptionKind, OptionType
 
 _INTEGER = re.compile(
@@ -44,6 +44,8 @@ def parse_scalar(text: str) -> bool | int | float | str:
 
 def _read_json(text: str) -> object:
     try:
-        return json.loads(text)
+        return parse_json(text)
+    except RepeatedKeyError as error:
+        return error  # which no option accepts
     except (ValueError, RecursionError):
         return text

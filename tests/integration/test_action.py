@@ -16,14 +16,17 @@ SCRIPT = ROOT / ".github" / "validate.sh"
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None or sys.platform == "win32", reason="needs bash")
 
+UNMATCHED = "[options.ReferenceCpuBackend]\nnum_threads = 1\n"
+UNRESOLVED = '[options.ReferenceCpuBackend]\nnum_threads = { expr = "cpu.available_cores - 400" }\n'
 BROKEN = "[options.ReferenceCpuBackend]\nnum_thread = 2\n"
 RAISED = '[options.ReferenceCpuBackend]\nnum_threads = { expr = "cpu.available_cores" }\n'
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with a project file, and two fact sheets in `sheets/`."""
+    """A repository with a project file, a profile for another device, and two fact sheets in `sheets/`."""
     (tmp_path / "etconfig.toml").write_text(RAISED)
+    (tmp_path / "board.toml").write_text('[profile]\nname = "board"\nmatch = \'device.model == "board"\'\n')
     sheets = tmp_path / "sheets"
     sheets.mkdir()
     for name in ("raspberry-pi-5", "laptop-on-battery"):
@@ -71,35 +74,45 @@ def test_a_finding_is_an_annotation_and_a_failure(repository: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "checks"),
+    ("facts", "devices"),
     [
-        ("sheets/raspberry-pi-5.json", 1),
-        ("sheets/*.json", 2),
-        (" sheets/l*.json\nsheets/r*.json ", 2),
-        ("", 1),
+        ("sheets/raspberry-pi-5.json", ["raspberry-pi-5"]),
+        ("sheets/*.json", ["laptop-on-battery", "raspberry-pi-5"]),
+        (" sheets/l*.json\nsheets/r*.json ", ["laptop-on-battery", "raspberry-pi-5"]),
     ],
 )
-def test_files_are_checked_on_every_sheet(repository: Path, facts: str, checks: int) -> None:
-    status, output = run(repository, FACTS=facts)
-    assert (status, output.count("1 file checked")) == (0, checks)
+def test_files_are_checked_on_every_sheet(repository: Path, facts: str, devices: list[str]) -> None:
+    (repository / "etconfig.toml").write_text(UNMATCHED)
+    status, output = run(repository, FACTS=facts, FILES="etconfig.toml board.toml")
+    assert (status, output.count("2 files checked")) == (0, 1)
+    assert f"board.toml: not resolved on {', '.join(devices)}," in output
 
 
 @pytest.mark.parametrize(
-    ("devices", "checks"), [("pi-5", 1), ("pi-5\ngoogle/pixel-8", 2), ("google/* pi-5", 2), ("acme/*", 0)]
+    ("devices", "checked"),
+    [
+        ("pi-5", ["raspberry-pi/pi-5"]),
+        ("pi-5\ngoogle/pixel-8", ["raspberry-pi/pi-5", "google/pixel-8"]),
+        ("*/pixel-8 pi-5", ["google/pixel-8", "raspberry-pi/pi-5"]),
+        ("acme/*", []),
+    ],
 )
-def test_files_are_checked_on_every_known_device(repository: Path, devices: str, checks: int) -> None:
+def test_files_are_checked_on_every_known_device(repository: Path, devices: str, checked: list[str]) -> None:
     (repository / "google").mkdir()
     (repository / "google" / "file").touch()  # patterns of devices are not those of files
-    status, output = run(repository, DEVICES=devices)
-    assert (status == 2, output.count("1 file checked")) == (not checks, checks)
-    _, both = run(repository, DEVICES=devices, FACTS="sheets/*.json")
-    assert both.count("1 file checked") == checks + 2
+    for facts, further in (("", []), ("sheets/*.json", ["laptop-on-battery", "raspberry-pi-5"])):
+        status, output = run(repository, DEVICES=devices, FACTS=facts, FILES="board.toml")
+        assert status == (0 if checked else 2)
+        assert not checked or f"not resolved on {', '.join([*further, *checked])}," in output
 
 
-def test_all_sheets_are_checked_if_the_first_fails(repository: Path) -> None:
-    (repository / "etconfig.toml").write_text(BROKEN)
-    status, output = run(repository, FACTS="sheets/*.json")
-    assert (status, output.count("1 file checked")) == (1, 2)
+def test_one_mistake_on_many_devices_is_one_annotation(repository: Path) -> None:
+    (repository / "devices.toml").write_text("")
+    for text in (BROKEN, UNRESOLVED):
+        (repository / "etconfig.toml").write_text(text)
+        for expect, devices in (("", ""), ("devices.toml", "google/* pi-5" if text == BROKEN else "")):
+            status, output = run(repository, FACTS="sheets/*.json", DEVICES=devices, EXPECT=expect)
+            assert (status, len(re.findall(r"^::error", output, re.MULTILINE))) == (1, 1), output
 
 
 def test_a_sheet_that_is_missing_is_a_failure(repository: Path) -> None:
@@ -115,6 +128,27 @@ def test_several_files_and_a_program(repository: Path) -> None:
         repository, FILES="etconfig.toml\nprofiles", PROGRAM="the digits.pte", PROFILE_PATH="profiles"
     )
     assert (status, "2 files checked" in output) == (0, True)
+
+
+@pytest.mark.parametrize(
+    "programs",
+    ["a.pte b.pte", "a.pte\n b.pte\n", "[ab].pte", "?.pte the\ndigits.pte", "b.pte\nthe digits.pte"],
+)
+def test_several_programs(repository: Path, programs: str) -> None:
+    for name in ("a", "b", "the digits", "the", "digits"):
+        shutil.copy(ROOT / "tests" / "data" / "digits" / "digits.pte", repository / f"{name}.pte")
+    (repository / "the").touch()
+    (repository / "etconfig.toml").write_text(
+        "[methods.decode.options.ReferenceCpuBackend]\nnum_threads = 1\n"
+    )
+    status, output = run(repository, PROGRAM=programs.replace("the\ndigits", "digits"))
+    assert (status, output.count("1 file checked")) == (1, 1)
+    assert re.search(r"^::error file=etconfig.toml,line=1,.*decode", output, re.MULTILINE)
+
+
+def test_a_program_that_is_missing_is_a_failure(repository: Path) -> None:
+    assert run(repository, PROGRAM="*.pte") == (2, "::error::the input 'program' names no file: *.pte\n")
+    assert run(repository, PROGRAM="gone.pte")[0] == 2
 
 
 def test_every_device_must_get_what_is_expected(repository: Path) -> None:

@@ -351,11 +351,11 @@ class TestSeveralPrograms:
 
     def test_each_program_has_its_content_and_the_options_on_each_device(self, two: Path) -> None:
         lock = json.loads(two.read_text())
-        assert list(lock["programs"]) == ["model.pte", "add.pte"]
+        assert list(lock["programs"]) == ["add.pte", "model.pte"]
         assert lock["programs"]["add.pte"]["methods"] == {"forward": []}
         pairs = [(each["program"], each["name"]) for each in lock["devices"]]
-        assert pairs == [(p, d) for p in ("model.pte", "add.pte") for d in ("device", "small")]
-        assert [bool(each["options"]) for each in lock["devices"]] == [True, True, False, False]
+        assert pairs == [(p, d) for p in ("add.pte", "model.pte") for d in ("device", "small")]
+        assert [bool(each["options"]) for each in lock["devices"]] == [False, False, True, True]
 
     def test_each_is_checked_with_its_own(self, two: Path, cli: Callable[..., Outcome]) -> None:
         assert cli("resolve", *self.BOTH, "--locked").status == 0
@@ -370,9 +370,9 @@ class TestSeveralPrograms:
         shutil.copy(PROGRAMS / "linear.pte", two.parent)
         (note,) = notes(cli("resolve", "linear.pte", "--facts", "device.json", "--locked"))
         assert note.startswith("program: linear.pte (sha256:")
-        assert note.endswith(" is not among 'model.pte', 'add.pte'")
+        assert note.endswith(" is not among 'add.pte', 'model.pte'")
         (note,) = notes(cli("resolve", "--facts", "device.json", "--locked"))
-        assert note == "program: (absent) is not among 'model.pte', 'add.pte'"
+        assert note == "program: (absent) is not among 'add.pte', 'model.pte'"
 
     def test_a_program_given_twice_counts_once(self, two: Path, cli: Callable[..., Outcome]) -> None:
         before = two.read_bytes()
@@ -389,8 +389,8 @@ class TestSeveralPrograms:
         both = ("model.pte", "old/model.pte", "--facts", "device.json")
         assert cli("lock", *both).status == 0
         assert list(json.loads(two.read_text())["programs"]) == [
-            f"{two.parent.name}/model.pte",
             "old/model.pte",
+            f"{two.parent.name}/model.pte",
         ]
         assert cli("resolve", *both, "--locked").status == 0
 

@@ -28,7 +28,14 @@ def modules_after(code: str) -> set[str]:
     script = f"import sys\n{code}\nprint('\\n', ' '.join(sys.modules), file=sys.stderr)"
     environ = {**os.environ}  # without what readline, which pytest imports, adds behind Python's back
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environ
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environ,
+        cwd=Path(
+            sys.executable
+        ).anchor,  # the pyproject.toml of this repository names etconfig, so it is parsed
     )
     return set(done.stderr.splitlines()[-1].split())
 

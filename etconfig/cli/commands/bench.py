@@ -23,7 +23,7 @@ from etconfig.cli.shared.options import (
     json_option,
     method_option,
     no_models_option,
-    program_argument,
+    run_program_argument,
 )
 from etconfig.cli.shared.output import print_json
 from etconfig.cli.shared.usage import StrictCommand
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @click.command("bench", cls=StrictCommand)
-@program_argument
+@run_program_argument
 @method_option
 @instance_option
 @input_option

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.each_device import on_each_device, show_each
+from etconfig.cli.shared.each_device import on_each_device, opened_apart, show_each
 from etconfig.cli.shared.known_device import known_device
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
@@ -77,14 +77,15 @@ def command(
         values = (side if isinstance(side, Mapping) else reported_values(side) for side in (before, after))
         return differences(*values)
 
-    if len(requests) == 1 and len(programs) < 2:
-        changes = compare(requests[0], requests[0].open_together(programs))
+    opened = [*opened_apart(requests[0], programs)]
+    if len(requests) == len(opened) == 1:
+        changes = compare(requests[0], opened[0][1])
         if as_json:
             print_json(_data(changes))
         else:
             _show(changes)
         return 1 if changes else 0
-    found = list(on_each_device(requests, programs, compare))
+    found = list(on_each_device(requests, opened, compare))
     if as_json:
         print_json({"differences": [{**one.to_jsonable(), **_data(one.result or ())} for one in found]})
         failed = any(one.error for one in found)
@@ -122,6 +123,8 @@ def _side(
     from etconfig.resolver import load_saved_resolution
 
     kind, colon, rest = text.partition(":")
+    if _names_device(text) and not rest:
+        raise click.UsageError(f"{text} is empty, like an unset variable; write what follows the colon")
     if colon and kind == "facts":
         request = replace(request, sheet=standard_input() if rest == "-" else Path(rest))
     elif colon and kind == "device":

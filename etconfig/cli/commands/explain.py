@@ -46,7 +46,7 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
     except ValueError as error:
         known_options = partial(options_by_backend, request.installation)
         raise OptionError(diagnostics=(path_problem(error, path, known_options),)) from error
-    resolution = request.resolve_file(program)
+    resolution = request.resolve_files(() if program is None else (program,))
     if as_json:
         found = find_provenance(resolution, option_path)
         print_json([{"path": str(full), **provenance.to_jsonable()} for full, provenance in found])

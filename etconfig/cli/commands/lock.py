@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.each_device import on_each_device, show_failures
+from etconfig.cli.shared.each_device import (
+    notes_of_resolution,
+    on_each_device,
+    opened_apart,
+    show_failures,
+    show_notes,
+)
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import ConfigurationRequest, models_option, several_devices_options
 from etconfig.cli.shared.output import fail, show
@@ -50,7 +56,7 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
     from etconfig.app.lock_contents import ResolvedForLock, lock_path, make_lock
 
     def resolve(request: ConfigurationRequest, program: Delegating | None) -> ResolvedForLock:
-        configuration = request.configure(program)
+        configuration = request.configure_on(request.device.facts, program)
         return ResolvedForLock(
             device=request.device_name,
             configuration=configuration,
@@ -58,7 +64,8 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
         )
 
     different = {os.path.abspath(program): program for program in programs}  # noqa: PTH100  (keeps links)
-    found = [*on_each_device(requests, [*different.values()], resolve)]
+    found = [*on_each_device(requests, opened_apart(requests[0], [*different.values()]), resolve)]
+    show_notes(found, lambda each: notes_of_resolution(each.resolution))
     if show_failures(found):
         return 2
     resolved = [each.result for each in found if each.result is not None]

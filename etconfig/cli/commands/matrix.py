@@ -24,6 +24,7 @@ from etconfig.cli.shared.options import (
 from etconfig.cli.shared.output import (
     print_error,
     print_json,
+    repository_names,
     show,
     show_commands,
     show_diagnostics,
@@ -199,7 +200,7 @@ def _show(
         from etconfig.cli.rendering.matrix_markup import matrix_html, matrix_markdown
 
         write = matrix_markdown if form == "markdown" else matrix_html
-        show_document(write(matrix, differences, every=every))
+        show_document(write(matrix, differences, every=every, shown=repository_names(is_public=True)))
     elif differences is None:
         _show_text(matrix, every=every)
     if differences is not None and expect is not None:
@@ -248,7 +249,8 @@ def _show_comparison(
 def _show_annotations(matrix: DeviceMatrix, differences: Sequence[MatrixDifference]) -> None:
     from etconfig.diagnostics.render import render
 
-    show_commands(render([*(each.diagnostic() for each in differences), *_placed(matrix)], "github"))
+    found = [*(each.diagnostic() for each in differences), *_placed(matrix)]
+    show_commands(render(map(repository_names(), found), "github"))
 
 
 def _placed(matrix: DeviceMatrix) -> Iterator[Diagnostic]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.each_device import OnDevice, notes_of_resolution, show_notes
 from etconfig.cli.shared.format import format_bytes, format_count
 from etconfig.cli.shared.options import ConfigurationRequest, models_option, several_configurations_options
 from etconfig.cli.shared.output import show, show_diagnostics, show_document
@@ -238,11 +239,14 @@ def _resolutions(programs: Sequence[Path], requests: Sequence[ConfigurationReque
     """
     found: dict[str, Resolution] = {}
     is_by_device = len(requests) == 1 or len({request.sheet for request in requests}) > 1
+    opened = requests[0].open_together(programs)
     for request in requests:
-        resolution = request.resolve_files(programs)
+        resolution = request.resolve_silently(opened)
         assert resolution.profile is not None  # `configure` always chooses one
         name = request.device_name if is_by_device and request.sheet is not None else resolution.profile
         if name in found:
             raise click.UsageError(f"two configurations would be called {name!r}; give each once")
         found[name] = resolution
+    resolved = [OnDevice(device=name, program=None, result=each) for name, each in found.items()]
+    show_notes(resolved, notes_of_resolution)
     return found

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.each_device import OnDevice, on_each_device, show_each
+from etconfig.cli.shared.each_device import (
+    OnDevice,
+    notes_of_resolution,
+    on_each_device,
+    opened_apart,
+    show_each,
+    show_notes,
+)
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
@@ -32,7 +38,6 @@ from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
     from etconfig.device.tables import BundleTables
-    from etconfig.diagnostics import Diagnostic
     from etconfig.resolver import Resolution
     from etconfig.resolver.arguments import BackendArguments
 
@@ -65,9 +70,9 @@ def command(
 ) -> int:
     """Resolve the arguments of every method, instance and backend.
 
-    Without PROGRAM and --models, resolves for the models of the project file that engines run; if it has
-    none, for the methods and backends that the configuration mentions. With --bundle, decides what a device
-    would, from the bundle alone: --profile is then the name of a profile in it.
+    Without PROGRAM and --models, resolves for the programs of the project file and its models that engines
+    run; if it has none, for the methods and backends that the configuration mentions. With --bundle, decides
+    what a device would, from the bundle alone: --profile is then the name of a profile in it.
 
     With several devices or programs, resolves each program on each device; what fails on one device keeps no
     other from being resolved, and the exit status is then 2.
@@ -86,36 +91,27 @@ def command(
     if no_defaults and (as_toml or as_json or bundle is not None):
         raise click.UsageError("--no-defaults is for the table and --explain")
     show_one = partial(_show, as_json=as_json, as_toml=as_toml, explain=explain, no_defaults=no_defaults)
-    is_one = len(requests) == 1 and len(programs) < 2
-    if as_toml and not is_one:
-        raise click.UsageError("--toml prints one profile: give one device and one PROGRAM")
     if bundle is not None:
         _check_alone(programs, requests, has_format=as_toml or explain)
         _resolve_bundle(bundle, requests[0], as_json=as_json)
         return 0
+    opened = [*opened_apart(requests[0], programs)]
+    is_one = len(requests) == len(opened) == 1
+    if as_toml and not is_one:
+        raise click.UsageError("--toml prints one profile: give one device and one PROGRAM")
     if is_one:
-        resolution = requests[0].resolve_file(programs[0] if programs else None)
+        resolution = requests[0].resolve(opened[0][1])
         show_one(resolution)
         show_diagnostics(resolution.undecided)
         return 0
-    found = list(on_each_device(requests, programs, ConfigurationRequest.resolve))
+    found = list(on_each_device(requests, opened, ConfigurationRequest.resolve_silently))
     if as_json:
         print_json({"resolutions": [_data(one) for one in found]})
         status = 2 if any(one.error for one in found) else 0
     else:
         status = show_each(found, show_one)
-    show_diagnostics(_undecided(found))
+    show_notes(found, notes_of_resolution)
     return status
-
-
-def _undecided(found: Iterable[OnDevice[Resolution]]) -> Iterator[Diagnostic]:
-    """Yield each note on an undecided condition once, with the devices that have it."""
-    devices: dict[Diagnostic, dict[str, None]] = {}
-    for each in found:
-        for note in () if each.result is None else each.result.undecided:
-            devices.setdefault(note, {})[each.device] = None
-    for note, names in devices.items():
-        yield replace(note, notes=(*note.notes, f"on {', '.join(names)}"))
 
 
 def _data(one: OnDevice[Resolution]) -> dict[str, object]:

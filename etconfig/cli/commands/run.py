@@ -21,7 +21,7 @@ from etconfig.cli.shared.options import (
     json_option,
     locked_option,
     no_models_option,
-    program_argument,
+    run_program_argument,
 )
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.steps import MethodStep, StepsCommand, read_steps, step_options
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @click.command("run", cls=StepsCommand)
-@program_argument
+@run_program_argument
 @step_options[0]
 @step_options[1]
 @step_options[2]

@@ -18,6 +18,7 @@ from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import device_options, make_installation, profile_path_option, read_device
 from etconfig.cli.shared.output import (
     print_error,
+    repository_names,
     show,
     show_commands,
     show_diff,
@@ -155,6 +156,8 @@ def _is_unread(problem: Diagnostic, names: Collection[str]) -> bool:
 
 
 def _print(problems: Sequence[Diagnostic], form: str) -> None:
+    if form in ("sarif", "github"):
+        problems = [*map(repository_names(), problems)]
     if form in ("json", "sarif"):
         show_json(render(problems, form))
         return

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from etconfig.analysis.device_matrix import DeviceMatrix
 from etconfig.analysis.expected_matrix import MatrixDifference
 from etconfig.cli.rendering.matrix_text import names_of
 from etconfig.cli.shared.listings import cell_text
+from etconfig.diagnostics import Diagnostic
 from etconfig.display import count_text
 from etconfig.records import record
 from etconfig.resolver.difference import ABSENT_TEXT
+
+Shown: TypeAlias = Callable[[Diagnostic], Diagnostic]
+"""Gives the files of a problem the names that readers know."""
 
 _MAX_NAMES = 6
 """The most devices that the head of a column names."""
@@ -49,11 +54,11 @@ class MarkupTable:
 
 
 def matrix_markdown(
-    matrix: DeviceMatrix, differences: Sequence[MatrixDifference] | None, *, every: bool
+    matrix: DeviceMatrix, differences: Sequence[MatrixDifference] | None, *, every: bool, shown: Shown
 ) -> str:
     """Return the matrix as Markdown; names and values are code, so nothing in them is markup."""
     parts = [f"**{matrix.summary}**\n"]
-    for table in _tables(matrix, differences, every=every):
+    for table in _tables(matrix, differences, every=every, shown=shown):
         head = "| " + " | ".join("<br>".join(_markdown_head(each)) for each in table.headers) + " |\n"
         rule = "|" + " --- |" * len(table.headers) + "\n"
         body = "".join(f"| {' | '.join(map(_markdown_code, row))} |\n" for row in table.rows)
@@ -66,10 +71,12 @@ def matrix_markdown(
     return "\n".join(parts)
 
 
-def matrix_html(matrix: DeviceMatrix, differences: Sequence[MatrixDifference] | None, *, every: bool) -> str:
+def matrix_html(
+    matrix: DeviceMatrix, differences: Sequence[MatrixDifference] | None, *, every: bool, shown: Shown
+) -> str:
     """Return the matrix as a whole page, without scripts and without anything from elsewhere."""
     parts = [f"<h1>What each device gets</h1>\n<p>{_html(matrix.summary)}</p>\n"]
-    for table in _tables(matrix, differences, every=every):
+    for table in _tables(matrix, differences, every=every, shown=shown):
         head = "".join(f"<th>{'<br>'.join(map(_html, each))}</th>" for each in table.headers)
         body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>\n" for row in table.rows)
         content = f'<div class="scroll"><table>\n<tr>{head}</tr>\n{body}</table></div>\n'
@@ -89,7 +96,7 @@ def matrix_html(matrix: DeviceMatrix, differences: Sequence[MatrixDifference] | 
 
 
 def _tables(
-    matrix: DeviceMatrix, differences: Sequence[MatrixDifference] | None, *, every: bool
+    matrix: DeviceMatrix, differences: Sequence[MatrixDifference] | None, *, every: bool, shown: Shown
 ) -> Iterator[MarkupTable]:
     """Yield the tables: differences and problems first, since they are the news."""
     if differences:
@@ -101,7 +108,7 @@ def _tables(
         yield MarkupTable(title=title, headers=_heads("device", "option", "expected", "got"), rows=rows)
     if matrix.problems:
         found = [
-            (f"{problem.severity.value}: {problem.code}", str(problem), names_of(devices, matrix))
+            (f"{problem.severity.value}: {problem.code}", str(shown(problem)), names_of(devices, matrix))
             for problem, devices in matrix.problems.items()
         ]
         yield MarkupTable(title="Problems", headers=_heads("problem", "message", "devices"), rows=found)

@@ -19,6 +19,7 @@ from etconfig.errors import EtconfigError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from etconfig.app.targets import Delegating
     from etconfig.schema import OptionInfo
 
 Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -160,15 +161,16 @@ def _values(info: OptionInfo) -> Sequence[str]:
 
 def _methods(context: click.Context) -> list[tuple[str, list[str]]]:
     """Return the methods of the program and the models on the line, with the backends of each."""
-    from etconfig.app.engine_models import Models, models_by_default
+    from etconfig.app.default_program import program_by_default
+    from etconfig.app.engine_models import Models
 
     of_models: list[tuple[str, list[str]]] = []
-    found: Models | None = None
+    found: Delegating | None = None
     models, program = context.params.get("models"), _program(context)
     if isinstance(models, Path):
         found = Models.read(models, _installation(context))
     elif program is None:
-        found = models_by_default(_installation(context))
+        found = program_by_default(_installation(context))
     if found is not None:
         of_models = [(name, list(found.backends(name))) for name in found.method_names]
     if program is None:

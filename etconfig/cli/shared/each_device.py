@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from etconfig.cli.shared.options import ConfigurationRequest
-from etconfig.cli.shared.output import fail, show
+from etconfig.cli.shared.output import fail, show, show_diagnostics
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import ConfigError
 from etconfig.records import record
@@ -15,6 +17,7 @@ from etconfig.records import record
 if TYPE_CHECKING:
     from etconfig.app.targets import Delegating
     from etconfig.diagnostics import Diagnostic
+    from etconfig.resolver import Resolution
 
 _ResultT = TypeVar("_ResultT")
 
@@ -54,9 +57,41 @@ class OnDevice(Generic[_ResultT]):
         return f"device {self.device}" if self.program is None else f"device {self.device}, {self.program}"
 
 
+def opened_apart(
+    request: ConfigurationRequest, programs: Sequence[Path]
+) -> Iterator[tuple[Path | None, Delegating | None]]:
+    """Open each program that is to be resolved by itself, with its file; models alone have none.
+
+    The models of `--models` are resolved with each program. Without either, the programs and models of the
+    project file are resolved, or what the configuration mentions.
+
+    Raises:
+        EtconfigError: a program or the file of models cannot be read, or a plugin is missing or broken.
+    """
+    for program in programs:
+        yield program, request.open_together((program,))
+    if programs:
+        return
+    opened = request.open_all(())
+    for each in opened:
+        yield file_of(each), each
+    if not opened:
+        yield None, None
+
+
+def file_of(program: Delegating) -> Path | None:
+    """Return the file of a program, relative to the current directory if it is below; None for models."""
+    path = getattr(getattr(program, "program", None), "path", None)
+    if path is None:
+        return None
+    with suppress(OSError, ValueError):  # the current directory may be gone
+        return Path(path).relative_to(Path.cwd())
+    return Path(path)
+
+
 def on_each_device(
     requests: Sequence[ConfigurationRequest],
-    programs: Sequence[Path],
+    programs: Iterable[tuple[Path | None, Delegating | None]],
     find: Callable[[ConfigurationRequest, Delegating | None], _ResultT],
 ) -> Iterator[OnDevice[_ResultT]]:
     """Yield the result of each program on each device.
@@ -66,8 +101,7 @@ def on_each_device(
     Raises:
         EtconfigError: a program cannot be read, or a plugin is missing or broken, whatever the device.
     """
-    for program in programs or (None,):
-        loaded = requests[0].open_together(() if program is None else (program,))
+    for program, loaded in programs:
         for request in requests:
             try:
                 result = find(request, loaded)
@@ -89,6 +123,26 @@ def show_each(found: Iterable[OnDevice[_ResultT]], show_one: Callable[[_ResultT]
         if each.result is not None:
             show_one(each.result)
     return 2 if show_failures(every) else 0
+
+
+def show_notes(
+    found: Sequence[OnDevice[_ResultT]], notes_of: Callable[[_ResultT], Iterable[Diagnostic]]
+) -> None:
+    """Show each note on stderr once, with its devices if there are several."""
+    devices: dict[Diagnostic, dict[str, None]] = {}
+    for each in found:
+        for note in () if each.result is None else notes_of(each.result):
+            devices.setdefault(note, {})[each.device] = None
+    are_several = len({each.device for each in found}) > 1
+    show_diagnostics(
+        replace(note, notes=(*note.notes, f"on {', '.join(names)}")) if are_several else note
+        for note, names in devices.items()
+    )
+
+
+def notes_of_resolution(resolution: Resolution) -> tuple[Diagnostic, ...]:
+    """Return the warnings of a resolution, and the conditions that its device cannot decide."""
+    return (*resolution.warnings, *resolution.undecided)
 
 
 def show_failures(every: Sequence[OnDevice[_ResultT]]) -> bool:

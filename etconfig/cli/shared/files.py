@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.shared.standard_input import standard_input
+from etconfig.profile.directory import files_below
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class FoundFiles:
 def find_files(texts: Sequence[str], suffix: str = _SUFFIX) -> FoundFiles:
     """Expand the arguments to files.
 
-    A directory stands for every file with the suffix below it, except in hidden directories; a pattern such
+    A directory stands for every file with the suffix below it, except hidden ones; a pattern such
     as `profiles/**/*.toml` for the files that match it. Both are sorted by path. `-` is standard input.
 
     Raises:
@@ -104,7 +105,11 @@ def _files_of(text: str, suffix: str, unread: list[str]) -> list[Path]:
         return [standard_input()]
     path = Path(text)
     if path.is_dir():
-        return _all_of(_below(path, suffix, unread), f"Directory {text!r} contains no {suffix} file")
+        listing = files_below(path, suffix)
+        unread += (
+            f"Directory {str(each.filename)!r} cannot be read: {each.strerror}" for each in listing.errors
+        )
+        return _all_of(listing.files, f"Directory {text!r} contains no {suffix} file")
     if os.path.lexists(path):  # also if its name looks like a pattern, or it is a broken link
         return [path]
     if set(text) & set("*?["):
@@ -114,17 +119,8 @@ def _files_of(text: str, suffix: str, unread: list[str]) -> list[Path]:
     raise click.BadParameter(f"File {text!r} does not exist")
 
 
-def _all_of(paths: Iterator[Path], otherwise: str) -> list[Path]:
+def _all_of(paths: Iterable[Path], otherwise: str) -> list[Path]:
     found = sorted(paths)
     if not found:
         raise click.BadParameter(otherwise)
     return found
-
-
-def _below(directory: Path, suffix: str, unread: list[str]) -> Iterator[Path]:
-    def report(error: OSError) -> None:
-        unread.append(f"Directory {str(error.filename)!r} cannot be read: {error.strerror}")
-
-    for parent, directories, names in os.walk(directory, onerror=report):
-        directories[:] = [name for name in directories if not name.startswith(".")]
-        yield from (Path(parent, name) for name in names if name.endswith(suffix))

@@ -51,6 +51,27 @@ locked_option = click.option("--locked", is_flag=True, help="Fail if anything di
 
 program_argument = click.argument("program", type=click.Path(path_type=Path))
 
+
+def _only_program(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Return the program that is given, by default the only one of the project file."""
+    if path is not None or context.resilient_parsing:
+        return path
+    from etconfig.app.project_programs import programs_of_project
+
+    named = programs_of_project(make_installation())
+    if not named:
+        raise click.MissingParameter(ctx=context, param=parameter, param_hint="'PROGRAM'")
+    if len(named) > 1:
+        known = ", ".join(reference.target for reference, _ in named)
+        raise click.UsageError(f"give PROGRAM: the project file names several, {known}", context)
+    return named[0][1]
+
+
+run_program_argument = click.argument(
+    "program", metavar="[PROGRAM]", required=False, type=click.Path(path_type=Path), callback=_only_program
+)
+"""The program of a command that runs one; by default the only one of the project file."""
+
 data_option = click.option(
     "--data",
     multiple=True,
@@ -65,7 +86,7 @@ models_option = click.option(
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="Resolve for the models of this file that engines run without a program; without a program, by "
-    "default those of the project file.",
+    "default the programs and models of the project file.",
 )
 
 
@@ -234,13 +255,11 @@ class ConfigurationRequest:
             installation=self.installation if program is None else program.installation,
         )
 
-    def open_program(self, program: Path | None) -> LoadedProgram | None:
-        """Open the program in a file, if there is one, to configure it.
+    def open_program(self, program: Path) -> LoadedProgram:
+        """Open the program in a file, to configure it.
 
         Its executor matters only if no plugin declares one of its backends: the runtime may have that.
         """
-        if program is None:
-            return None
         from etconfig.app.api import load_program
         from etconfig.app.executors import NUMPY
         from etconfig.program.delegated import delegated_backends
@@ -252,8 +271,17 @@ class ConfigurationRequest:
         return load_program(program, executor=chosen, installation=self.installation)
 
     def open_all(self, programs: Sequence[Path]) -> list[Delegating]:
-        """Open programs to configure them, and add the models of `--models`."""
-        opened: list[Delegating] = [each for each in map(self.open_program, programs) if each is not None]
+        """Open programs to configure them, and add the models of `--models`.
+
+        Without either, they are the programs and models of the project file.
+        """
+        if not programs and self.models is None:
+            if not self.installation.may_name_targets:
+                return []
+            from etconfig.app.default_program import default_programs
+
+            return default_programs(self.installation, self.open_program)
+        opened: list[Delegating] = [*map(self.open_program, programs)]
         if self.models is not None:
             from etconfig.app.engine_models import Models
 
@@ -262,8 +290,6 @@ class ConfigurationRequest:
 
     def open_together(self, programs: Sequence[Path]) -> Delegating | None:
         """Do the same, and return all as one; None if there is none."""
-        if self.models is None and len(programs) < 2:
-            return self.open_program(programs[0] if programs else None)
         from etconfig.app.several_programs import SeveralPrograms
 
         return SeveralPrograms.of(self.open_all(programs))
@@ -274,7 +300,13 @@ class ConfigurationRequest:
 
     def resolve(self, program: Delegating | None) -> Resolution:
         """Return the requested resolution; with `--locked`, check it against the lock file."""
-        configuration = self.configure(program)
+        return self._resolved(self.configure(program))
+
+    def resolve_silently(self, program: Delegating | None) -> Resolution:
+        """Do the same without printing warnings."""
+        return self._resolved(self.configure_on(self.device.facts, program))
+
+    def _resolved(self, configuration: Configuration) -> Resolution:
         resolution = configuration.resolve()
         if self.locked:
             from etconfig.app.lock_comparison import check_lock
@@ -284,15 +316,9 @@ class ConfigurationRequest:
             check_lock(lock_path(configuration), make_lock([now]))
         return resolution
 
-    def resolve_file(self, program: Path | None) -> Resolution:
-        """Do the same as `resolve`, for a program in a file."""
-        return self.resolve(self.open_together(() if program is None else (program,)))
-
     def resolve_files(self, programs: Sequence[Path]) -> Resolution:
-        """Return the requested resolution for the methods of several programs together, or of none."""
-        if len(programs) < 2:
-            return self.resolve_file(programs[0] if programs else None)
-        return self.configure(self.open_together(programs)).resolve()
+        """Do the same as `resolve` for the methods of programs in files together, or those of `open_all`."""
+        return self.resolve(self.open_together(programs))
 
 
 def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
@@ -33,6 +34,7 @@ from etconfig.diagnostics.escape import (
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
     from etconfig.diagnostics.render import Style
+    from etconfig.diagnostics.repository import RepositoryNames
     from etconfig.errors import EtconfigError
 
 ItemT = TypeVar("ItemT")
@@ -91,6 +93,13 @@ def show_blocks(blocks: Iterable[str]) -> None:
 def show_commands(text: str) -> None:
     """Print workflow commands on stdout, whose parts are already escaped."""
     _print(text, nl=False)
+
+
+def repository_names(*, is_public: bool = False) -> RepositoryNames:
+    """Return what names files as the code host does, seen from the current directory."""
+    from etconfig.diagnostics.repository import RepositoryNames
+
+    return RepositoryNames(Path.cwd(), os.environ, is_public=is_public)
 
 
 def show_styled(text: str, style: Style, *, err: bool = False) -> None:

@@ -13,16 +13,32 @@ _ORDER = "etconfig.order"
 
 
 class StrictCommand(click.Command):
-    """A command that refuses a second value for an option that takes one; click would take the last."""
+    """A command that refuses empty paths, and a second value for an option that takes one.
+
+    click would take the last value; an empty path, such as an unset variable of a script, would be the
+    current directory.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse as click does.
 
         Raises:
-            click.UsageError: the arguments are wrong, or an option that takes one value has several.
+            click.UsageError: the arguments are wrong, a path is empty, or an option that takes one value has
+                several.
         """
         if not ctx.resilient_parsing:  # a shell completes a line that is not finished
-            _, _, order = self.make_parser(ctx).parse_args(list(args))
+            values, _, order = self.make_parser(ctx).parse_args(list(args))
+            for parameter in self.get_params(ctx):
+                value = values.get(parameter.name or "")
+                if may_be_path(parameter) and (
+                    value == "" or (isinstance(value, (list, tuple)) and "" in value)
+                ):
+                    name = (
+                        parameter.opts[0]
+                        if isinstance(parameter, click.Option)
+                        else parameter.make_metavar(ctx)
+                    )
+                    ctx.fail(f"{name} is empty, like an unset variable; give a value, or leave it out")
             ctx.meta[_ORDER] = [parameter.name for parameter in order]
             for parameter, count in Counter(order).items():
                 if count > 1 and takes_one_value(parameter):
@@ -32,6 +48,17 @@ class StrictCommand(click.Command):
                         "give it once, or run the command once for each value"
                     )
         return super().parse_args(ctx, args)
+
+
+def may_be_path(parameter: click.Parameter) -> bool:
+    """Return True for a parameter whose value may be a path, or the name of a thing as arguments are."""
+    is_profile = parameter.name == "profile" and takes_value(parameter)
+    return isinstance(parameter, click.Argument) or isinstance(parameter.type, click.Path) or is_profile
+
+
+def takes_value(parameter: click.Parameter) -> bool:
+    """Return False for flags."""
+    return not (isinstance(parameter, click.Option) and (parameter.is_flag or parameter.count))
 
 
 def options_in_order(context: click.Context) -> list[str]:

@@ -53,4 +53,4 @@ def find_programs(directory: Path, backend_id: str) -> Mapping[str, Path]:
             f"{directory} does not exist, expected golden programs of {backend_id}; add them to "
             f"the wheel, or make them: etconfig conformance {backend_id} --lower {directory}"
         )
-    return {path.stem: path for path in sorted(directory.glob("*.pte"))}
+    return {path.stem: path for path in sorted(directory.glob("[!.]*.pte"))}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping
 
+from etconfig.diagnostics.conflict import CONFLICT_HELP, CONFLICT_MARKS
 from etconfig.profile.syntax.key_rules import (
     repair_header,
     repair_invalid_statement,
@@ -46,8 +47,8 @@ def examine(line: str, at: int, message: str) -> LineRepair | None:
     """
     if len(line) > MAX_LINE:
         return None
-    if line.startswith(("<<<<<<<", "=======", ">>>>>>>")):
-        return LineRepair(0, 7, "the file has a merge conflict", "resolve it, and remove its marks")
+    if line.startswith(CONFLICT_MARKS):
+        return LineRepair(0, 7, "the file has a merge conflict", CONFLICT_HELP)
     if line[at : at + 1] == "\r":
         advice = "save the file with line feeds at the ends of lines"
         return LineRepair(at, at + 1, "a line ends with a carriage return only", advice)

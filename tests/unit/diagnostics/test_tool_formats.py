@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile_texts import COMMAND, FORBIDDEN, hostile_texts
 
 from etconfig import __version__
 from etconfig.diagnostics import CODES, Diagnostic, Fix, Severity, Span
@@ -120,6 +121,28 @@ class TestGithub:
         span = Span(file="a,b:c%\n::error::.toml")
         hostile = Diagnostic(code="unknown-key", message="x\r\n::set-output name=a::b", spans=(span,))
         assert render([hostile], "github") == (
-            "::error file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3A.toml,line=1,col=1,endColumn=2,title=unknown-key::"
-            "x%0D%0A::set-output name=a::b\n"
+            "::error file=a%2Cb%3Ac%25%0A\\u003a%3Aerror%3A%3A.toml,line=1,col=1,endColumn=2,"
+            "title=unknown-key::x\\u000d%0A\\u003a:set-output name=a::b\n"
         )
+
+    def test_one_place_has_one_command_for_each_code(self) -> None:
+        other = replace(TYPO, message="m", notes=("on b",))
+        elsewhere = replace(TYPO, spans=(replace(TYPO.spans[0], line=13),))
+        assert render([TYPO, other, TYPO, elsewhere, PLACELESS, PLACELESS], "github").count("\n") == 3
+        assert "it has num_threads%0Am%0Aon b%0Adid you mean" in render([TYPO, other], "github")
+
+    def test_no_text_is_a_command(self) -> None:
+        wrong = []
+        for text in hostile_texts(1_000):
+            found = Diagnostic(
+                code="unknown-key",
+                message=text,
+                notes=(text,),
+                help=text,
+                spans=(Span(file=text), Span(file=text)),
+            )
+            (line,) = render([found], "github").splitlines()
+            body = line.removeprefix("::error ").replace("%0A", "\n")
+            if not line.startswith("::error file=") or COMMAND.search(body) or FORBIDDEN.search(body):
+                wrong.append(line)
+        assert not wrong
