@@ -279,8 +279,8 @@ class _Bytes:
 def _outputs_of(plan: model.ExecutionPlan, args: Sequence[int]) -> Sequence[int]:
     """Return the outputs of a kernel call, or none.
 
-    The exporter writes a single output twice at the end. Several outputs, and a list as output, are repeated as a
-    list of its own. Source: _emit_operator, exir/emit/_emitter.py.
+    The exporter writes a single output twice at the end. Several outputs, and a list as output, are repeated
+    as a list of its own. Source: _emit_operator, exir/emit/_emitter.py.
     """
     if len(args) < 2:
         return ()

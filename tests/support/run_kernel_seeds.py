@@ -1,8 +1,8 @@
 """Hostile calls of every kernel of ExecuTorch's wheel, each in guarded memory, in processes that may end.
 
-Run it where etconfig-executorch is installed: `python tests/support/run_kernel_seeds.py [--of OPERATOR]`. Each
-recorded call of tests/data/kernels becomes many programs of one instruction: with other types, shapes, values,
-scalars and lists, and with tensors that overlap. Each tensor lies between two pages that nobody may touch.
+Run it where etconfig-executorch is installed: `python tests/support/run_kernel_seeds.py --of OPERATOR`.
+Each recorded call of tests/data/kernels becomes many programs of one instruction: with other types, shapes,
+values, scalars and lists, and with tensors that overlap. Around each tensor is memory that nobody may touch.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import mmap
 import os
 import random
+import re
 import resource
 import signal
 import sys
@@ -43,7 +44,7 @@ CANARY = 0xC7
 
 @dataclass(frozen=True)
 class Placed:
-    """A tensor of a call: its type and form, its first bytes, and the tensor whose memory it shares, if any."""
+    """A tensor of a call: its type, its form, its first bytes, and the tensor whose memory it shares."""
 
     scalar_type: ScalarType
     sizes: tuple[int, ...]
@@ -125,6 +126,14 @@ def mutants(seed: Seed, count_out: int) -> Iterator[Seed]:
                     yield replace(_with(seed, at, name, data=data), is_left=is_left)
                     other = _with(seed, at, name + " dynamic", data=data)
                     yield replace(other, is_left=is_left, is_dynamic=True)
+    for order in ((0, 2, 3, 1), (0, 2, 1), (1, 0), (3, 2, 1, 0)):
+        if any(len(each.sizes) == len(order) for each in tensors):
+            changed = tuple(
+                replace(each, dim_order=order) if len(each.sizes) == len(order) else each for each in tensors
+            )
+            for argument in _other_dimensions(seed):
+                name = f"orders {order} {[given for kind, given in argument if kind in 'iI']}"
+                yield replace(seed, mutation=name, tensors=changed, arguments=argument)
     for of in {each.scalar_type for each in tensors}:
         for scalar_type in TYPES:
             changed = tuple(
@@ -183,6 +192,17 @@ def _filled(each: Placed, number: int, everywhere: bool) -> bytes | None:
     return array.tobytes()
 
 
+def _other_dimensions(seed: Seed) -> Iterator[tuple[tuple[str, Any], ...]]:
+    """Yield the arguments, and those with another first number: often a dimension."""
+    yield seed.arguments
+    for at, (kind, given) in enumerate(seed.arguments):
+        if kind == "i" or (kind == "I" and given):
+            for number in (-2, -1, 0, 1, 2, 3):
+                mutated = (kind, number if kind == "i" else [number, *given[1:]])
+                yield (*seed.arguments[:at], mutated, *seed.arguments[at + 1 :])
+            return
+
+
 def _scalars(kind: str, given: Any) -> Iterator[tuple[str, Any]]:
     if kind == "i":
         yield from (("i", each) for each in NUMBERS if each != given)
@@ -214,7 +234,7 @@ def _scalars(kind: str, given: Any) -> Iterator[tuple[str, Any]]:
 def program_of(seed: Seed) -> tuple[bytes, list[int]]:
     """Return the program, and the sizes of its planned memories."""
     sizes = [each.size_bytes for each in seed.tensors]
-    for at, each in enumerate(seed.tensors):
+    for each in seed.tensors:
         if each.shares is not None:
             sizes[each.shares] = max(sizes[each.shares], each.shift + each.size_bytes)
     values = []
@@ -404,7 +424,7 @@ def _child(seeds: Sequence[Seed], reading: int, writing: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--of", help="only operators with this text in their name")
+    parser.add_argument("--of", help="only operators whose name matches this pattern")
     parser.add_argument("--most", type=int, default=200, help="mutants per recorded call")
     parser.add_argument("--only", help="only mutations that begin with this text, such as overlap")
     parser.add_argument("--json", type=Path)
@@ -416,11 +436,11 @@ def main() -> None:
     Runner()  # imports everything once, before the forks
     by_operator: dict[str, list[Seed]] = defaultdict(list)
     for base in base_seeds(signatures()):
-        if options.of and options.of not in base.operator:
+        if options.of and not re.search(options.of, base.operator):
             continue
         letters = signatures()[base.operator]
         count_out = 0
-        for (_, letter), (kind, given) in zip(reversed(letters), reversed(base.arguments), strict=False):
+        for _, (kind, given) in zip(letters, reversed(base.arguments), strict=False):
             if kind == "T" and not count_out:
                 count_out = len(given)
                 break
@@ -443,12 +463,16 @@ def main() -> None:
                 ended.append((seed.mutation + " left" * seed.is_left, outcome))
         found[operator] = {"seeds": len(seeds), "outcomes": counts, "ended": ended}
         if ended:
-            print(f"{operator}: {len(ended)} of {len(seeds)}", flush=True)
-            for mutation, outcome in ended[:4]:
-                print(f"    {mutation}: {outcome}", flush=True)
+            lines = [
+                f"{operator}: {len(ended)} of {len(seeds)}",
+                *(f"    {one}: {how}" for one, how in ended[:4]),
+            ]
+            sys.stdout.write("\n".join(lines) + "\n")
+            sys.stdout.flush()
     total = sum(each["seeds"] for each in found.values())
     bad = sum(len(each["ended"]) for each in found.values())
-    print(f"{total} seeds of {len(found)} operators, {bad} ended, {time.monotonic() - begin:.0f} s")
+    took_s = time.monotonic() - begin
+    sys.stdout.write(f"{total} seeds of {len(found)} operators, {bad} ended, {took_s:.0f} s\n")
     if options.json:
         options.json.write_text(json.dumps(found, indent=1))
     sys.exit(bad > 0)

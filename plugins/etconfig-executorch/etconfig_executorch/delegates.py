@@ -68,16 +68,10 @@ def _externals(program: Any, method: str, delegate: Any) -> Sequence[External]:
     except native.DamagedError as damage:
         cause, advice = f"the payload is damaged: {damage}", "export the program again"
         if missing:
-            count = len(program.data_files)
-            looked = (
-                "no data file was given"
-                if not count
-                else f"neither has any of the {count} data file(s) given"
-            )
-            cause = f"its weights are stored outside of the program, which has no data named {missing[0]!r}; {looked}"
-            advice = (
-                "give the .ptd file of this export: --data FILE.ptd, or load_program(..., data=['FILE.ptd'])"
-            )
+            given = len(program.data_files)
+            cause = f"its weights are outside of the program, and no data named {missing[0]!r} are in "
+            cause += f"the {given} data file(s) that were given" if given else "it; no data file was given"
+            advice = "give the .ptd of this export: --data FILE.ptd, or load_program(..., data=['FILE.ptd'])"
         raise DelegateError(
             backend=XNNPACK, method=method, phase="init", cause=cause, help=advice
         ) from damage

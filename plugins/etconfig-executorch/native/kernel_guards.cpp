@@ -157,9 +157,11 @@ Problem convolution(const Stack& stack) {
 
 Problem real_input(const Stack& stack) { return is_real(tensor(stack, 0).scalar_type()) ? nullptr : kOtherTypes; }
 
+template <size_t out_index>
 Problem complex_division(const Stack& stack) {
-  const auto one = tensor(stack, 0).scalar_type(), other = tensor(stack, 1).scalar_type();
-  return one == other || !(is_complex(one) || is_complex(other)) ? nullptr : kOtherTypes;
+  const auto type = tensor(stack, 0).scalar_type(), other = tensor(stack, 1).scalar_type();
+  const bool has_complex = is_complex(type) || is_complex(other);
+  return !has_complex || (type == other && type == tensor(stack, out_index).scalar_type()) ? nullptr : kOtherTypes;
 }
 
 Problem one_more_dimension(const Stack& stack) {
@@ -246,8 +248,27 @@ Problem extreme(const Stack& stack) {
   return in.size(dimension < 0 ? dimension + in.dim() : dimension) > 0 ? nullptr : kEmpty;
 }
 
+// The kernel takes the elements of a dimension to lie as in row-major order.
 Problem softmax(const Stack& stack) {
-  return is_dimension(tensor(stack, 0), stack[1]->toInt()) ? nullptr : "it has no such dimension";
+  const auto& in = tensor(stack, 0);
+  const int64_t given = stack[1]->toInt();
+  if (!is_dimension(in, given)) {
+    return "it has no such dimension";
+  }
+  const auto order = in.dim_order();
+  const auto dimension = static_cast<uint8_t>(given < 0 ? given + std::max<int64_t>(in.dim(), 1) : given);
+  const bool is_row_major = std::is_sorted(order.begin(), order.end());
+  const bool fits = is_row_major || dimension == order[order.size() - 1] || in.size(dimension) == 1;
+  return fits ? nullptr : "the dimension is not the innermost one in this order of dimensions";
+}
+
+template <size_t... indices>
+Problem row_major(const Stack& stack) {
+  const auto is_row_major = [&stack](size_t index) {
+    const auto order = tensor(stack, index).dim_order();
+    return std::is_sorted(order.begin(), order.end());
+  };
+  return (is_row_major(indices) && ...) ? nullptr : "a tensor is not in row-major order";
 }
 
 Problem log_softmax(const Stack& stack) {
@@ -318,8 +339,8 @@ constexpr Guard kGuards[] = {
     {"aten::bmm.out", matrix_products},
     {"aten::convolution.out", convolution},
     {"aten::cumsum.out", real_input},
-    {"aten::div.out", complex_division},
-    {"aten::div.out_mode", complex_division},
+    {"aten::div.out", complex_division<2>},
+    {"aten::div.out_mode", complex_division<3>},
     {"aten::embedding.out", apart<5, 1>},
     {"aten::gather.out", apart<4, 1>},
     {"aten::index.Tensor_out", apart<2, 0>},
@@ -336,6 +357,7 @@ constexpr Guard kGuards[] = {
     {"aten::scatter_add.out", apart<4, 1>},
     {"aten::split_copy.Tensor_out", parts_of_one_type<3>},
     {"aten::split_with_sizes_copy.out", parts_of_one_type<3>},
+    {"aten::topk.values", row_major<0, 5, 6>},
     {"aten::unbind_copy.int_out", parts_of_one_type<2>},
     {"aten::var_mean.correction_out", of_one_type<4, 5>},
     {"aten::view_as_real_copy.out", one_more_dimension},
