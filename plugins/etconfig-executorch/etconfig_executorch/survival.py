@@ -245,7 +245,7 @@ class _Walk:
             if value.allocation_info.memory_offset % size_bytes:
                 offset = value.allocation_info.memory_offset
                 detail = f"a tensor of {value.scalar_type.dtype_name} is planned at byte {offset}, "
-                raise self._refusal(f"values[{index}]", f"{detail}which is no multiple of {size_bytes}")
+                raise self._refusal(f"values[{index}]", f"{detail}not a multiple of {size_bytes}")
 
     def _doubtful_lists(self) -> set[int]:
         """Return the lists whose items may be something else than the list says when they are used."""
