@@ -255,6 +255,16 @@ def options_of_bundled_profiles(_: str) -> str:
     return bundled_options.table()
 
 
+def runtime_differences(_: str) -> str:
+    """Return the differences of ExecuTorch's kernels from eager PyTorch, each with its operators."""
+    path = ROOT / "tests" / "data" / "kernels" / "runtime_differences.json"
+    rows = ["| ExecuTorch's kernels | operators |", "|---|---|"]
+    for difference, cases in json.loads(path.read_text(encoding="utf-8")).items():
+        names = dict.fromkeys(case.rpartition("-")[0] for case in cases)
+        rows.append(f"| {difference} | {', '.join(f'`{name}`' for name in names)} |")
+    return "\n".join(rows)
+
+
 def operators(_: str) -> str:
     """Return the operators with a built-in kernel, with the evidence that they are right."""
     found = evidence()
@@ -308,6 +318,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "file": file,
     "imports": imports,
     "operators": operators,
+    "runtime-differences": runtime_differences,
     "plugin": plugin,
     "public-api": public_api,
     "rooms": rooms,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from etconfig.analysis.program_report import (
     AttributeReport,
@@ -21,6 +21,7 @@ from etconfig.analysis.program_report import (
 )
 from etconfig.analysis.value_text import describe_value
 from etconfig.app.executors import NUMPY, backend_status, executor_report
+from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.errors import PluginError
 from etconfig.kernel.registry import ENTRY_POINT_GROUP
@@ -29,6 +30,7 @@ from etconfig.parameters import check_type
 from etconfig.program.memory_plan import read_memory_plan
 from etconfig.program.model import DelegateCall, ExecutionPlan, KernelCall, SerializedTensor
 from etconfig.program.shared_state import shared_state_of
+from etconfig.schema import CompileSpecInfo
 
 _MAX_TEXT = 40
 """The length up to which the value of a compile spec is shown as text, in bytes."""
@@ -144,6 +146,7 @@ def _delegates(
 ) -> Iterator[DelegateReport]:
     installed = {*program.installation.backend_ids, *(each.id for each in runtime.backends)}
     for index, delegate in enumerate(plan.delegates):
+        declared = _compile_specs(program.installation, delegate.id)
         yield DelegateReport(
             backend=delegate.id,
             installed=delegate.id in installed,
@@ -151,10 +154,31 @@ def _delegates(
             payload_bytes=len(program.program.delegate_data(delegate)),
             stored=delegate.processed.location.name.lower(),
             compile_specs=tuple(
-                CompileSpecReport(key=spec.key, size_bytes=len(spec.value), text=_as_text(spec.value))
+                CompileSpecReport(
+                    key=spec.key, size_bytes=len(spec.value), text=_shown(declared.get(spec.key), spec.value)
+                )
                 for spec in delegate.compile_specs
             ),
         )
+
+
+def _compile_specs(installation: Installation, backend: str) -> Mapping[str, CompileSpecInfo]:
+    """Return what a backend declares about its compile specs; nothing without a working plugin."""
+    if backend not in installation.backend_ids:
+        return {}
+    try:
+        return installation.plugins.backend_spec(backend).compile_specs
+    except PluginError:  # `doctor` reports it
+        return {}
+
+
+def _shown(declared: CompileSpecInfo | None, value: bytes) -> str | None:
+    """Return a value as its backend declares it, or as short printable text, or None for anything else."""
+    try:
+        known = None if declared is None else declared.decode(value)
+    except ValueError:  # not what the backend declares
+        known = None
+    return str(known).lower() if isinstance(known, int) else _as_text(value)
 
 
 def _as_text(value: bytes) -> str | None:

@@ -85,7 +85,8 @@ class CompileSpecReport:
     Attributes:
         key: Its key.
         size_bytes: The size of its value.
-        text: The value if it is short, printable text, else None.
+        text: The value if its backend declares it as a number or truth value, or if it is short, printable
+            text; else None.
     """
 
     key: str

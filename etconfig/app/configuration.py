@@ -21,7 +21,9 @@ from etconfig.app.targets import (
     specs_of_program,
     targets_of_layers,
     targets_of_program,
+    undeclared_warning,
     with_program_values,
+    without_undeclared,
 )
 from etconfig.display import count_text, shown_text
 from etconfig.errors import OptionError, PluginError
@@ -300,17 +302,21 @@ def _compile(
     of_files = layers_of(choice.chain, installation.project)
     layers = (*of_files, environment, set_by_hand, by_hand)
     warnings: Sequence[Diagnostic] = ()
+    undeclared: Sequence[str] = ()
     is_lasting = True
     if program is None:
         targets, specs, warnings = targets_of_layers(installation, layers, instances)
     else:
-        targets = targets_of_program(program, instances)
+        targets, undeclared = without_undeclared(installation, targets_of_program(program, instances))
         specs = specs_of_program(installation, program, (b for each in targets for b in each.backends))
         targets = with_program_values(targets, program, specs)
         if has_unused_settings(installation, program, of_files):
             is_lasting = False
             warnings = find_unused_settings(installation, program, choice.chain, of_files)
-    resolver = Resolver.compile(specs, layers, targets, installation.backend_ids, installation.advice)
+        warnings = (*map(undeclared_warning, undeclared), *warnings)
+    resolver = Resolver.compile(
+        specs, layers, targets, installation.backend_ids, installation.advice, undeclared=undeclared
+    )
     notes = (
         *installation.project_warnings,
         *(() if choice.note is None else (choice.note,)),

@@ -11,7 +11,9 @@ from etconfig.app.installation import Installation
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, PluginError, UnknownPluginError
 from etconfig.facts import FactSheet
+from etconfig.packages import BACKEND_PACKAGES, declaring_plugin
 from etconfig.parameters import check_type
+from etconfig.plugin.entry_points import BACKENDS
 from etconfig.profile import Layer
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.profile.source_text import find_unprintable
@@ -203,6 +205,34 @@ def specs_of_program(
     return {each: find_spec(installation, each, model_needing(program, each)) for each in backend_ids}
 
 
+def without_undeclared(
+    installation: Installation, targets: Sequence[Target]
+) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    """Return the targets without the delegates that nothing is known of, and the ids of these.
+
+    A backend of etconfig's own packages, or one that is refused here, stays: its error says what to do.
+    """
+    named = {each for target in targets if not target.is_model for each in target.backends}
+    undeclared = sorted(named - set(installation.backend_ids) - BACKEND_PACKAGES.keys())
+    undeclared = [each for each in undeclared if not installation.index.explain_refusal(BACKENDS, each)]
+    kept = tuple(
+        replace(each, backends=tuple(one for one in each.backends if one not in undeclared))
+        for each in targets
+    )
+    return kept, tuple(undeclared)
+
+
+def undeclared_warning(backend: str) -> Diagnostic:
+    """Return the warning about a delegate whose options nothing declares."""
+    return Diagnostic(
+        code="backend-not-installed",
+        message=f"the program delegates to {backend}, which no installed plugin declares: its options are "
+        "not resolved",
+        help=f"install {declaring_plugin(backend)}",
+        severity=Severity.WARNING,
+    )
+
+
 def find_spec(installation: Installation, backend_id: str, needed_by: str = "") -> BackendSpec:
     """Return the declaration of a backend that a program needs.
 
@@ -223,8 +253,14 @@ def find_spec(installation: Installation, backend_id: str, needed_by: str = "") 
         raise BackendUnavailableError(
             backend=backend_id,
             reason=f"{needs}no installed plugin declares it (installed: {installed})",
-            help=error.help,
+            help=error.help if needed_by else _without_guess(error, backend_id),
         ) from error
+
+
+def _without_guess(error: UnknownPluginError, backend_id: str) -> str | None:
+    """Return the help for the id in a program, which nobody has mistyped."""
+    is_guess = error.help is not None and error.help.startswith("did you mean")
+    return f"install {declaring_plugin(backend_id)}" if is_guess else error.help
 
 
 def options_by_backend(installation: Installation) -> dict[str, tuple[str, ...]]:

@@ -21,7 +21,9 @@ from etconfig.app.targets import (
     plugin_warning,
     specs_of_program,
     targets_of_program,
+    undeclared_warning,
     with_program_values,
+    without_undeclared,
 )
 from etconfig.app.validated_programs import (
     ProjectPrograms,
@@ -438,8 +440,9 @@ class Validator:
     def _program_problems(
         self, name: str, program: Delegating, layers: Sequence[Layer]
     ) -> Iterator[Diagnostic]:
-        backends_of = backends_by_method(program)
-        needed = sorted({backend for backends in backends_of.values() for backend in backends})
+        targets, undeclared = without_undeclared(self.installation, targets_of_program(program, {}))
+        yield from map(undeclared_warning, undeclared)
+        needed = sorted({backend for target in targets for backend in target.backends})
         try:
             specs = specs_of_program(self.installation, program, needed)
         except BackendUnavailableError as error:
@@ -447,7 +450,7 @@ class Validator:
                 raise
             yield unchecked_program(self._project_programs.references[name], error)
             return
-        targets = with_program_values(targets_of_program(program, {}), program, specs)
+        targets = with_program_values(targets, program, specs)
         yield from self._settings_problems(layers, specs, targets)
 
 

@@ -159,10 +159,10 @@ def _description(form: TensorForm) -> str:
 
 
 def _memory(array: Array, dim_order: tuple[int, ...]) -> Array | None:
-    """Return the elements in the order of memory; None if there are gaps, or the order is another one."""
+    """Return the elements in the order of memory; None with gaps, at odd addresses, or in another order."""
     if array.ndim == len(dim_order):
         array = array.transpose(dim_order)
-    return array.reshape(-1) if array.flags.c_contiguous else None
+    return array.reshape(-1) if array.flags.c_contiguous and array.flags.aligned else None
 
 
 def _may_overlap_itself(array: Array) -> bool:

@@ -188,7 +188,7 @@ class _StateReader:
                 yield memory_id, start, end
 
     def _read_kernel(self, call: model.KernelCall) -> None:
-        outputs = _outputs_of(call.args)
+        outputs = _outputs_of(self._plan, call.args)
         written = set(self._tensors(outputs))
         name = self._plan.operators[call.op_index].name
         if name.endswith("_"):  # in place: it needs what was there before
@@ -276,12 +276,24 @@ class _Bytes:
         return at < len(self._starts) and self._starts[at] < end
 
 
-def _outputs_of(args: Sequence[int]) -> Sequence[int]:
-    """Return the outputs of a kernel call, which the exporter writes twice at the end, or none."""
-    for count in range(1, len(args) // 2 + 1):
-        if args[-count:] == args[-2 * count : -count]:
-            return args[-count:]
-    return ()
+def _outputs_of(plan: model.ExecutionPlan, args: Sequence[int]) -> Sequence[int]:
+    """Return the outputs of a kernel call, or none.
+
+    The exporter writes a single output twice at the end. Several outputs, and a list as output, are repeated
+    as a list of its own. Source: _emit_operator, exir/emit/_emitter.py.
+    """
+    if len(args) < 2:
+        return ()
+    if args[-2] == args[-1]:
+        return args[-1:]
+    repeated = plan.values[args[-1]]
+    if not isinstance(repeated, _LISTS) or not repeated.items:
+        return ()
+    listed = plan.values[args[-2]]
+    if isinstance(listed, _LISTS) and tuple(listed.items) == tuple(repeated.items):
+        return args[-2:-1]
+    count = len(repeated.items)
+    return args[-1 - count : -1] if tuple(args[-1 - count : -1]) == tuple(repeated.items) else ()
 
 
 def _extent(state: StateTensor) -> tuple[int, int, int]:

@@ -58,6 +58,7 @@ class Names:
         expressions: Returns what finds values of expressions that options refuse; None leaves that to
             resolving on a device.
         noun: What `backends_of` names: methods of a program, or models.
+        undeclared: The ids of delegates that no plugin declares: right as they are, but without options.
     """
 
     specs: Mapping[str, BackendSpec]
@@ -66,6 +67,7 @@ class Names:
     instances: Mapping[str, str]
     expressions: Callable[[], ExpressionVerifier] | None = None
     noun: str = METHOD
+    undeclared: Collection[str] = ()
 
 
 class MatchedAssignment(NamedTuple):
@@ -244,8 +246,9 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
     backend = assignment.path.backend
     if backend in names.known_backends or layer.is_bundled:
         return  # nothing here delegates to it: `_unmatched_scope` reports that where it matters
-    guess = nearest_backend(backend, names.known_backends)
-    is_error = guess is not None or layer.kind in _GIVEN_BY_HAND
+    is_undeclared = backend in names.undeclared
+    guess = None if is_undeclared else nearest_backend(backend, names.known_backends)
+    is_error = guess is not None or is_undeclared or layer.kind in _GIVEN_BY_HAND
     known = ", ".join(sorted(names.known_backends)) or "none"
     advice = f"install {declaring_plugin(backend)}, or remove these options"
     if guess is not None:

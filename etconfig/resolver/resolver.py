@@ -72,6 +72,8 @@ class Resolver:
         targets: Sequence[Target],
         known_backends: Collection[str] = (),
         advice: AdviceReader | None = None,
+        *,
+        undeclared: Collection[str] = (),
     ) -> Resolver:
         """Check all assignments against the schemas, and sort them by method instance and option.
 
@@ -81,6 +83,7 @@ class Resolver:
             targets: The methods to resolve for.
             known_backends: Further ids that are not mistakes: installed, but not needed here.
             advice: Reads what vendors recommend; by default with the built-in facts.
+            undeclared: The ids of delegates for which nothing can be set, since no plugin declares them.
 
         Raises:
             OptionError: with every problem of every assignment, including those whose condition never holds.
@@ -95,6 +98,7 @@ class Resolver:
             backends_of=None if ANY_METHOD in backends_of else backends_of,
             instances=method_of,
             noun=noun,
+            undeclared=undeclared,
         )
         matcher = Matcher(names=names)
         matched: dict[str, list[MatchedAssignment]] = {}

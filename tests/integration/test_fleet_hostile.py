@@ -77,6 +77,7 @@ def table_in(directory: Path) -> list[tuple[Any, ...]]:
 
 LIMITED = """
 import resource, sys
+sys.dont_write_bytecode = True  # before Python 3.14, a module cut off at the limit is kept
 from etconfig.cli.startup.main import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)),) * 2)
 sys.exit(main())

@@ -13,6 +13,7 @@ from command_line import DATA, ON_DEVICE, Outcome, error
 
 SMALL_DISK = """\
 import resource, sys
+sys.dont_write_bytecode = True  # before Python 3.14, a module cut off at the limit is kept
 from etconfig.cli.startup.main import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 main(sys.argv[1:])

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 from command_line import DATA, ROOT, Outcome
 from every import every
+from plans import PlanBuilder
 
 import etconfig
 from etconfig.errors import ArenaConflictError, InvalidMemoryError, MethodClosedError, MethodInUseError
 from etconfig.program import open_program
 from etconfig.program.shared_state import read_planned_state, shared_state_of
+from etconfig.scalar_types import ScalarType
 
 FOLDER = DATA / "shared_state"
 SHARED = ("shared", "shared_named", "shared_initialized")
@@ -298,3 +300,15 @@ class TestCallersMemory:
 def test_a_place_that_only_a_delegate_uses_may_be_state() -> None:
     plan = open_program(FOLDER / "shared_xnnpack.pte").plan("read")
     assert {state.is_certain for state in read_planned_state(plan).states} == {False}
+
+
+def test_no_output_of_a_kernel_with_several_is_state() -> None:
+    """The exporter repeats several outputs as a list, after them, as for the values and indices of max."""
+    builder = PlanBuilder()
+    given = builder.tensor(2, 3)
+    values, indices = builder.tensor(2), builder.tensor(2, dtype=ScalarType.LONG)
+    dim, keeps = builder.scalar(1), builder.scalar(False)
+    repeated = builder.tensors(values, indices)
+    builder.inputs, builder.outputs = [given], [values, indices]
+    builder.call("aten::max.dim_max", given, dim, keeps, values, indices, repeated)
+    assert read_planned_state(builder.plan()).states == ()

@@ -54,19 +54,26 @@ def check_xnnpack(program: Any, plan: Any) -> None:
 
 
 def _externals(program: Any, method: str, delegate: Any) -> Sequence[External]:
+    missing: list[str] = []
+
     def size_of(key: bytes) -> int | None:
-        size: int | None = program.named_data_size(key.decode("utf-8", "replace"))
+        name = key.decode("utf-8", "replace")
+        size: int | None = program.named_data_size(name)
+        if size is None:
+            missing.append(name)
         return size
 
     try:
         return native.xnnpack_externals(program.delegate_data(delegate), size_of)
     except native.DamagedError as damage:
+        cause, advice = f"the payload is damaged: {damage}", "export the program again"
+        if missing:
+            given = len(program.data_files)
+            cause = f"its weights are outside of the program, and no data named {missing[0]!r} are in "
+            cause += f"the {given} data file(s) that were given" if given else "it; no data file was given"
+            advice = "give the .ptd of this export: --data FILE.ptd, or load_program(..., data=['FILE.ptd'])"
         raise DelegateError(
-            backend=XNNPACK,
-            method=method,
-            phase="init",
-            cause=f"the payload is damaged: {damage}",
-            help="export the program again",
+            backend=XNNPACK, method=method, phase="init", cause=cause, help=advice
         ) from damage
 
 

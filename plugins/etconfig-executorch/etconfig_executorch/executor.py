@@ -176,7 +176,8 @@ class _Method(RunnableMethod):
         if self._is_prepared:
             with nullcontext() if self._trace is None else self._trace.execute():
                 if self._request.written_inputs:  # the runtime would write to the caller's memory
-                    inputs = self._as_stored(self._request.check_inputs(inputs))
+                    with blame("execute", self._request.name):
+                        return self._execute_checked(inputs)
                 return self._execute(inputs)
         return self._execute(inputs)
 
@@ -187,7 +188,13 @@ class _Method(RunnableMethod):
             with blame("execute", self._request.name):
                 if not isinstance(error, native.InputMismatchError):
                     raise
-                outputs = self._native.execute(self._as_stored(self._request.check_inputs(inputs)))
+                outputs = self._execute_checked(inputs)
+        return outputs
+
+    def _execute_checked(self, inputs: Sequence[object]) -> list[Any]:
+        outputs: list[Any] = self._native.execute_into(
+            self._as_stored(self._request.check_inputs(inputs)), ()
+        )
         return outputs
 
     def execute_request(self, request: Any) -> list[Any]:
@@ -287,8 +294,9 @@ def _as_stored(value: Any, dim_order: tuple[int, ...] | None) -> Any:
     if dim_order is None:
         return value
     in_order = np.transpose(value, dim_order)
-    if not in_order.flags.c_contiguous:  # ascontiguousarray would give a scalar a dimension
-        in_order = np.ascontiguousarray(in_order)
+    address = in_order.__array_interface__["data"][0]
+    if not in_order.flags.c_contiguous or address % in_order.itemsize:
+        in_order = np.array(in_order, order="C")
     if in_order.dtype.kind == "V":  # bfloat16 and float8: the buffer protocol has no name for them
         in_order = in_order.view(f"u{in_order.dtype.itemsize}")
     return np.transpose(in_order, np.argsort(dim_order))

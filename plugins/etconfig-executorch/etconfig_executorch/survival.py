@@ -123,6 +123,7 @@ class _Walk:
 
     def check(self) -> None:
         self._check_lists()
+        self._check_alignment()
         first = self._kinds.copy()
         for number, chain in enumerate(self._plan.chains):
             self._check_chain(f"chains[{number}].instructions", chain.instructions)
@@ -234,6 +235,17 @@ class _Walk:
             if self._kinds[index] in "TO" and value.items and max(value.items) >= index:
                 detail = f"the list names values[{max(value.items)}], which comes after it"
                 raise self._refusal(f"values[{index}]", detail)
+
+    def _check_alignment(self) -> None:
+        """Kernels read several elements with one instruction, which faults at other addresses."""
+        for index, value in enumerate(self._plan.values):
+            if self._kinds[index] != "t" or value.allocation_info is None:
+                continue
+            size_bytes = value.scalar_type.itemsize_bytes
+            if value.allocation_info.memory_offset % size_bytes:
+                offset = value.allocation_info.memory_offset
+                detail = f"a tensor of {value.scalar_type.dtype_name} is planned at byte {offset}, "
+                raise self._refusal(f"values[{index}]", f"{detail}not a multiple of {size_bytes}")
 
     def _doubtful_lists(self) -> set[int]:
         """Return the lists whose items may be something else than the list says when they are used."""

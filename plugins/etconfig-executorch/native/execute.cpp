@@ -56,7 +56,7 @@ constexpr int64_t kSignalIntervalNs = 1'000'000;
 }  // namespace
 
 nb::list Method::execute(nb::object given) {
-  if (!nb::isinstance<nb::sequence>(given)) {
+  if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) {
     throw InputMismatchError("expected a list of inputs");
   }
   const auto inputs = nb::borrow<nb::sequence>(given);
@@ -68,7 +68,7 @@ nb::list Method::execute(nb::object given) {
   if (!are_outputs_placed_) {
     place_outputs(kNoneGiven);
   }
-  set_inputs(inputs, keep);
+  set_inputs(inputs, keep, false);
   rt::Error error;
   {
     nb::gil_scoped_release no_gil;
@@ -104,7 +104,7 @@ nb::list Method::run_into(nb::sequence inputs, nb::sequence outputs, const StopR
   }
   // Before the inputs: an input that is an output, too, is read from where the caller has it.
   place_outputs(given);
-  set_inputs(inputs, keep);
+  set_inputs(inputs, keep, true);
   rt::Error error;
   {
     nb::gil_scoped_release no_gil;

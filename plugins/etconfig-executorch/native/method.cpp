@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "abort_guard.h"
+#include "kernel_guards.h"
 #include "log_capture.h"
 
 namespace etconfig {
@@ -21,10 +22,11 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
+// Only of Python's own type: a boolean is an integer, too, but not for a program.
 template <typename T>
-T scalar(nb::handle given) {
+T scalar(nb::handle given, const PyTypeObject& type) {
   T value{};
-  if (!nb::try_cast(given, value, false)) {
+  if (Py_TYPE(given.ptr()) != &type || !nb::try_cast(given, value, false)) {
     throw InputMismatchError("kind of value");
   }
   return value;
@@ -73,6 +75,7 @@ void Method::load(const std::string& name) {
   const auto meta = take("method_meta", program_->program().method_meta(name.c_str()));
   plan_memory(meta);
   memory_.emplace(&method_memory_, &*planned_memory_, &temporary_memory_);
+  guard_kernels();
   method_.emplace(take("load_method", guarded(
                                           [&] {
                                             return program_->program().load_method(
@@ -100,12 +103,12 @@ void Method::plan_memory(const rt::MethodMeta& meta) {
   planned_memory_.emplace(rt::Span<rt::Span<uint8_t>>(spans_.data(), spans_.size()));
 }
 
-void Method::set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTensor>>& keep) {
+void Method::set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTensor>>& keep, bool are_checked) {
   if (nb::len(inputs) != method_->inputs_size()) {
     throw InputMismatchError("number of inputs");
   }
   for (size_t i = 0; i < method_->inputs_size(); ++i) {
-    const rt::EValue value = input_value(i, inputs[i], keep);
+    const rt::EValue value = input_value(i, inputs[i], keep, are_checked);
     if (survived([&] { return method_->set_input(value, i); }, [] { return rt::Error::Internal; }) != rt::Error::Ok) {
       LogCapture::drop_lines();  // the caller reports it in its own words
       throw InputMismatchError("shape or value");
@@ -113,20 +116,21 @@ void Method::set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTe
   }
 }
 
-rt::EValue Method::input_value(size_t index, nb::handle given, std::vector<std::unique_ptr<InputTensor>>& keep) {
+rt::EValue Method::input_value(size_t index, nb::handle given, std::vector<std::unique_ptr<InputTensor>>& keep,
+                               bool is_checked) {
   const auto meta = method_->method_meta();
   switch (take("input_tag", meta.input_tag(index))) {
     case rt::Tag::Tensor: {
       const auto info = take("input_tensor_meta", meta.input_tensor_meta(index));
-      keep.push_back(std::make_unique<InputTensor>(given, info.scalar_type(), info.dim_order()));
+      keep.push_back(std::make_unique<InputTensor>(given, info.scalar_type(), info.dim_order(), is_checked));
       return keep.back()->value();
     }
     case rt::Tag::Int:
-      return rt::EValue(scalar<int64_t>(given));
+      return rt::EValue(scalar<int64_t>(given, PyLong_Type));
     case rt::Tag::Double:
-      return rt::EValue(scalar<double>(given));
+      return rt::EValue(scalar<double>(given, PyFloat_Type));
     case rt::Tag::Bool:
-      return rt::EValue(scalar<bool>(given));
+      return rt::EValue(scalar<bool>(given, PyBool_Type));
     default:
       if (given.is_none()) {
         return rt::EValue();

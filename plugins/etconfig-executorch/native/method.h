@@ -50,14 +50,15 @@ class Method {
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
 
-  // Throws InputMismatchError if an input does not fit as it is, MethodBusyError, RuntimeCallError.
+  // Throws InputMismatchError if an input does not fit as it is, so that etconfig has to check it, MethodBusyError,
+  // RuntimeCallError.
   nb::list execute(nb::object given);
 
   // The threads of the pool for delegates, or 0 if it is the process's own.
   size_t num_threads() const { return pool_ == nullptr ? 0 : thread_count(pool_); }
 
-  // The same, with memory of the caller: for each output None, or a writable buffer without gaps, as large as the
-  // output can become. Returns the shapes of those outputs instead of copies.
+  // The same for checked inputs, with memory of the caller: for each output None, or a writable buffer without gaps, as
+  // large as the output can become; or for none. Returns the shapes of those outputs instead of copies.
   nb::list execute_into(nb::sequence inputs, nb::sequence outputs);
 
   // The same, until the byte in `flag` is no longer 0, or CLOCK_MONOTONIC reaches `deadline_ns`: it is looked at before
@@ -96,8 +97,9 @@ class Method {
   void restore_numbers();
   nb::list results(const std::vector<std::optional<WritableBytes>>& given);
   // To be called where an AbortGuard exists, as `run_survived`.
-  void set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTensor>>& keep);
-  rt::EValue input_value(size_t index, nb::handle given, std::vector<std::unique_ptr<InputTensor>>& keep);
+  void set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTensor>>& keep, bool are_checked);
+  rt::EValue input_value(size_t index, nb::handle given, std::vector<std::unique_ptr<InputTensor>>& keep,
+                         bool is_checked);
 
   std::shared_ptr<Program> program_;
   ThreadPool pool_;  // outlives the delegates

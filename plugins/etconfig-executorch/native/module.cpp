@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "divisions.h"
 #include "errors.h"
 #include "event_recorder.h"
 #include "library_guard.h"
@@ -25,7 +24,6 @@ NB_MODULE(_native, module) {
   // A method that is still referenced when the interpreter ends is not a leak of this module.
   nb::set_leak_warnings(false);
   executorch::runtime::runtime_init();
-  check_divisors();
   module.attr("EXECUTORCH_VERSION") = ETCONFIG_EXECUTORCH_VERSION;
   bind_errors(module);
   bind_library_guard(module);

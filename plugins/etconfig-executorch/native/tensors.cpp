@@ -11,12 +11,15 @@ namespace {
 const Numpy* installed = nullptr;
 
 // Check whether a buffer's format, in the notation of Python's struct module, fits a tensor of `type`.
-bool is_format_of(const char* format, aten::ScalarType type) {
+bool is_format_of(const char* format, aten::ScalarType type, bool is_checked) {
   if (format == nullptr) {
     return type == aten::ScalarType::Byte;
   }
   if (*format == '@' || *format == '=' || *format == '<') {
     ++format;
+  }
+  if (type == aten::ScalarType::ComplexFloat || type == aten::ScalarType::ComplexDouble) {
+    return std::strcmp(format, type == aten::ScalarType::ComplexFloat ? "Zf" : "Zd") == 0;
   }
   if (format[0] == '\0' || format[1] != '\0') {
     return false;
@@ -33,8 +36,13 @@ bool is_format_of(const char* format, aten::ScalarType type) {
     case aten::ScalarType::Int:
     case aten::ScalarType::Long:
       return std::strchr("bhilq", *format) != nullptr;
-    default:  // unsigned types; and bfloat16, which has no format, as its bits
+    case aten::ScalarType::Byte:
+    case aten::ScalarType::UInt16:
+    case aten::ScalarType::UInt32:
+    case aten::ScalarType::UInt64:
       return std::strchr("BHILQ", *format) != nullptr;
+    default:  // bfloat16 and others have no format: their bits, of a value that was checked
+      return is_checked && std::strchr("BHILQ", *format) != nullptr;
   }
 }
 
@@ -133,15 +141,21 @@ void set_numpy(Numpy numpy) {
 
 const Numpy& numpy() { return *installed; }
 
-InputTensor::InputTensor(nb::handle object, aten::ScalarType type, rt::Span<const uint8_t> dim_order) {
+InputTensor::InputTensor(nb::handle object, aten::ScalarType type, rt::Span<const uint8_t> dim_order, bool is_checked) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) != numpy().array_type().ptr()) {
+    throw InputMismatchError("no array of numpy");
+  }
   if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
     PyErr_Clear();
     throw InputMismatchError("no buffer");
   }
   try {
     if (static_cast<size_t>(view_.ndim) != dim_order.size() ||
-        static_cast<size_t>(view_.itemsize) != rt::elementSize(type) || !is_format_of(view_.format, type)) {
+        static_cast<size_t>(view_.itemsize) != rt::elementSize(type) || !is_format_of(view_.format, type, is_checked)) {
       throw InputMismatchError("rank or element type");
+    }
+    if (reinterpret_cast<uintptr_t>(view_.buf) % static_cast<size_t>(view_.itemsize) != 0) {
+      throw InputMismatchError("alignment");
     }
     read_shape(dim_order);
   } catch (...) {

@@ -29,6 +29,9 @@ class Numpy {
   // Return an array over the tensor's own memory. It must not outlive that memory.
   nb::object view_of(const aten::Tensor& tensor) const;
 
+  // `numpy.ndarray`, whose buffers always have a format and strides.
+  nb::handle array_type() const { return ndarray_; }
+
  private:
   nb::handle dtype(aten::ScalarType type) const;
 
@@ -43,8 +46,9 @@ const Numpy& numpy();
 // A tensor over the memory of a Python buffer, as the program describes the input.
 class InputTensor {
  public:
-  // Throws InputMismatchError unless the buffer has the expected element size, rank and memory layout.
-  InputTensor(nb::handle object, aten::ScalarType type, rt::Span<const uint8_t> dim_order);
+  // Throws InputMismatchError unless `object` is an array of numpy with the expected element type, rank and memory layout.
+  // `is_checked`: etconfig has checked it, so that integers are the bits of a type that numpy lacks.
+  InputTensor(nb::handle object, aten::ScalarType type, rt::Span<const uint8_t> dim_order, bool is_checked);
   ~InputTensor();
   InputTensor(const InputTensor&) = delete;
   InputTensor& operator=(const InputTensor&) = delete;

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from plans import PlanBuilder
@@ -37,3 +40,32 @@ class TestReadInputs:
             "method 'forward', inputs: expected 1 value(s), given 0; "
             "give each with --input FILE.npy, in order, or all in an .npz as in0, in1, ..."
         )
+
+    def test_the_header_decides_before_any_data_are_read(self, tmp_path: Path) -> None:
+        """The files end after the header: an array that fits cannot be read, any other is refused."""
+
+        def refusal(descr: str, shape: tuple[int, ...], suffix: str) -> str:
+            header = io.BytesIO()
+            fields = {"descr": descr, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_2_0(header, fields)
+            path = tmp_path / f"x{suffix}"
+            if suffix == ".npz":
+                with zipfile.ZipFile(path, "w") as archive:
+                    archive.writestr("in0.npy", header.getvalue())
+            else:
+                path.write_bytes(header.getvalue())
+            with pytest.raises((InvalidInputError, click.ClickException)) as caught:
+                read_inputs([path], taking(ScalarType.FLOAT))
+            return type(caught.value).__name__
+
+        for suffix in (".npy", ".npz"):
+            assert refusal("<f4", (2,), suffix) == "ClickException"
+            assert refusal("|O", (2,), suffix) == "ClickException"
+            for descr, shape in [
+                ("<f4", (2**40,)),
+                ("<f4", ()),
+                ("<f8", (2,)),
+                ("|V1000000000", (2,)),
+                (">f4", (2,)),
+            ]:
+                assert refusal(descr, shape, suffix) == "InvalidInputError"
