@@ -198,7 +198,8 @@ def _sheet(facts: ExampleFacts, computed: Sequence[Expression], nothing: Assumpt
     names = {name for expression in computed for name in expression.facts}
     typical = {name: typical_value(name, nothing) for name in names - facts.keys()}
     origin = Origin(OriginKind.OVERRIDE, _SOURCE)
-    values = {name: Sourced(value, origin) for name, value in {**typical, **facts}.items()}
+    known = {name: value for name, value in {**typical, **facts}.items() if value is not None}
+    values = {name: Sourced(value, origin) for name, value in known.items()}
     return FactSheet.empty(nothing.registry).with_overrides(values)
 
 

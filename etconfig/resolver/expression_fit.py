@@ -214,10 +214,15 @@ def _number(number: float) -> str:
 
 def _choice_doubts(wanted: OptionType, values: NumberRange) -> Iterator[_Doubt]:
     choices = [choice for choice in wanted.choices if isinstance(choice, int)]
-    possible = [choice for choice in choices if values.lowest <= choice <= values.highest]
+    found = values.integers
+    possible = [
+        choice
+        for choice in choices
+        if values.lowest <= choice <= values.highest and (found is None or choice in found)
+    ]
     if not possible:
         yield _Doubt("another number on every device", True)
-    elif len(possible) <= values.highest - values.lowest:
+    elif len(possible) < (values.highest - values.lowest + 1 if found is None else len(found)):
         yield _Doubt("another number", False, help="choose with conditions: cpu.available_cores > 4 ? 4 : 2")
 
 

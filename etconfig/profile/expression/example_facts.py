@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TypeAlias
 
@@ -128,8 +129,8 @@ def _is_plain(tree: Checked) -> bool:
 
 
 def typical_value(name: str, device: Assumptions) -> object:
-    """A value that a fact may have, as devices often do."""
-    return next(_values(device.range_of_fact(name), (), ()))
+    """A value that a fact may have, as devices often do; None if there is no example."""
+    return next(_possible_values(name, device, (), ()), None)
 
 
 def _candidates(
@@ -138,9 +139,20 @@ def _candidates(
     """Values to try for a fact, and first, if that is possible, that it is not known: examples stay short."""
     if device.known.get(name) is False:
         return [_NOT_KNOWN]
-    distinct = dict.fromkeys(_values(device.range_of_fact(name), constants, texts))
+    distinct = dict.fromkeys(_possible_values(name, device, constants, texts))
     found: list[object] = list(islice(distinct, _MAX_CANDIDATES + 1))
     return found if device.known.get(name) else [_NOT_KNOWN, *found]
+
+
+def _possible_values(
+    name: str, device: Assumptions, constants: Iterable[object], texts: Sequence[str]
+) -> Iterator[object]:
+    """Yield values in the range of a fact that the fact accepts: `cpu.arch` has no capital letters."""
+    info = device.registry.get(name)
+    assert info is not None  # otherwise the expression was refused
+    for value in _values(device.range_of_fact(name), constants, texts):
+        with suppress(ValueError):
+            yield info.check(value)
 
 
 def _values(values: ValueRange, constants: Iterable[object], texts: Sequence[str]) -> Iterator[object]:
