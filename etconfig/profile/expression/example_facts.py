@@ -21,6 +21,7 @@ from etconfig.profile.expression.checked import (
 )
 from etconfig.profile.expression.example_buckets import texts_in_buckets
 from etconfig.profile.expression.expression import Expression
+from etconfig.profile.expression.proof_steps import ProofSteps
 from etconfig.profile.expression.ranges import BoolRange, ListRange, NumberRange, TextRange, ValueRange
 
 ConditionTruths: TypeAlias = "Sequence[tuple[Expression, bool]]"
@@ -54,20 +55,25 @@ def example_facts(truths: ConditionTruths, device: Assumptions) -> dict[str, obj
 
     Raises:
         SearchLimitError: none was found, but there may be one.
+        ProofLimitError: the search takes more steps than allowed.
     """
     names = sorted({name for condition, _ in truths for name in condition.facts} | device.ranges.keys())
     constants: dict[str, set[object]] = {name: set() for name in names}
     decided: dict[str, list[tuple[Expression, bool]]] = {name: [] for name in ["", *names]}
+    device.steps.spend(sum(len(condition.source) for condition, _ in truths) >> 1)
     for condition, is_met in truths:
         decided[max(condition.facts, default="")].append((condition, is_met))
         for name in condition.facts:
             constants[name].update(_constants(condition.tree))
-    trees = [condition.tree for condition, _ in truths]
-    buckets = {name: list(texts_in_buckets(name, trees, device)) for name in names}
-    candidates = [_candidates(name, device, constants[name], buckets[name]) for name in names]
+    texts: dict[str, list[str]] = {}
+    if any("bucket" in condition.source for condition, _ in truths):
+        trees = [condition.tree for condition, _ in truths]
+        texts = {name: list(texts_in_buckets(name, trees, device)) for name in names}
+    device.steps.spend(len(names) << 5)
+    candidates = [_candidates(name, device, constants[name], texts.get(name, ())) for name in names]
     if len(names) > _MAX_FACTS:
         raise SearchLimitError
-    search = _Search(names, candidates, decided)
+    search = _Search(names, candidates, decided, device.steps)
     if search.extend(0):
         return search.facts
     are_all_tried = search.tried <= _MAX_TRIED and all(len(each) <= _MAX_CANDIDATES for each in candidates)
@@ -84,16 +90,20 @@ class _Search:
         names: Sequence[str],
         candidates: Sequence[Sequence[object]],
         decided: Mapping[str, ConditionTruths],
+        steps: ProofSteps,
     ) -> None:
         self.facts: dict[str, object] = {}
         self.tried = 0
         self._names = names
         self._candidates = candidates
         self._decided = decided
+        self._steps = steps
 
     def extend(self, index: int) -> bool:
         """Choose values for the facts from `index` on; return True if all conditions are as required."""
-        if not _agree(self._decided[self._names[index - 1] if index else ""], self.facts):
+        decided = self._decided[self._names[index - 1] if index else ""]
+        self._steps.spend(4 + (sum(len(condition.source) for condition, _ in decided) >> 2))
+        if not _agree(decided, self.facts):
             return False
         if index == len(self._names):
             return True
