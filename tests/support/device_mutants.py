@@ -140,7 +140,7 @@ def _changes(row: Any) -> Iterator[Any]:
 
 
 def wrong_bundles(tables: BundleTables) -> Iterator[tuple[str, bytes]]:
-    """Yield a bundle for each wrong number that fits its field, with right steps where they can be counted."""
+    """Yield a bundle for each wrong number that fits its field, with right steps where that is possible."""
     for place, each in each_wrong_number(tables):
         with suppress(ValueError, IndexError):
             each = counted(each)
