@@ -413,9 +413,9 @@ class Verifier {
 
  private:
   template <typename T>
-  bool all(const Vector<T>& elements, bool (Verifier::*check)(uint32_t)) {
+  bool all(const Vector<T>& elements, bool (Verifier::*is_sound)(uint32_t)) {
     for (uint32_t i = 0; i < elements.size(); ++i) {
-      if (!(this->*check)(i)) return false;
+      if (!(this->*is_sound)(i)) return false;
     }
     return true;
   }
