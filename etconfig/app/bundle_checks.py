@@ -48,6 +48,8 @@ class _Checks:
         """Yield everything that may fail."""
         specs: dict[str, BackendSpec] = {}
         for configuration in configurations:
+            self._ranges.steps.renew()
+            self._combinations.steps.renew()
             for backends in configuration.resolver.instances.values():
                 for backend in backends:
                     specs[backend.spec.id] = backend.spec

@@ -106,6 +106,9 @@ class Validator:
             PluginError: a plugin that the program needs is broken.
         """
         is_project = path.name in PROJECT_FILES
+        for check in ("_conditions", "_expressions", "_combinations"):
+            if check in vars(self):  # made on first use, with all steps left
+                getattr(self, check).steps.renew()
         try:
             validator = self._for_project(path) if is_project else self
         except ConfigError as error:

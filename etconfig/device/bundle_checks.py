@@ -291,13 +291,20 @@ class _TableChecks:
         is_step = 0 <= option.multiple_of < math.inf
         self._require("options", index, is_step, "the bound of multiples is not a number")
         self._name("options", index, option.name)
-        for text in (option.unit, option.doc, option.default_origin, option.fact_origin, option.key):
+        for text in (option.unit, option.doc, option.key):
             self._optional("options", index, text, tables.texts)
+        self._needed_by(option.default_value, index, option.default_origin)
+        self._needed_by(option.from_fact, index, option.fact_origin)
         self._optional("options", index, option.separator, tables.texts)
         self._optional("options", index, option.from_fact, tables.facts)
         self._range("options", index, option.first_choice, option.choice_count, tables.choices)
         if option.default_value != NONE:
             self._literal("options", index, option, option.default_value)
+
+    def _needed_by(self, present: int, index: int, origin: int) -> None:
+        """Verify the origin of a default: it must be there if the default is."""
+        check = self._optional if present == NONE else self._index
+        check("options", index, origin, self._tables.texts)
 
     def _literal(self, vector: str, index: int, option: OptionRow, value: int) -> None:
         self._index(vector, index, value, self._tables.values)

@@ -63,7 +63,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("ignored-project-file", "A project file has no effect, since another one beside it counts."),
     ("extends-cycle", "A profile extends itself, directly or through others."),
     ("extends-conflict", "No order of profiles respects every `extends` list."),
-    ("extends-too-deep", "A chain of profiles is longer than the bound."),
+    ("extends-too-deep", "A chain of profiles, or a list of what one extends, is longer than the bound."),
     ("extends-outside-tree", "A profile extends a file outside its directory tree."),
     ("no-matching-profile", "No profile's condition holds on this device."),
     ("ambiguous-profile", "Several unrelated profiles match this device."),

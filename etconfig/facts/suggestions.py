@@ -38,12 +38,14 @@ def is_certain_fact(name: str, guess: str) -> bool:
     """
     if is_certain(name, guess, ()):
         return True
+    return all(_is_word_of(word, guess) for word in _words(name.removeprefix("facts.")))
+
+
+@lru_cache(maxsize=4096)  # many names of one file share their words
+def _is_word_of(word: str, guess: str) -> bool:
     known = {part for part in re.split(r"[._]+", guess.casefold()) if part}
     known |= set(_words(guess))
-    return all(
-        any(each.startswith(word) or is_certain(word, each, known) for each in known)
-        for word in _words(name.removeprefix("facts."))
-    )
+    return any(each.startswith(word) or is_certain(word, each, known) for each in known)
 
 
 def _with_indices(pattern: str, indices: list[str]) -> str:

@@ -39,6 +39,8 @@ _HOME = {
     "ProfileReader": "inheritance",
     "ProfileSelector": "selector",
     "ProfileSource": "library",
+    "ProofLimitError": "expression.proof_steps",
+    "ProofSteps": "expression.proof_steps",
     "ProjectFile": "project",
     "Provider": "library",
     "RawValue": "layer",
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
     from etconfig.profile.expression.assumptions import Assumptions
     from etconfig.profile.expression.example_devices import MAX_COMBINATIONS, ExampleFacts, example_devices
     from etconfig.profile.expression.example_facts import SearchLimitError, example_facts, typical_value
+    from etconfig.profile.expression.proof_steps import ProofLimitError, ProofSteps
     from etconfig.profile.expression.ranges import (
         BoolRange,
         ListRange,
@@ -187,6 +190,8 @@ __all__ = [
     "ProfileSelector",
     "ProfileSource",
     "ProjectFile",
+    "ProofLimitError",
+    "ProofSteps",
     "Provider",
     "RawValue",
     "Reference",

@@ -12,6 +12,7 @@ from etconfig.option_path import OptionPath
 from etconfig.profile.expression import Expression
 from etconfig.profile.expression.assumptions import Assumptions
 from etconfig.profile.expression.checked import Checked, Constant, FactValueOf, Operation, children
+from etconfig.profile.expression.proof_steps import ProofLimitError, ProofSteps
 from etconfig.profile.layer import Assignment
 
 _MAX_COMPARED = 32
@@ -20,17 +21,25 @@ _MAX_COMPARED = 32
 _MAX_SHOWN = 80
 _MAX_KNOWN = 1024
 
+_MAX_STEPS = 800_000
+"""The most steps to examine the conditions of a file and to compare its overlays: less than half a second."""
+
+_FOR_OVERLAYS = 0.3
+"""The share of the steps that is kept for comparing overlays."""
+
 
 class ConditionChecker:
     """Checks the conditions of many documents, each text once.
 
     Attributes:
         registry: The facts that conditions may name.
+        steps: The steps that the conditions of one file may take; renewed for each file.
     """
 
     def __init__(self, registry: FactRegistry) -> None:
         self.registry = registry
-        self._nothing = Assumptions.none(registry)
+        self.steps = ProofSteps(_MAX_STEPS)
+        self._nothing = Assumptions.none(registry, self.steps)
         self._verdict = lru_cache(_MAX_KNOWN)(self._find_verdict)
 
     def problems(self, conditions: Iterable[Expression]) -> Iterator[Diagnostic]:
@@ -41,8 +50,15 @@ class ConditionChecker:
 
     def constant_conditions(self, conditions: Iterable[Expression]) -> Iterator[Diagnostic]:
         """Report the conditions that hold on no device, or on all whose facts are known, each once."""
-        for condition in {id(each): each for each in conditions}.values():
-            verdict = self._verdict(condition)
+        distinct = {id(each): each for each in conditions}.values()
+        for number, condition in enumerate(distinct):
+            try:
+                with self.steps.reserving(_FOR_OVERLAYS):
+                    verdict = self._verdict(condition)
+            except ProofLimitError:
+                left = f"{len(distinct) - number} of {len(distinct)} conditions were not examined"
+                yield unchecked_expressions(f"{left} for whether some device meets them", condition)
+                return
             if verdict is not None:
                 yield Diagnostic(
                     code="constant-condition",
@@ -71,6 +87,13 @@ class ConditionChecker:
 
     def shadowed_assignments(self, assignments: Sequence[Assignment]) -> Iterator[Diagnostic]:
         """Report the overlays of one document that a later one replaces whenever they hold."""
+        try:
+            yield from self._shadowed_assignments(assignments)
+        except ProofLimitError:
+            first = next(each.condition for each in assignments if each.condition is not None)
+            yield unchecked_expressions("the overlays were not all compared with later ones", first)
+
+    def _shadowed_assignments(self, assignments: Sequence[Assignment]) -> Iterator[Diagnostic]:
         by_path: dict[OptionPath, list[Assignment]] = {}
         for assignment in assignments:
             if assignment.condition is not None and not isinstance(assignment.value, dict):  # tables merge
@@ -104,6 +127,22 @@ class ConditionChecker:
         if met is None:
             return None  # it never holds, which is reported
         return next((each for each in later if each.condition and met.implies(each.condition.tree)), None)
+
+
+def unchecked_expressions(what: str, first: Expression) -> Diagnostic:
+    """Return the warning about expressions that take more steps than allowed.
+
+    Args:
+        what: What was left out.
+        first: The first expression that was left out.
+    """
+    return Diagnostic(
+        code="unchecked-combinations",
+        message=f"the expressions of this file take many steps to examine; {what}",
+        spans=(first.span,),
+        help="write fewer or shorter expressions, or resolve with --facts for the devices that matter",
+        severity=Severity.WARNING,
+    )
 
 
 def _compared_texts(tree: Checked) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,9 @@ from etconfig.profile.table import TomlTable
 from etconfig.provenance import OriginKind
 from etconfig.records import record
 
+MAX_BASES = 256
+"""The most profiles in one `extends` list."""
+
 _HEAD_KEYS = ("name", "extends", "description", "match")
 _KEYS = ("profile", *SETTINGS_KEYS)
 _HEAD_HELP = 'a profile starts with [profile] and name = "vendor/device"'
@@ -111,7 +114,7 @@ def _read_profile(root: TomlTable, expressions: ExpressionParser) -> Profile:
         )
     extends = [
         Reference(target, partial(head.value_span, "extends", index))
-        for index, target in enumerate(head.strings("extends"))
+        for index, target in enumerate(_bases(head))
     ]
     return Profile(
         name=name or "",
@@ -123,6 +126,17 @@ def _read_profile(root: TomlTable, expressions: ExpressionParser) -> Profile:
         path=root.document.path,
         values=root.data,
     )
+
+
+def _bases(head: TomlTable) -> list[str]:
+    """Return the profiles that a profile extends; none if they are more than allowed, which is reported."""
+    found = head.strings("extends")
+    if len(found) <= MAX_BASES:
+        return found
+    message = f"`extends` lists {len(found)} profiles; at most {MAX_BASES} are allowed"
+    help = "extend fewer profiles, or one that extends some of them"
+    head.report("extends-too-deep", message, head.value_span("extends"), help)
+    return []
 
 
 def _report_missing_head(root: TomlTable) -> None:

@@ -66,7 +66,8 @@ def advised_devices(
     nothing = Assumptions.none(reader.registry)
     computed = {name for each in entries for name in each.value.facts}
     for facts in example_devices(conditions, nothing)[0]:
-        known = {**{name: typical_value(name, nothing) for name in sorted(computed)}, **facts}
+        typical = ((name, typical_value(name, nothing)) for name in sorted(computed))
+        known = {**{name: value for name, value in typical if value is not None}, **facts}
         met = [repr(each.source) for each in conditions if each.evaluate(known) is True]
         yield (
             f"where {' and '.join(met)} {'hold' if len(met) > 1 else 'holds'}" if met else "elsewhere",

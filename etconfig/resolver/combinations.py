@@ -21,6 +21,8 @@ from etconfig.profile import (
     ExampleFacts,
     Expression,
     Layer,
+    ProofLimitError,
+    ProofSteps,
     example_devices,
     range_of_value,
     typical_value,
@@ -39,6 +41,12 @@ _FOUND_TOGETHER = frozenset(
 _SOURCE = "example"
 _MAX_KNOWN = 1024
 
+_MAX_STEPS = 1_400_000
+"""The most steps to find example devices for all backends of a file and to resolve them: about a second."""
+
+_RESOLVED = 100
+"""The steps to resolve the options of one method on one device, apart from those for each assignment."""
+
 
 class CombinationVerifier:
     """Checks the options of backends for all combinations of conditions.
@@ -47,6 +55,7 @@ class CombinationVerifier:
 
     Attributes:
         registry: The facts, with the bounds of their values.
+        steps: The steps that the combinations of one file may take; renewed for each file.
 
     Args:
         registry: The facts.
@@ -55,6 +64,7 @@ class CombinationVerifier:
 
     def __init__(self, registry: FactRegistry, most: int = MAX_COMBINATIONS) -> None:
         self.registry = registry
+        self.steps = ProofSteps(_MAX_STEPS)
         self._most = most
         self._advice = AdviceReader(registry)
         self._known_good: set[object] = set()
@@ -102,10 +112,16 @@ class CombinationVerifier:
         # what vendors recommend applies where the conditions need its facts, as their functions do
         recommended = tuple(entry.value for entry in self._advice.entries(spec))
         conditions, computed = _conditions(layers), _computed_values(layers)
-        nothing = _given_facts(layers, self.registry)
+        nothing = _given_facts(layers, self.registry, self.steps)
         found, skipped = example_devices(conditions, nothing, self._most)
         seen: set[object] = set()
-        for facts in found:
+        assignments = sum(len(layer.assignments) for layer in layers)
+        for number, facts in enumerate(found):
+            try:
+                self.steps.spend(_RESOLVED * len(targets) + assignments)
+            except ProofLimitError:
+                skipped = f"{number} of {len(found)} example devices were tried, no more"
+                break
             for problem in _problems(resolver, _sheet(facts, computed, nothing)):
                 key = (problem.code, problem.message, problem.spans)
                 if (
@@ -116,7 +132,7 @@ class CombinationVerifier:
                     seen.add(key)
                     yield _explained(problem, conditions, facts)
         if skipped:
-            yield _unchecked(spec, conditions, skipped)
+            yield _unchecked(spec, conditions, skipped, layers)
 
 
 def _conflicting_options(spec: BackendSpec) -> frozenset[str] | None:
@@ -186,11 +202,11 @@ def _computed_values(layers: Sequence[Layer]) -> tuple[Expression, ...]:
     return tuple(value for value in values if isinstance(value, Expression))
 
 
-def _given_facts(layers: Sequence[Layer], registry: FactRegistry) -> Assumptions:
+def _given_facts(layers: Sequence[Layer], registry: FactRegistry, steps: ProofSteps) -> Assumptions:
     """Assume the facts that the layers set by hand; of other facts, the bounds are known."""
     given = {name: sourced.value for layer in layers for name, sourced in layer.facts.items()}
     ranges = {name: range_of_value(value) for name, value in given.items()}
-    return Assumptions(registry, ranges, dict.fromkeys(given, True), {}, {})
+    return Assumptions(registry, ranges, dict.fromkeys(given, True), {}, {}, steps)
 
 
 def _sheet(facts: ExampleFacts, computed: Sequence[Expression], nothing: Assumptions) -> FactSheet:
@@ -198,7 +214,8 @@ def _sheet(facts: ExampleFacts, computed: Sequence[Expression], nothing: Assumpt
     names = {name for expression in computed for name in expression.facts}
     typical = {name: typical_value(name, nothing) for name in names - facts.keys()}
     origin = Origin(OriginKind.OVERRIDE, _SOURCE)
-    values = {name: Sourced(value, origin) for name, value in {**typical, **facts}.items()}
+    known = {name: value for name, value in {**typical, **facts}.items() if value is not None}
+    values = {name: Sourced(value, origin) for name, value in known.items()}
     return FactSheet.empty(nothing.registry).with_overrides(values)
 
 
@@ -230,11 +247,14 @@ def _explained(problem: Diagnostic, conditions: Sequence[Expression], facts: Exa
     return replace(problem, notes=(*problem.notes, where, f"for example with {shown}"))
 
 
-def _unchecked(spec: BackendSpec, conditions: Sequence[Expression], skipped: str) -> Diagnostic:
+def _unchecked(
+    spec: BackendSpec, conditions: Sequence[Expression], skipped: str, layers: Sequence[Layer]
+) -> Diagnostic:
+    first = next(each for layer in layers for each in layer.assignments)
     return Diagnostic(
         code="unchecked-combinations",
         message=f"{len(conditions)} conditions decide about {spec.id}; {skipped}",
-        spans=(conditions[0].span,),
+        spans=(conditions[0].span if conditions else first.key_span,),
         help="resolve with --facts for the devices that matter",
         severity=Severity.WARNING,
     )

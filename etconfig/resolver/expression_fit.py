@@ -16,10 +16,13 @@ from etconfig.profile import (
     Expression,
     ListRange,
     NumberRange,
+    ProofLimitError,
+    ProofSteps,
     TextRange,
     ValueRange,
     unit_of,
 )
+from etconfig.profile.condition_checks import unchecked_expressions
 from etconfig.resolver.value_problems import replacing_expression
 from etconfig.schema import BackendSpec, OptionInfo, OptionKind, OptionType
 from etconfig.schema.coerce import Mismatch, coerce
@@ -32,6 +35,9 @@ _MAX_SHOWN_WORDS = 5
 _MAX_SHOWN_CHARACTERS = 80
 _MAX_KNOWN = 4096
 
+_MAX_STEPS = 800_000
+"""The most steps to find the values of a file's expressions: less than half a second."""
+
 _Finding: TypeAlias = "tuple[tuple[_Doubt, ...], str | None]"
 """What is wrong with an expression for an option: its values, and its unit if that is another one."""
 
@@ -43,10 +49,12 @@ class ExpressionVerifier:
 
     Attributes:
         registry: The facts, with the bounds of their values.
+        steps: The steps that the expressions of one file may take; renewed for each file.
     """
 
     def __init__(self, registry: FactRegistry) -> None:
         self.registry = registry
+        self.steps = ProofSteps(_MAX_STEPS)
         self._known: dict[tuple[str, str, Expression, Expression | None], _Finding] = {}
 
     def problems(
@@ -63,7 +71,13 @@ class ExpressionVerifier:
         key = (spec.id, info.name, expression, condition)
         found = self._known.get(key)
         if found is None:
-            found = tuple(self._doubts(info.type, expression, condition)), self._wrong_unit(info, expression)
+            try:
+                doubts = tuple(self._doubts(info.type, expression, condition))
+            except ProofLimitError:
+                path = f"{spec.id}.{info.name}"
+                yield unchecked_expressions(f"the values of {path} were not all found", expression)
+                return
+            found = doubts, self._wrong_unit(info, expression)
             if len(self._known) < _MAX_KNOWN:
                 self._known[key] = found
         doubts, wrong_unit = found
@@ -82,7 +96,7 @@ class ExpressionVerifier:
     def _doubts(
         self, wanted: OptionType, expression: Expression, condition: Expression | None
     ) -> Iterator[_Doubt]:
-        device: Assumptions | None = Assumptions.none(self.registry)
+        device: Assumptions | None = Assumptions.none(self.registry, self.steps)
         if condition is not None and device is not None:
             device = device.assume(condition.tree, True)
         if device is None:
@@ -214,10 +228,15 @@ def _number(number: float) -> str:
 
 def _choice_doubts(wanted: OptionType, values: NumberRange) -> Iterator[_Doubt]:
     choices = [choice for choice in wanted.choices if isinstance(choice, int)]
-    possible = [choice for choice in choices if values.lowest <= choice <= values.highest]
+    found = values.integers
+    possible = [
+        choice
+        for choice in choices
+        if values.lowest <= choice <= values.highest and (found is None or choice in found)
+    ]
     if not possible:
         yield _Doubt("another number on every device", True)
-    elif len(possible) <= values.highest - values.lowest:
+    elif len(possible) < (values.highest - values.lowest + 1 if found is None else len(found)):
         yield _Doubt("another number", False, help="choose with conditions: cpu.available_cores > 4 ? 4 : 2")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from bundle_tables import list_tables, named_tables, small_tables, text_tables
-from device_mutants import accepted_in_cpp, accepted_in_python, check_same_verdicts
+from device_mutants import accepted_in_cpp, accepted_in_python, check_same_verdicts, wrong_bundles
 from device_programs import SANITIZED, compile_device_program
 from limit_bundles import limits
 
@@ -41,6 +41,15 @@ class TestDamagedBundles:
         pairs = [(write_tables(limit.accepted), write_tables(limit.refused)) for limit in limits()]
         bundles = [data for pair in pairs for data in pair]
         assert accepted_in_cpp([str(verifier)], bundles) == [True, False] * len(pairs)
+
+    def test_both_readers_refuse_the_same_wrong_numbers(self, verifier: Path) -> None:
+        """Every index, and every field that must be there because another one is, wrong one at a time."""
+        bundles = dict(pair for tables in (small_tables(), list_tables()) for pair in wrong_bundles(tables))
+        wanted = list(map(accepted_in_python, bundles.values()))
+        found = accepted_in_cpp([str(verifier)], list(bundles.values()))
+        pairs = zip(bundles, wanted, found, strict=True)
+        assert not [place for place, in_python, in_cpp in pairs if in_python is not in_cpp]
+        assert wanted.count(False) > wanted.count(True) > 0
 
     def test_every_shortened_bundle_is_refused(self, verifier: Path) -> None:
         sound = write_tables(small_tables())

@@ -39,7 +39,8 @@ def holds(values: ValueRange, value: object) -> bool:
         if math.isnan(value):
             return values.may_be_nan
         is_multiple = isinstance(value, float) or (value % values.step == 0 if values.step else value == 0)
-        return values.lowest <= value <= values.highest and is_multiple
+        is_listed = values.numbers is None or value in values.numbers
+        return values.lowest <= value <= values.highest and is_multiple and is_listed
     if isinstance(values, TextRange):
         return value in values.words if values.words is not None else value not in values.excluded
     if isinstance(values, BoolRange):
@@ -128,7 +129,9 @@ def test_contradictions_of_single_facts_are_found(conditions: list[str]) -> None
         ("a.source == 'mains' ? 'high' : 'low'", TextRange(frozenset(("high", "low")))),
         ("a.level / 2.0", NumberRange(0.0, 0.5)),
         ("-a.slow", NumberRange(-4, 0)),
-        ("7 / max(a.slow, 1)", NumberRange(1, 7)),
+        ("a.is_hot ? 4 : 1", NumberRange(1, 4, 1, numbers=frozenset((1, 4)))),
+        ("max(a.is_hot ? 4 : 1, 2)", NumberRange(2, 4, 2)),
+        ("7 / max(a.slow, 1)", NumberRange(1, 7, numbers=frozenset((1, 2, 3, 7)))),
         ("a.offset % 4", NumberRange(-3, 3)),
         ("size(['a', 'b'])", NumberRange(2, 2)),
     ],

@@ -104,3 +104,45 @@ def check_same_verdicts(command: Sequence[str], count: int, seed: int = 7) -> No
     assert len(found) == len(bundles)
     differing = [i for i, pair in enumerate(zip(wanted, found, strict=True)) if pair[0] is not pair[1]]
     assert not differing, f"Python accepts {differing[0]}: {wanted[differing[0]]}"
+
+
+_WRONG = (NONE, 0xFFFF, 0, 1)
+_MOST_ROWS = 3
+"""The rows of each vector that are changed: bundles that are not small have many equal ones."""
+
+
+def each_wrong_number(tables: BundleTables) -> Iterator[tuple[str, BundleTables]]:
+    """Yield the tables with each number of each row wrong in several ways, and the place of the change."""
+    for vector, rows in vars(tables).items():
+        if vector in _COUNTS:
+            for number in _WRONG:
+                yield f"{vector} = {number}", BundleTables(**{**vars(tables), vector: number})
+        if not isinstance(rows, tuple):
+            continue
+        for at, row in enumerate(rows[:_MOST_ROWS]):
+            for change in _changes(row):
+                changed = (*rows[:at], change, *rows[at + 1 :])
+                yield f"{vector}[{at}]: {row} -> {change}", BundleTables(**{**vars(tables), vector: changed})
+
+
+def _changes(row: Any) -> Iterator[Any]:
+    if isinstance(row, str):
+        return
+    if isinstance(row, int):
+        yield from {*_WRONG, row + 1, max(row - 1, 0)} - {row}
+        return
+    for field in row._fields:
+        old = getattr(row, field)
+        if field == "steps" or isinstance(old, float):
+            continue
+        for number in sorted({*_WRONG, old + 1, max(old - 1, 0)} - {old}):
+            yield row._replace(**{field: number})
+
+
+def wrong_bundles(tables: BundleTables) -> Iterator[tuple[str, bytes]]:
+    """Yield a bundle for each wrong number that fits its field, with right steps where that is possible."""
+    for place, each in each_wrong_number(tables):
+        with suppress(ValueError, IndexError):
+            each = counted(each)
+        with suppress(struct.error, ValueError):
+            yield place, write_tables(each)

@@ -7,6 +7,7 @@ never rules out a possible value; it may fail to rule out an impossible one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
 from typing import TypeAlias
 
 from etconfig.facts.registry import FactRegistry
@@ -23,6 +24,7 @@ from etconfig.profile.expression.checked import (
     fact_names,
 )
 from etconfig.profile.expression.operations import OPERATIONS
+from etconfig.profile.expression.proof_steps import ProofSteps
 from etconfig.profile.expression.range_arithmetic import range_of_operation
 from etconfig.profile.expression.range_comparison import range_compared
 from etconfig.profile.expression.ranges import (
@@ -65,6 +67,9 @@ class Assumptions:
         known: For some facts, whether they are assumed to be known.
         verdicts: Comparisons that are assumed to be true or false, by their text.
         buckets: The values that calls of `bucket` can have, by their text, for narrower ranges than all.
+        steps: Counts the steps of reasoning, for these assumptions and all that are made from them.
+
+    Every method raises `ProofLimitError` if it takes more steps than allowed.
     """
 
     registry: FactRegistry
@@ -72,11 +77,17 @@ class Assumptions:
     known: Mapping[str, bool]
     verdicts: Mapping[str, bool]
     buckets: Mapping[str, NumberRange]
+    steps: ProofSteps = field(compare=False, repr=False)
 
     @classmethod
-    def none(cls, registry: FactRegistry) -> Assumptions:
-        """Return assumptions of nothing but the bounds of the facts."""
-        return cls(registry, {}, {}, {}, {})
+    def none(cls, registry: FactRegistry, steps: ProofSteps | None = None) -> Assumptions:
+        """Return assumptions of nothing but the bounds of the facts.
+
+        Args:
+            registry: The facts that exist.
+            steps: Counts the steps of reasoning; without a bound if None.
+        """
+        return cls(registry, {}, {}, {}, {}, ProofSteps() if steps is None else steps)
 
     def range_of_fact(self, name: str) -> ValueRange:
         """Return the values that a fact can have."""
@@ -89,6 +100,7 @@ class Assumptions:
 
     def range_of(self, tree: Checked) -> ValueRange | None:
         """Return the values that an expression can have; None if it has none."""
+        self.steps.spend(4)
         if isinstance(tree, Constant):
             return range_of_value(tree.value)
         if isinstance(tree, FactValueOf):
@@ -109,19 +121,38 @@ class Assumptions:
         return range_of_list(operands) if isinstance(tree, ListOf) else self._range_of_call(tree, operands)
 
     def _range_of_call(self, tree: Operation, operands: list[ValueRange]) -> ValueRange | None:
-        verdict = self.verdicts.get(repr(tree))
-        if verdict is not None:
-            return TRUE if verdict else FALSE
+        if self.verdicts or self.buckets:
+            verdict = self.verdicts.get(self._key(tree))
+            if verdict is not None:
+                return TRUE if verdict else FALSE
         if tree.function == "in" and isinstance(tree.operands[1], ListOf):
             each = [
                 self.range_of(Operation("==", (tree.operands[0], item))) for item in tree.operands[1].items
             ]
             return TRUE if TRUE in each else FALSE if all(one == FALSE for one in each) else ANY_BOOL
+        self.steps.spend(8 + _pairs_of_words(operands))
         found = range_of_operation(tree.function, operands)
-        narrowed = self.buckets.get(repr(tree)) if tree.function == "bucket" else None
+        narrowed = self.buckets.get(self._key(tree)) if tree.function == "bucket" else None
         if narrowed is None or found is None:
             return found
         return intersection(found, narrowed)
+
+    def _key(self, tree: Operation) -> str:
+        """Return a text of its own for each operation: 1, 1.0 and true are equal, but their texts differ."""
+        key = repr(tree)
+        self.steps.spend(4 + (len(key) >> 5))
+        return key
+
+    def _is_simple(self, tree: Checked, most_nodes: int) -> bool:
+        """Return True if a condition is small and has no `? :`, whose condition would be analyzed again."""
+        waiting, nodes, is_simple = [tree], 0, True
+        while waiting and is_simple:
+            each = waiting.pop()
+            nodes += 1
+            is_simple = nodes <= most_nodes and not isinstance(each, CheckedConditional)
+            waiting += children(each)
+        self.steps.spend(nodes)
+        return is_simple
 
     def _range_of_logic(self, tree: Logic) -> BoolRange | None:
         """Return the range of `&&` or `||`: one operand may decide; otherwise all of them agree."""
@@ -135,7 +166,7 @@ class Assumptions:
     def _range_of_choice(self, tree: CheckedConditional) -> ValueRange | None:
         found: ValueRange | None = None
         condition = self.range_of(tree.condition)
-        is_simple = _is_simple(tree.condition, _MAX_CHOICE)
+        is_simple = self._is_simple(tree.condition, _MAX_CHOICE)
         for truth, branch in ((True, tree.then), (False, tree.otherwise)):
             if not isinstance(condition, BoolRange) or truth not in condition.values:
                 continue
@@ -155,7 +186,7 @@ class Assumptions:
 
     def implies(self, condition: Checked) -> bool:
         """Return True if a condition holds on every device that meets these assumptions."""
-        if isinstance(condition, Logic) and _is_simple(condition, _MAX_CONDITION):
+        if isinstance(condition, Logic) and self._is_simple(condition, _MAX_CONDITION):
             # an operand that is true decides `||`, whatever is unknown of the others
             decides = any if condition.decisive else all
             if decides(map(self.implies, condition.operands)):
@@ -165,11 +196,12 @@ class Assumptions:
 
     def may_divide_by_zero(self, tree: Checked) -> bool:
         """Return True if a divisor of integers in an expression can be 0 when it is computed."""
+        self.steps.spend(2)
         if isinstance(tree, Operation) and tree.function in ("int /", "int %"):
             divisor = self.range_of(tree.operands[1])
             if isinstance(divisor, NumberRange) and divisor.lowest <= 0 <= divisor.highest:
                 return True
-        if isinstance(tree, CheckedConditional) and _is_simple(tree.condition, _MAX_CHOICE):
+        if isinstance(tree, CheckedConditional) and self._is_simple(tree.condition, _MAX_CHOICE):
             cases = (
                 (self._assume(tree.condition, True), tree.then),
                 (self._assume(tree.condition, False), tree.otherwise),
@@ -200,13 +232,13 @@ class Assumptions:
 
     def _assume_not_met(self, tree: Checked) -> Assumptions | None:
         """Assume that a condition does not hold: it is false, or its facts are unknown."""
-        if _may_fail(tree) or not all(self.known.get(name) for name in fact_names(tree)):
+        if not all(self.known.get(name) for name in fact_names(tree)) or _may_fail(tree):
             return self
         return self.assume(tree, False)
 
     def assume(self, tree: Checked, truth: bool) -> Assumptions | None:
         """Add the assumption that a condition is true or false; return None if it cannot be."""
-        return self._assume(tree, truth) if _is_simple(tree, _MAX_CONDITION) else self
+        return self._assume(tree, truth) if self._is_simple(tree, _MAX_CONDITION) else self
 
     def _assume(self, tree: Checked, truth: bool) -> Assumptions | None:
         found = self.range_of(tree)
@@ -234,10 +266,11 @@ class Assumptions:
     def _assume_operation(self, tree: Operation, truth: bool) -> Assumptions | None:
         if tree.function == "!":
             return self._assume(tree.operands[0], not truth)
-        verdicts = {**self.verdicts, repr(tree): truth}
+        self.steps.spend(40 + (len(self.verdicts) >> 4))
+        verdicts = {**self.verdicts, self._key(tree): truth}
         if tree.function in _OPPOSITE and (truth or tree.function in ("==", "!=")):
             # `x < nan` is false, and so is `x >= nan`; but what is true makes its opposite false.
-            verdicts[repr(Operation(_OPPOSITE[tree.function], tree.operands))] = not truth
+            verdicts[self._key(Operation(_OPPOSITE[tree.function], tree.operands))] = not truth
         here: Assumptions | None = self._changed(verdicts=verdicts)
         for name in _needed_facts(tree):
             here = here._with_known(name, True) if here is not None else None
@@ -311,7 +344,7 @@ class Assumptions:
         common = intersection(own, range_compared(function, own, against))
         if not isinstance(common, NumberRange):
             return None
-        return self._changed(buckets={**self.buckets, repr(call): common})
+        return self._changed(buckets={**self.buckets, self._key(call): common})
 
     def _with_text(self, name: str, function: str, against: TextRange) -> Assumptions | None:
         if function == "==":
@@ -366,6 +399,7 @@ class Assumptions:
             self.known if known is None else known,
             self.verdicts if verdicts is None else verdicts,
             self.buckets if buckets is None else buckets,
+            self.steps,
         )
 
 
@@ -374,16 +408,13 @@ def _truths(function: str, left: ValueRange, right: ValueRange) -> frozenset[boo
     return found.values if isinstance(found, BoolRange) else frozenset()
 
 
-def _is_simple(tree: Checked, most_nodes: int) -> bool:
-    """Return True if a condition is small and contains no `? :`, whose condition would be analyzed again."""
-    waiting, nodes = [tree], 0
-    while waiting:
-        each = waiting.pop()
-        nodes += 1
-        if nodes > most_nodes or isinstance(each, CheckedConditional):
-            return False
-        waiting += children(each)
-    return True
+def _pairs_of_words(operands: Iterable[ValueRange]) -> int:
+    """Return about the time of an operation on texts, beyond that of any operation."""
+    pairs = 1
+    for each in operands:
+        if isinstance(each, TextRange) and each.words is not None:
+            pairs *= len(each.words)
+    return min(pairs, 1024) >> 2
 
 
 def _needed_facts(tree: Checked) -> Iterator[str]:
@@ -431,6 +462,8 @@ def _in_common(cases: Iterable[Assumptions | None]) -> Assumptions | None:
     possible = [case for case in cases if case is not None]
     if not possible:
         return None
+    steps = possible[0].steps
+    steps.spend(sum(len(case.verdicts) + len(case.known) + len(case.ranges) for case in possible) >> 3)
     ranges = dict(possible[0].ranges)
     for case in possible[1:]:
         ranges = {
@@ -453,4 +486,4 @@ def _in_common(cases: Iterable[Assumptions | None]) -> Assumptions | None:
         )
     ]
     known, verdicts = agreed
-    return Assumptions(possible[0].registry, ranges, known, verdicts, buckets)
+    return Assumptions(possible[0].registry, ranges, known, verdicts, buckets, steps)

@@ -11,6 +11,7 @@ from itertools import islice
 from etconfig.profile.expression.assumptions import Assumptions
 from etconfig.profile.expression.checked import Checked, Constant, FactValueOf, Operation, children
 from etconfig.profile.expression.operations import OPERATIONS
+from etconfig.profile.expression.proof_steps import ProofSteps
 from etconfig.profile.expression.ranges import NumberRange
 
 _PREFIX = "device-"
@@ -38,10 +39,10 @@ def texts_in_buckets(name: str, trees: Sequence[Checked], device: Assumptions) -
     numbers = {float(each) for tree in trees for each in _numbers(tree)}
     prefixes = [*dict.fromkeys(each for tree in trees for each in _prefixes(tree, name)), _PREFIX]
     for prefix in prefixes:
-        yield from islice(_fitting(prefix, salts, assumed), 1)
+        yield from islice(_fitting(prefix, salts, assumed, device.steps), 1)
     stages = sorted(number for number in numbers if 0 < number < 1)
     for prefix in prefixes:
-        yield from islice(_of_each_kind(prefix, salts, stages), _MAX_KINDS)
+        yield from islice(_of_each_kind(prefix, salts, stages, device.steps), _MAX_KINDS)
 
 
 def _calls(tree: Checked, name: str) -> Iterator[Operation]:
@@ -76,20 +77,29 @@ def _prefixes(tree: Checked, name: str) -> Iterator[str]:
         yield from _prefixes(child, name)
 
 
-def _fitting(prefix: str, salts: Sequence[str], assumed: Sequence[NumberRange | None]) -> Iterator[str]:
+def _fitting(
+    prefix: str, salts: Sequence[str], assumed: Sequence[NumberRange | None], steps: ProofSteps
+) -> Iterator[str]:
     """Yield the texts whose buckets are in all ranges."""
     wanted = [(salt, *values[:2]) for salt, values in zip(salts, assumed, strict=True) if values is not None]
     for block in range(_MAX_BLOCKS):
         numbers: Iterable[int] = range(_BLOCK)
         for salt, lowest, highest in wanted:
+            steps.spend_once((prefix, salt, block), _BLOCK * 2)
+            steps.spend(_BLOCK >> 4)
             buckets = _buckets(prefix, salt, block)
             numbers = [number for number in numbers if lowest <= buckets[number] <= highest]
         yield from (f"{prefix}{block * _BLOCK + number}" for number in numbers)
 
 
-def _of_each_kind(prefix: str, salts: Sequence[str], stages: Sequence[float]) -> Iterator[str]:
+def _of_each_kind(
+    prefix: str, salts: Sequence[str], stages: Sequence[float], steps: ProofSteps
+) -> Iterator[str]:
     """Yield a text for each combination of stages in which a device may be, the most frequent ones first."""
     seen: set[tuple[int, ...]] = set()
+    for salt in salts:
+        steps.spend_once((prefix, salt, 0), _BLOCK * 2)
+    steps.spend((1 + len(salts)) * _BLOCK >> 2)
     blocks = [_buckets(prefix, salt, 0) for salt in salts]
     for number, buckets in enumerate(zip(*blocks, strict=True)):
         kind = tuple(bisect(stages, bucket) for bucket in buckets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TypeAlias
 
@@ -20,6 +21,7 @@ from etconfig.profile.expression.checked import (
 )
 from etconfig.profile.expression.example_buckets import texts_in_buckets
 from etconfig.profile.expression.expression import Expression
+from etconfig.profile.expression.proof_steps import ProofSteps
 from etconfig.profile.expression.ranges import BoolRange, ListRange, NumberRange, TextRange, ValueRange
 
 ConditionTruths: TypeAlias = "Sequence[tuple[Expression, bool]]"
@@ -53,20 +55,25 @@ def example_facts(truths: ConditionTruths, device: Assumptions) -> dict[str, obj
 
     Raises:
         SearchLimitError: none was found, but there may be one.
+        ProofLimitError: the search takes more steps than allowed.
     """
     names = sorted({name for condition, _ in truths for name in condition.facts} | device.ranges.keys())
     constants: dict[str, set[object]] = {name: set() for name in names}
     decided: dict[str, list[tuple[Expression, bool]]] = {name: [] for name in ["", *names]}
+    device.steps.spend(sum(len(condition.source) for condition, _ in truths) >> 1)
     for condition, is_met in truths:
         decided[max(condition.facts, default="")].append((condition, is_met))
         for name in condition.facts:
             constants[name].update(_constants(condition.tree))
-    trees = [condition.tree for condition, _ in truths]
-    buckets = {name: list(texts_in_buckets(name, trees, device)) for name in names}
-    candidates = [_candidates(name, device, constants[name], buckets[name]) for name in names]
+    texts: dict[str, list[str]] = {}
+    if any("bucket" in condition.source for condition, _ in truths):
+        trees = [condition.tree for condition, _ in truths]
+        texts = {name: list(texts_in_buckets(name, trees, device)) for name in names}
+    device.steps.spend(len(names) << 5)
+    candidates = [_candidates(name, device, constants[name], texts.get(name, ())) for name in names]
     if len(names) > _MAX_FACTS:
         raise SearchLimitError
-    search = _Search(names, candidates, decided)
+    search = _Search(names, candidates, decided, device.steps)
     if search.extend(0):
         return search.facts
     are_all_tried = search.tried <= _MAX_TRIED and all(len(each) <= _MAX_CANDIDATES for each in candidates)
@@ -83,16 +90,20 @@ class _Search:
         names: Sequence[str],
         candidates: Sequence[Sequence[object]],
         decided: Mapping[str, ConditionTruths],
+        steps: ProofSteps,
     ) -> None:
         self.facts: dict[str, object] = {}
         self.tried = 0
         self._names = names
         self._candidates = candidates
         self._decided = decided
+        self._steps = steps
 
     def extend(self, index: int) -> bool:
         """Choose values for the facts from `index` on; return True if all conditions are as required."""
-        if not _agree(self._decided[self._names[index - 1] if index else ""], self.facts):
+        decided = self._decided[self._names[index - 1] if index else ""]
+        self._steps.spend(4 + (sum(len(condition.source) for condition, _ in decided) >> 2))
+        if not _agree(decided, self.facts):
             return False
         if index == len(self._names):
             return True
@@ -128,8 +139,8 @@ def _is_plain(tree: Checked) -> bool:
 
 
 def typical_value(name: str, device: Assumptions) -> object:
-    """A value that a fact may have, as devices often do."""
-    return next(_values(device.range_of_fact(name), (), ()))
+    """A value that a fact may have, as devices often do; None if there is no example."""
+    return next(_possible_values(name, device, (), ()), None)
 
 
 def _candidates(
@@ -138,9 +149,20 @@ def _candidates(
     """Values to try for a fact, and first, if that is possible, that it is not known: examples stay short."""
     if device.known.get(name) is False:
         return [_NOT_KNOWN]
-    distinct = dict.fromkeys(_values(device.range_of_fact(name), constants, texts))
+    distinct = dict.fromkeys(_possible_values(name, device, constants, texts))
     found: list[object] = list(islice(distinct, _MAX_CANDIDATES + 1))
     return found if device.known.get(name) else [_NOT_KNOWN, *found]
+
+
+def _possible_values(
+    name: str, device: Assumptions, constants: Iterable[object], texts: Sequence[str]
+) -> Iterator[object]:
+    """Yield values in the range of a fact that the fact accepts: `cpu.arch` has no capital letters."""
+    info = device.registry.get(name)
+    assert info is not None  # otherwise the expression was refused
+    for value in _values(device.range_of_fact(name), constants, texts):
+        with suppress(ValueError):
+            yield info.check(value)
 
 
 def _values(values: ValueRange, constants: Iterable[object], texts: Sequence[str]) -> Iterator[object]:

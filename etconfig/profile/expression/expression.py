@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -24,7 +24,7 @@ _FOREIGN_WORD = re.compile(r"\b(?:true|false|none|null|nil|undefined|not|i?if)\b
 
 _SHOWN_CHARACTERS = 80
 MAX_EXPLAINED = 200
-"""The most wrong expressions of one file that are explained; each further one has its first problem only."""
+"""The most wrong expressions of one file that are explained; others have their first problem, and no fix."""
 
 _MAX_KNOWN = 1024
 """The most expressions that a parser remembers."""
@@ -303,6 +303,7 @@ class ExpressionParser:
         self.checked = checked or {}
         self.checked_values = checked_values or {}
         self._explained: dict[str, dict[tuple[int, int], tuple[str, tuple[Diagnostic, ...]]]] = {}
+        self._failed: dict[tuple[str, ExpressionType | None], ProfileError] = {}
         self._known = lru_cache(_MAX_KNOWN)(partial(_parse_quickly, registry=registry))
 
     def parse(
@@ -322,16 +323,25 @@ class ExpressionParser:
             return Expression(text, find_span, expect, *self.checked[text])
         if expect is None and text in self.checked_values:
             return Expression(text, find_span, *self.checked_values[text], (text,))
-        try:
-            return self._known(text, expect=expect).found_at(find_span)
-        except ProfileError:
-            return self._explain(text, find_span(), expect)
+        failure = self._failed.get((text, expect))
+        if failure is None:
+            try:
+                return self._known(text, expect=expect).found_at(find_span)
+            except ProfileError as error:
+                failure = error
+        span = find_span()
+        if span.file not in self._explained:
+            self._failed = {}
+        self._failed[text, expect] = failure.with_traceback(None)
+        return self._explain(text, span, expect, failure)
 
-    def _explain(self, text: str, span: Span, expect: ExpressionType | None) -> Expression:
+    def _explain(
+        self, text: str, span: Span, expect: ExpressionType | None, error: ProfileError
+    ) -> Expression:
         """Parse once more, so that the problems point into the document.
 
-        The first `MAX_EXPLAINED` wrong expressions of a file are explained, and remembered: a file with
-        mistakes is read twice, and must have the same problems.
+        The first `MAX_EXPLAINED` wrong expressions of a file are explained; the problems of others point to
+        the whole text. All are remembered: a file with mistakes is read twice, with the same problems.
 
         Raises:
             ProfileError: always.
@@ -341,9 +351,8 @@ class ExpressionParser:
             self._explained = {span.file: known}
         place = (span.line, span.column)
         if place not in known and len(known) >= MAX_EXPLAINED:
-            from etconfig.profile.expression.source import ExpressionSource
-
-            return _parsed(ExpressionSource(text, span), self.registry, expect)
+            problems = (replace(each, spans=(span,), fix=None) for each in error.diagnostics)
+            known[place] = (text, tuple(problems))
         if place not in known or known[place][0] != text:
             try:
                 return parse_expression(text, self.registry, span=span, expect=expect)

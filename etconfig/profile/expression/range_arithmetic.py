@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
@@ -19,20 +20,24 @@ from etconfig.profile.expression.ranges import (
     NumberRange,
     TextRange,
     ValueRange,
+    integer_range,
     text_range,
 )
 
 _MAX_PAIRS = 1024
 """The most pairs of words that an operation on texts is tried on."""
 
+_MAX_INTEGERS = 64
+"""The most combinations of integers that an operation is tried on."""
+
 
 def range_of_operation(function: str, operands: Sequence[ValueRange]) -> ValueRange | None:
     """Return the range of `OPERATIONS[function]` on operands of these ranges; None if it has no value."""
     compute = _NUMBERS.get(function)
     if compute is not None:
-        return compute(*operands)
+        return _of_few_integers(function, operands) or compute(*operands)
     if function in ("min", "max"):
-        return _extreme(min if function == "min" else max, operands)
+        return _of_few_integers(function, operands) or _extreme(min if function == "min" else max, operands)
     if function == "size":
         return _size(operands[0])
     if function == "!":
@@ -44,6 +49,19 @@ def range_of_operation(function: str, operands: Sequence[ValueRange]) -> ValueRa
     if function == "string +":
         return _concatenated(*operands)
     return _truth(function, *operands)
+
+
+def _of_few_integers(function: str, operands: Sequence[ValueRange]) -> NumberRange | None:
+    """Return the range of the results for all integers that the operands may be; None if they are many."""
+    listed = [each.integers for each in operands if isinstance(each, NumberRange)]
+    known = [each for each in listed if each is not None]
+    if len(known) < len(operands) or math.prod(map(len, known)) > _MAX_INTEGERS:
+        return None
+    found: set[int] = set()
+    for values in product(*known):
+        with suppress(ArithmeticError):  # it has no value then
+            found.add(OPERATIONS[function](*values))
+    return integer_range(frozenset(found)) if found else None
 
 
 def _bounded(lowest: float, highest: float, step: int) -> NumberRange | None:

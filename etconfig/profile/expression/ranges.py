@@ -12,8 +12,9 @@ from typing import NamedTuple, TypeAlias
 from etconfig.facts.registry import FactInfo, FactType
 from etconfig.profile.expression.operations import INT_MAX, INT_MIN
 
-_MAX_WORDS = 64
-"""The most words of a range; larger sets, which come from joining lists repeatedly, count as any text."""
+MAX_MEMBERS = 64
+"""The most words or integers that a range lists; of larger sets, which come from joining lists repeatedly,
+any text and the bounds count."""
 
 
 class NumberRange(NamedTuple):
@@ -24,12 +25,24 @@ class NumberRange(NamedTuple):
         highest: The greatest number; `INT_MAX` or `inf` if there is no bound.
         step: Every integer of the range is a multiple of it; 0 if 0 is the only one. 1 for floats.
         may_be_nan: Dividing by zero or overflowing may give "not a number", which is in no range.
+        numbers: The possible integers, if they are few; None if any multiple of `step` is possible.
     """
 
     lowest: float
     highest: float
     step: int = 1
     may_be_nan: bool = False
+    numbers: frozenset[int] | None = None
+
+    @property
+    def integers(self) -> frozenset[int] | None:
+        """All values of a range of integers; None if they are many, or the range is one of floats."""
+        if self.numbers is not None or not isinstance(self.lowest, int):
+            return self.numbers
+        step = self.step or 1
+        first = -(-self.lowest // step) * step
+        found = range(first, int(self.highest) + 1, step)
+        return frozenset(found) if 0 < len(found[: MAX_MEMBERS + 1]) <= MAX_MEMBERS else None
 
 
 class TextRange(NamedTuple):
@@ -138,12 +151,21 @@ def _joined_scalars(left: ScalarRange, right: ScalarRange) -> ScalarRange:
         assert isinstance(right, NumberRange)
         lowest, highest = min(left.lowest, right.lowest), max(left.highest, right.highest)
         may_be_nan = left.may_be_nan or right.may_be_nan
+        if left.integers is not None and right.integers is not None:
+            return integer_range(left.integers | right.integers)
         return NumberRange(lowest, highest, math.gcd(left.step, right.step), may_be_nan)
     if isinstance(left, TextRange):
         assert isinstance(right, TextRange)
         return _joined_texts(left, right)
     assert isinstance(right, BoolRange)
     return BoolRange(left.values | right.values)
+
+
+def integer_range(numbers: frozenset[int]) -> NumberRange:
+    """Return the range of these integers; it lists them if they are few and there are gaps between them."""
+    bounded = NumberRange(min(numbers), max(numbers), math.gcd(*numbers))
+    is_listed = len(numbers) <= MAX_MEMBERS and bounded.integers != numbers
+    return bounded._replace(numbers=numbers) if is_listed else bounded
 
 
 def _joined_texts(left: TextRange, right: TextRange) -> TextRange:
@@ -157,15 +179,14 @@ def _joined_texts(left: TextRange, right: TextRange) -> TextRange:
 
 def text_range(words: frozenset[str]) -> TextRange:
     """Return the range of these words, or of any text if they are too many to keep."""
-    return TextRange(words) if len(words) <= _MAX_WORDS else ANY_TEXT
+    return TextRange(words) if len(words) <= MAX_MEMBERS else ANY_TEXT
 
 
 def intersection(left: ValueRange, right: ValueRange) -> ValueRange | None:
     """Return the values in both ranges, which are of one type; None if there are none."""
     if isinstance(left, NumberRange):
         assert isinstance(right, NumberRange)
-        lowest, highest = max(left.lowest, right.lowest), min(left.highest, right.highest)
-        return NumberRange(lowest, highest, max(left.step, right.step)) if lowest <= highest else None
+        return _common_numbers(left, right)
     if isinstance(left, BoolRange):
         assert isinstance(right, BoolRange)
         values = left.values & right.values
@@ -175,6 +196,15 @@ def intersection(left: ValueRange, right: ValueRange) -> ValueRange | None:
         return _common_texts(left, right)
     assert isinstance(right, ListRange)
     return _common_lists(left, right)
+
+
+def _common_numbers(left: NumberRange, right: NumberRange) -> NumberRange | None:
+    lowest, highest = max(left.lowest, right.lowest), min(left.highest, right.highest)
+    listed = [each.numbers for each in (left, right) if each.numbers is not None]
+    if listed:
+        numbers = frozenset(n for n in frozenset.intersection(*listed) if lowest <= n <= highest)
+        return integer_range(numbers) if numbers else None
+    return NumberRange(lowest, highest, max(left.step, right.step)) if lowest <= highest else None
 
 
 def _common_texts(left: TextRange, right: TextRange) -> TextRange | None:

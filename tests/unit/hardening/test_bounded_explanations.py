@@ -10,6 +10,7 @@ from etconfig import Installation
 from etconfig.app.validation import validate_file
 from etconfig.profile.expression import diagnosis
 from etconfig.profile.expression.expression import MAX_EXPLAINED
+from etconfig.profile.profile import MAX_BASES
 
 
 def test_of_very_many_wrong_conditions_the_first_are_explained(
@@ -33,3 +34,13 @@ def test_of_very_many_wrong_conditions_the_first_are_explained(
     assert len(explained) == MAX_EXPLAINED
     assert [each.fix is not None for each in found] == [number < MAX_EXPLAINED for number in range(count)]
     assert len({each.spans for each in found}) == count
+
+
+def test_a_list_of_very_many_bases_is_refused_and_none_is_looked_for(tmp_path: Path) -> None:
+    path = tmp_path / "board.toml"
+    for count, code in ((MAX_BASES, "unknown-profile"), (MAX_BASES + 1, "extends-too-deep")):
+        bases = ", ".join(f'"b{number}"' for number in range(count))
+        path.write_text(f'[profile]\nname = "acme/board"\nextends = [{bases}]\n')
+        found = validate_file(path, Installation(tmp_path))
+        assert {each.code for each in found} == {code}
+    assert f"at most {MAX_BASES} are allowed" in found[0].message

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import product
 from random import Random
 
 import pytest
 from random_expressions import REGISTRY, random_condition
 
 from etconfig.errors import ProfileError
+from etconfig.facts import BUILTIN_FACTS
 from etconfig.profile import Assumptions, Expression, SearchLimitError, example_facts, parse_expression
 
 NOTHING = Assumptions.none(REGISTRY)
@@ -72,3 +75,40 @@ def test_an_example_meets_its_conditions_and_no_others(seed: int) -> None:
             assert [condition.evaluate(facts) is True for condition, _ in required] == [
                 is_met for _, is_met in required
             ]
+
+
+def test_an_example_has_only_values_that_the_facts_accept() -> None:
+    """A condition compares one of several facts with a text, which others of them cannot have."""
+    refused = []
+    texts = ("Pixel 8", "Linux", "aarch64", "darwin", "a\\nb", "\\u0007", "x")
+    names = ("device.model", "cpu.model", "cpu.arch", "os.name", "power.source")
+    for text, first, second in product(texts, names, names):
+        for operator in ("==", "!="):
+            condition = f'({first} == "x" ? {first} : {second}) {operator} "{text}"'
+            with suppress(ProfileError):  # the checker refuses some comparisons by themselves
+                expression = parse_expression(condition, BUILTIN_FACTS)
+                for met in (True, False):
+                    facts = found_facts(expression, met)
+                    refused += [(condition, *each) for each in facts.items() if not is_accepted(*each)]
+    assert not refused
+
+
+def found_facts(expression: Expression, is_met: bool) -> dict[str, object]:
+    nothing = Assumptions.none(BUILTIN_FACTS)
+    device = nothing.assume_all([(expression.tree, is_met)])
+    if device is None:
+        return {}
+    try:
+        return example_facts([(expression, is_met)], device) or {}
+    except SearchLimitError:
+        return {}
+
+
+def is_accepted(name: str, value: object) -> bool:
+    info = BUILTIN_FACTS.get(name)
+    assert info is not None
+    try:
+        info.check(value)
+    except ValueError:
+        return False
+    return True

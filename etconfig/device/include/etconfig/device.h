@@ -45,6 +45,11 @@ struct FactInfo {
 // stay where it is for as long as they are used.
 class Bundle {
  public:
+  // It stays where it is: selections and arguments refer to it.
+  Bundle() = default;
+  Bundle(const Bundle&) = delete;
+  Bundle& operator=(const Bundle&) = delete;
+
   // Verifies the bytes. Unless the result is Ok, the bundle stays as it was: at first without facts and profiles.
   //
   // If it is Ok, the selections, arguments and choices of before are stale, which is their status from now on: select and

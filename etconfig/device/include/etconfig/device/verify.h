@@ -413,9 +413,9 @@ class Verifier {
 
  private:
   template <typename T>
-  bool all(const Vector<T>& elements, bool (Verifier::*check)(uint32_t)) {
+  bool all(const Vector<T>& elements, bool (Verifier::*is_sound)(uint32_t)) {
     for (uint32_t i = 0; i < elements.size(); ++i) {
-      if (!(this->*check)(i)) return false;
+      if (!(this->*is_sound)(i)) return false;
     }
     return true;
   }
@@ -426,6 +426,10 @@ class Verifier {
   bool is_text(uint32_t index) const { return index < t_.texts.size(); }
   bool is_name(uint32_t index) const { return is_text(index) && t_.texts[index].size() <= format::kMaxNameBytes; }
   bool is_text_or_none(uint32_t index) const { return is_none_or(index, t_.texts); }
+  // The origin of a default, which must be there if the default is.
+  bool is_origin_of(uint32_t present, uint32_t origin) const {
+    return present == kNone ? is_text_or_none(origin) : is_text(origin);
+  }
   // A range that is walked now, and that is in bounds.
   template <typename T>
   bool visit(const Vector<T>& elements, Range range) {
@@ -567,7 +571,8 @@ class Verifier {
     const bool has_numbers = !std::isnan(option.minimum()) && !std::isnan(option.maximum()) &&
         std::isfinite(option.multiple_of()) && option.multiple_of() >= 0;
     return has_numbers && is_name(option.name()) && is_text_or_none(option.unit()) && is_text_or_none(option.doc()) &&
-        is_text_or_none(option.default_origin()) && is_text_or_none(option.fact_origin()) &&
+        is_origin_of(option.default_value(), option.default_origin()) &&
+        is_origin_of(option.from_fact(), option.fact_origin()) &&
         is_text_or_none(option.key()) && is_text_or_none(option.separator()) &&
         is_none_or(option.from_fact(), t_.facts) && are_choices(option) &&
         (option.default_value() == kNone || is_fitting(option, option.default_value()));
