@@ -5,14 +5,25 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
-SUITES = ["test-engines", "test-fleet", "test-ray"]
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+CI = (ROOT / ".ci" / "run").read_text("utf-8")
+WEEKLY = (ROOT / ".github" / "workflows" / "weekly.yml").read_text("utf-8")
+RULES = dict(re.findall(r"^([\w-]+):(.*\n(?:\t.*\n)*)", MAKEFILE, re.MULTILINE))
+"""What follows each target of the Makefile: what it needs and its commands."""
+
+PARTS = re.findall(r"weekly-[\w-]+", RULES["weekly"])
 
 
-@pytest.mark.parametrize("suite", SUITES)
-def test_a_workflow_runs_the_suite(suite: str) -> None:
-    assert re.search(rf"^{suite}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-    workflows = [path.read_text("utf-8") for path in (ROOT / ".github" / "workflows").glob("*.yml")]
-    assert any(re.search(rf"\bmake {suite}$", text, re.MULTILINE) for text in workflows)
+def test_every_part_of_weekly_is_a_job_of_the_workflow() -> None:
+    (parts,) = re.findall(r"^ +part: \[(.*)\]$", WEEKLY, re.MULTILINE)
+    assert parts.split(", ") == PARTS
+    assert set(PARTS) <= set(RULES)
+
+
+def test_every_suite_runs_for_each_change_or_each_week() -> None:
+    suites = {name for name in RULES if name.startswith("test")}
+    weekly = " ".join(RULES[name] for name in PARTS)
+    run = {name for name in suites if re.search(rf"\b(?:make |MAKE\) ){name}\b(?!-)", CI + weekly)}
+    run |= {name for name in suites if name in weekly.split()}
+    assert suites - run == {"test-quick"}, "all its tests are in make test"

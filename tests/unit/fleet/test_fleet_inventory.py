@@ -113,9 +113,7 @@ class TestFormats:
         connection.close()
         assert sheets(database, path) == {"a": {}}
         for table in ("devices", "Devices", "other.fleet", "fleets"):
-            with pytest.raises(
-                FactError, match=f"{table} is not a table of it; its tables: fleet"
-            ):
+            with pytest.raises(FactError, match=f"{table} is not a table of it; its tables: fleet"):
                 sheets(database, path, table)
 
     def test_every_shipped_sheet_is_right(self, database: Database) -> None:
