@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from etconfig.analysis.program_report import (
     AttributeReport,
@@ -30,7 +31,6 @@ from etconfig.parameters import check_type
 from etconfig.program.memory_plan import read_memory_plan
 from etconfig.program.model import DelegateCall, ExecutionPlan, KernelCall, SerializedTensor
 from etconfig.program.shared_state import shared_state_of
-from etconfig.schema import CompileSpecInfo
 
 _MAX_TEXT = 40
 """The length up to which the value of a compile spec is shown as text, in bytes."""
@@ -162,7 +162,7 @@ def _delegates(
         )
 
 
-def _compile_specs(installation: Installation, backend: str) -> Mapping[str, CompileSpecInfo]:
+def _compile_specs(installation: Installation, backend: str) -> Mapping[str, Any]:
     """Return what a backend declares about its compile specs; nothing without a working plugin."""
     if backend not in installation.backend_ids:
         return {}
@@ -172,7 +172,7 @@ def _compile_specs(installation: Installation, backend: str) -> Mapping[str, Com
         return {}
 
 
-def _shown(declared: CompileSpecInfo | None, value: bytes) -> str | None:
+def _shown(declared: Any, value: bytes) -> str | None:
     """Return a value as its backend declares it, or as short printable text, or None for anything else."""
     try:
         known = None if declared is None else declared.decode(value)
