@@ -31,6 +31,7 @@ BOTTOM = {
     "interrupts",
     "plain_data",
     "effective",
+    "written_files",
 }
 ROOMS: dict[str, set[str]] = {
     "version": set(),
@@ -51,6 +52,7 @@ ROOMS: dict[str, set[str]] = {
     "interrupts": set(),
     "plain_data": set(),
     "effective": {"records", "plain_data"},
+    "written_files": {"records"},
     "schema": BOTTOM,
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},

@@ -95,7 +95,9 @@ def command(
     if picture is not None and not is_text:
         if picture.suffix != ".svg":
             raise click.UsageError(f"--memory-plan {picture}: expected a name that ends in .svg, or -")
-        check_can_write(picture)
+        from etconfig.cli.rendering.memory_picture import PICTURE
+
+        check_can_write(picture, PICTURE)
     installation = request.installation
     chosen = executor_if_installed(installation, executor)
     with load_program(program, data=data, executor=NUMPY, installation=installation) as loaded:
@@ -135,7 +137,7 @@ def _check_alone(path: Path, given: Mapping[str, object]) -> None:
 
 
 def _show_memory(path: Path, report: ProgramReport) -> None:
-    from etconfig.cli.rendering.memory_picture import memory_svg, memory_text
+    from etconfig.cli.rendering.memory_picture import PICTURE, memory_svg, memory_text
 
     plans = {method.name: method.memory_plan for method in report.methods}
     if str(path) == "-":
@@ -144,4 +146,4 @@ def _show_memory(path: Path, report: ProgramReport) -> None:
             for line in memory_text(method, plan):
                 show(line)
     else:
-        write_file(path, memory_svg(plans).encode())
+        write_file(path, memory_svg(plans).encode(), PICTURE)
