@@ -23,7 +23,7 @@ from etconfig.cli.shared.options import (
 )
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import check_can_write, write_file
+from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
 
 if TYPE_CHECKING:
     from etconfig.analysis import ProgramReport
@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     "--memory-plan",
     "picture",
     metavar="FILE.svg|-",
-    type=click.Path(path_type=Path),
+    type=OutputPath(),
     help="Draw the memory plans: as a picture in a file, or as text with -.",
 )
+@force_option
 @click.option(
     "--effective",
     is_flag=True,
@@ -54,6 +55,7 @@ def command(
     data: Sequence[Path],
     executor: str | None,
     picture: Path | None,
+    force: bool,
     effective: bool,
     no_defaults: bool,
     request: ConfigurationRequest,
