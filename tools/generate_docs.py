@@ -119,6 +119,7 @@ def third_parties(_: str) -> str:
 @cache
 def layering() -> Mapping[str, Any]:
     """Return the names in the test of the layers."""
+    sys.path.insert(0, str(ROOT / "tests" / "support"))
     return runpy.run_path(str(ROOT / "tests" / "meta" / "test_layering.py"))
 
 

@@ -9,18 +9,20 @@ from typing import Any, Literal, TypeAlias
 from etconfig.analysis.device_matrix import MATRIX_KEY, MATRIX_VERSION, DeviceMatrix, MatrixDevice, value_text
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.display import count_text
-from etconfig.errors import SavedResultError
+from etconfig.errors import ConfigError, SavedResultError
 from etconfig.option_path import parse_option_path
 from etconfig.profile import Document, load_document
 from etconfig.profile.bounds import MAX_DOCUMENT_BYTES
 from etconfig.records import record
 from etconfig.resolver.difference import ABSENT_TEXT, canonical
 from etconfig.resolver.toml_text import toml_key, toml_value
+from etconfig.written_files import FileKind
 
 _HEAD = f"""\
 # What each device gets: `etconfig matrix --write-expect` writes it, `etconfig matrix --expect` compares.
 {MATRIX_KEY} = {MATRIX_VERSION}
 """
+EXPECTED = FileKind("a file of expected options", lambda path: _is_expected(path))
 _DEVICES, _PROFILE = "devices", "profile"
 _ABSENT: Any = object()
 
@@ -181,6 +183,14 @@ def expected_text(found: DeviceMatrix) -> str:
             diagnostics=(Diagnostic(code="document-too-large", message=message, help=help),)
         )
     return text
+
+
+def _is_expected(path: Path) -> bool:
+    try:
+        load_expected(path)
+    except ConfigError:
+        return False
+    return True
 
 
 def load_expected(path: Path) -> ExpectedMatrix:

@@ -11,12 +11,15 @@ from typing import Any
 from etconfig.app.plain_difference import ABSENT, is_too_deep, plain_differences
 from etconfig.records import record
 from etconfig.resolver.saved import load_json, saved_result_error
+from etconfig.written_files import FileKind, head_of
 
 LOCK_FILE = "etconfig.lock"
 LOCK_VERSION = 1
 
 _VERSION_KEY = "etconfig_lock"
 _DEVICES_KEY = "devices"
+LOCK = FileKind("a lock", lambda path: f'"{_VERSION_KEY}"'.encode() in head_of(path))
+"""The kind of file, also with the marks of a merge conflict in it."""
 _HELP = "write it with `etconfig lock`"
 
 

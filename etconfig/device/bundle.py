@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import NoneType
 
 from etconfig.device.bundle_fingerprints import wrong_fingerprints
-from etconfig.device.bundle_format import PROVIDERS
+from etconfig.device.bundle_format import BUNDLE, PROVIDERS
 from etconfig.device.bundle_reader import read_tables
 from etconfig.device.bundle_results import BundleResolution, BundleSelection
 from etconfig.device.bundle_writer import write_tables
@@ -26,6 +26,7 @@ from etconfig.display import count_text
 from etconfig.errors import FactError, OptionError, ProfileError, SavedResultError
 from etconfig.facts import FactSheet
 from etconfig.parameters import AnyPath, as_path, check_type, home_help
+from etconfig.written_files import FilesOfRun
 
 _SHEET = "a FactSheet, as etconfig.load_fact_sheet reads it"
 
@@ -70,14 +71,21 @@ class DeviceBundle:
         """Return the bytes of the file; equal bundles have equal bytes."""
         return write_tables(self.tables)
 
-    def save(self, path: AnyPath) -> None:
-        """Write the bundle to a file.
+    def save(self, path: AnyPath, *, force: bool = False) -> None:
+        """Write the bundle to a file, whole or not at all.
+
+        Args:
+            path: The file. A bundle there is replaced.
+            force: Replace another file, too.
 
         Raises:
-            OSError: the file cannot be written.
-            TypeError: `path` is not a path.
+            FileExistsError: there is a file that is not a bundle, a link out of its directory, or a file with
+                several names.
+            OSError: the file cannot be written; an existing file is unchanged.
+            TypeError: an argument is of a wrong type.
         """
-        as_path("path", path).write_bytes(self.to_bytes())
+        check_type("force", force, bool, "True or False")
+        FilesOfRun(force=force).write(as_path("path", path), self.to_bytes(), BUNDLE)
 
     @property
     def producer(self) -> str:

@@ -30,9 +30,13 @@ from etconfig.profile.expression.types import ExpressionType
 from etconfig.profile.library import Provider
 from etconfig.schema.declaration import Applies, Scope
 from etconfig.schema.option_type import OptionKind
+from etconfig.written_files import FileKind, head_of
 
 BUNDLE_IDENTIFIER: Final = b"ETCB"
 BUNDLE_VERSION: Final = 1
+
+BUNDLE: Final = FileKind("a device bundle", lambda path: head_of(path, 8)[4:] == BUNDLE_IDENTIFIER)
+"""The kind of file, which `DeviceBundle.save` and `etconfig pack` replace."""
 
 _CODES = {
     **dict.fromkeys(("minimum", "maximum", "multiple_of"), F64),

@@ -28,6 +28,7 @@ from etconfig.facts.registry import FactInfo, FactRegistry, shown_value
 from etconfig.flatbuffer.identifier import has_program_identifier
 from etconfig.parameters import home_help
 from etconfig.provenance import Origin, OriginKind
+from etconfig.written_files import FileKind
 
 SHEET_VERSION = 1
 MAX_SHEET_BYTES = 256 << 10
@@ -36,7 +37,13 @@ MAX_SHEET_FACTS = 1000
 VERSION_KEY = "etconfig_fact_sheet"
 SHEET_KEYS = (VERSION_KEY, "facts")
 ENTRY_KEYS = ("value", "unit", "unknown", "origin")
+SHEET = FileKind("a fact sheet", lambda path: _is_sheet(path))
 _GUIDE = "write the sheet as `etconfig facts --save` does"
+
+
+def _is_sheet(path: Path) -> bool:
+    found = json.loads(path.read_bytes())
+    return isinstance(found, dict) and VERSION_KEY in found
 
 
 def sheet_text(facts: Iterable[Fact]) -> str:

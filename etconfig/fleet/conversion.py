@@ -9,8 +9,9 @@ import errno
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
@@ -18,9 +19,9 @@ from etconfig.facts.registry import FactRegistry
 from etconfig.fleet.columns import DEVICE_COLUMN, UnusableInventoryError
 from etconfig.fleet.database import Database
 from etconfig.fleet.json_sql import convert_lines
-from etconfig.fleet.whole_file import whole_file
 from etconfig.profile.directory import files_below
 from etconfig.version import __version__
+from etconfig.written_files import rights_of_copy, whole_file
 
 CACHE_DIRECTORY = ".etconfig-fleet"
 """The directory of converted files, beside each inventory."""
@@ -60,12 +61,24 @@ def converted(
     directory = cache or path.parent / CACHE_DIRECTORY
     key = json.dumps([__version__, _FORMAT, identity, registry.names, id_column, sorted(ignored)])
     target = directory / f"{path.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.parquet"
+    if cache is None and directory.is_symlink():
+        raise _unwritable(directory, "it is a symbolic link")
+    rights = rights_of_copy(sheet_files(path) if path.is_dir() else (path,), directory)
     if target.exists():
+        _narrow(target, rights)
         return target
     _check_can_write(directory)
-    with _lines_of(path) as lines, _writing(database, target), whole_file(target) as beside:
+    with _lines_of(path) as lines, _writing(database, target), whole_file(target, rights=rights) as beside:
         convert_lines(database, lines, beside, registry, id_column, ignored)
     return target
+
+
+def _narrow(target: Path, rights: int) -> None:
+    """Take rights from a converted file that the inventory does not give, or gives no longer."""
+    mode = stat.S_IMODE(target.stat().st_mode)
+    if mode & ~rights:
+        with suppress(OSError):  # it is another user's
+            target.chmod(mode & rights)
 
 
 def _check_can_write(directory: Path) -> None:
@@ -113,7 +126,7 @@ def _writing(database: Database, target: Path) -> Iterator[None]:
         with database.reading():
             yield
     except OSError as error:
-        made = (target.name, f".{target.name}")
+        made = (target.name, ".etconfig-")
         names_made = any(os.fspath(target.parent / start) in str(error) for start in made)
         if error.errno not in _WRITE_ERRORS and not names_made:
             raise

@@ -14,13 +14,12 @@ from etconfig.fleet.names import quoted_path, quoted_text
 from etconfig.fleet.outcome import DeviceOutcome
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.resolving import DecidedGroups, decide_part
-from etconfig.fleet.whole_file import directory_beside, whole_file
+from etconfig.fleet.result_tables import TABLE_FORMAT
 from etconfig.records import record
+from etconfig.written_files import directory_beside, whole_file
 
 NOTHING = "(nothing)"
 """Stands for the value of an option that a device does not get."""
-
-_FORMAT = "FORMAT parquet, COMPRESSION zstd"
 
 
 @record(frozen=True)
@@ -156,7 +155,7 @@ def write_moved_part(
             f"COPY (SELECT device AS device_id, option, old, new FROM (SELECT device, {number} AS number "
             f"FROM ({devices})) JOIN (SELECT unnest(?::UBIGINT[]) AS number, unnest(?::VARCHAR[]) AS option, "
             "unnest(?::VARCHAR[]) AS old, unnest(?::VARCHAR[]) AS new) USING (number)) "
-            f"TO {quoted_text(os.fspath(beside))} ({_FORMAT})",
+            f"TO {quoted_text(os.fspath(beside))} ({TABLE_FORMAT})",
             columns,
         )
 
@@ -170,7 +169,7 @@ def write_moved(database: Database, parts: Sequence[Path], target: Path) -> None
     files = ", ".join(quoted_path(path) for path in parts)
     rows = f"FROM read_parquet([{files}], hive_partitioning = false) ORDER BY ALL"
     with whole_file(target) as beside:
-        database.rows(f"COPY ({rows}) TO {quoted_text(os.fspath(beside))} ({_FORMAT})")
+        database.rows(f"COPY ({rows}) TO {quoted_text(os.fspath(beside))} ({TABLE_FORMAT})")
 
 
 def compare_groups(decided: DecidedGroups) -> FleetDifference:

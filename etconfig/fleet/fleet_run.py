@@ -6,10 +6,11 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from etconfig.fleet.database import Database
@@ -18,9 +19,9 @@ from etconfig.fleet.part_result import PartResult, merged_results
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.resolving import decide_part
 from etconfig.fleet.result_tables import write_assignments, write_result_tables
-from etconfig.fleet.whole_file import whole_file
+from etconfig.written_files import RefusedFileError, is_temporary, replace_file
 
-PARTS = "parts"
+PARTS = ".etconfig-parts"
 """The directory of finished files, inside of that of the results; it is removed at the end."""
 
 
@@ -113,6 +114,8 @@ def run_by_file(
     directory.mkdir(parents=True, exist_ok=True)
     with _only_run(directory):
         finished = directory / PARTS
+        if finished.is_symlink():
+            raise RefusedFileError(finished, "it is a symbolic link; remove it", may_force=False)
         finished.mkdir(exist_ok=True)
         tables = [finished / f"{_hash(f'{identity} {settings}')}.parquet" for identity in identities]
         results = {place: found for place, table in enumerate(tables) if (found := _finished(table))}
@@ -125,8 +128,22 @@ def run_by_file(
             raise RunInterruptedError(len(results), len(tables)) from None
         merged = merged_results(results[place] for place in range(len(tables)))
         write_result_tables(database, merged, tables, directory)
-        shutil.rmtree(finished)
+        _remove_finished(finished)
         return merged
+
+
+def _remove_finished(directory: Path) -> None:
+    """Remove what runs have written into the directory of finished files, and it if nothing else is there."""
+    for path in directory.iterdir():
+        if is_temporary(path):
+            shutil.rmtree(path, ignore_errors=True)
+        elif _OWN_NAME.fullmatch(path.name):
+            path.unlink()
+    with suppress(OSError):
+        directory.rmdir()
+
+
+_OWN_NAME = re.compile(r"[0-9a-f]{24}\.(parquet|json)")
 
 
 def _hash(text: str) -> str:
@@ -146,8 +163,7 @@ def _finished(table: Path) -> PartResult | None:
 
 def _write_summary(path: Path, result: PartResult) -> None:
     """Write the outcomes of one file; whole or not at all."""
-    with whole_file(path) as beside:
-        beside.write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
+    replace_file(path, json.dumps(result.to_jsonable()).encode())
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from etconfig.fleet.workers import InventoryReading
 from etconfig.option_path import parse_option_path
 from etconfig.packages import how_to_install
 from etconfig.parameters import AnyPath, as_path, check_type, plain_value
+from etconfig.written_files import FilesOfRun
 
 
 def open_fleet(
@@ -150,7 +151,7 @@ class Fleet:
         Raises:
             ConfigError: a profile, a setting or a column is wrong.
             WorkersError: the workers cannot be reached, are lost, or cannot do their part.
-            FileExistsError: a table there is not one that `etconfig fleet resolve` has written.
+            FileExistsError: a table there is one that is read, or not one that `etconfig fleet` has written.
             OSError: a file cannot be read or written, or the memory does not suffice.
             TypeError: an argument is of a wrong type.
         """
@@ -161,7 +162,7 @@ class Fleet:
         planned = _planned(find_installation(installation, *given[:1]), given, settings)
         if directory is None:
             return FleetResult(self._runs.summarize(planned), planned.plan)
-        return FleetResult(self._runs.resolve(planned, directory, force=force), planned.plan)
+        return FleetResult(self._runs.resolve(planned, directory, FilesOfRun(force=force)), planned.plan)
 
     def compare(
         self,
@@ -189,12 +190,14 @@ class Fleet:
             overrides: As for `resolve`.
 
         Raises:
+            FileExistsError: `devices` is a file that is read, or not one that `etconfig fleet` has written.
             ConfigError, WorkersError, OSError, TypeError: as for `resolve`.
         """
         given = _programs(programs)
         settings = _settings(profile, require_match, fact_overrides, overrides)
         before, after = (_planned(find_installation(side), given, settings) for side in (old, new))
-        return self._runs.compare(before, after, None if devices is None else as_path("devices", devices))
+        moved = None if devices is None else as_path("devices", devices)
+        return self._runs.compare(before, after, FilesOfRun(), moved)
 
 
 def _planned(

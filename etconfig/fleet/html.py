@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from etconfig.records import record
+from etconfig.written_files import FileKind, head_of
 
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;"
@@ -14,6 +15,9 @@ _STYLE = (
     "td.number{text-align:right;font-variant-numeric:tabular-nums}"
     "@media(prefers-color-scheme:dark){body{background:#16181c;color:#e8e8e8}th,td{border-color:#444}}"
 )
+
+_MARK = '<meta name="generator" content="etconfig fleet">'
+PAGE = FileKind("a page that `etconfig fleet` wrote", lambda path: _MARK.encode() in head_of(path))
 
 
 @record(frozen=True, kw_only=True)
@@ -40,7 +44,7 @@ def html_page(title: str, tables: Sequence[FleetTable]) -> str:
     """Return a page with tables, every text of them escaped."""
     body = "".join(map(_table, tables))
     return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{_MARK}<title>{escape(title)}</title>'
         f"<style>{_STYLE}</style></head>\n<body><h1>{escape(title)}</h1>\n{body}</body></html>\n"
     )
 

@@ -59,6 +59,11 @@ class InventorySource:
         return file_identity(self.path, self.table or "")
 
     @property
+    def files(self) -> list[Path]:
+        """The files that are read: itself, or the sheets of a directory in the order of their rows."""
+        return sorted(self.path.rglob("*.json")) if self.path.is_dir() else [self.path]
+
+    @property
     def relation(self) -> str:
         """The devices, in a FROM of SQL."""
         if self.table is not None:

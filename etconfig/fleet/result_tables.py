@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from etconfig.fleet.database import Database
@@ -11,13 +12,13 @@ from etconfig.fleet.grouping import group_number, keyed_devices
 from etconfig.fleet.names import quoted_path, quoted_text
 from etconfig.fleet.part_result import PartResult
 from etconfig.fleet.resolving import DecidedGroups
-from etconfig.fleet.whole_file import errors_of, whole_file, whole_files
+from etconfig.written_files import FileKind, FilesOfRun, errors_of, whole_file, whole_files
 
 RESULT_TABLES = ("assignments.parquet", "resolutions.parquet", "problems.parquet")
 """The names of the tables in a directory of results."""
 
 _MARK = "etconfig_fleet"
-_FORMAT = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{_MARK}: '1'}}"
+TABLE_FORMAT = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{_MARK}: '1'}}"
 """How tables are written: with a mark, so that only these are replaced."""
 
 
@@ -39,7 +40,7 @@ def write_assignments(database: Database, decided: DecidedGroups, target: Path) 
         database.rows(
             f"COPY (SELECT device AS device_id, profile, resolution FROM (SELECT device, {number} AS number "
             f"FROM ({devices})) JOIN outcomes USING (number)) TO {quoted_text(os.fspath(beside))} "
-            f"({_FORMAT})"
+            f"({TABLE_FORMAT})"
         )
 
 
@@ -99,7 +100,7 @@ def _write_rows(
 ) -> None:
     values: list[list[object]] = [[row[place] for row in rows] for place in range(len(columns))]
     selected = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in columns.items())
-    database.rows(f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(target))} ({_FORMAT})", values)
+    database.rows(f"COPY (SELECT {selected}) TO {quoted_text(os.fspath(target))} ({TABLE_FORMAT})", values)
 
 
 def join_assignments(database: Database, parts: Sequence[Path], target: Path) -> None:
@@ -114,23 +115,25 @@ def join_assignments(database: Database, parts: Sequence[Path], target: Path) ->
     files = ", ".join(quoted_path(path) for path in parts)
     rows = f"FROM read_parquet([{files}], hive_partitioning = false)"
     with database.in_order():
-        database.rows(f"COPY ({rows}) TO {quoted_text(os.fspath(target))} ({_FORMAT})")
+        database.rows(f"COPY ({rows}) TO {quoted_text(os.fspath(target))} ({TABLE_FORMAT})")
 
 
-def foreign_table(database: Database, directory: Path) -> Path | None:
-    """Return a file in the place of a result that no run has written, None if there is none."""
+def check_result_tables(database: Database, directory: Path, files: FilesOfRun) -> None:
+    """Check that a run may write its tables into a directory.
+
+    Raises:
+        RefusedFileError: something else is in the place of one.
+    """
+    kind = FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
     for name in RESULT_TABLES:
-        path = directory / name
-        if not os.path.lexists(path):
-            continue
-        try:
-            with database.reading():
-                found = database.rows(
-                    f"SELECT count(*) FROM parquet_kv_metadata({quoted_path(path)}) "
-                    f"WHERE decode(key) = {quoted_text(_MARK)}"
-                )
-        except OSError:
-            return path
-        if not found[0][0]:
-            return path
-    return None
+        files.check(directory / name, kind, is_named=False)
+
+
+def is_table(database: Database, path: Path) -> bool:
+    """Return True if a file is a table that a run has written."""
+    with database.reading():
+        found = database.rows(
+            f"SELECT count(*) FROM parquet_kv_metadata({quoted_path(path)}) "
+            f"WHERE decode(key) = {quoted_text(_MARK)}"
+        )
+    return bool(found[0][0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from etconfig.fleet.clusters import AnyWorkers, connected
@@ -14,7 +15,7 @@ from etconfig.fleet.inventory import InventoryOpener, InventoryPart, InventorySo
 from etconfig.fleet.part_result import PartResult
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.recipe import PlanRecipe
-from etconfig.fleet.result_tables import foreign_table
+from etconfig.fleet.result_tables import RESULT_TABLES, check_result_tables, is_table
 from etconfig.fleet.workers import (
     InventoryReading,
     OnFile,
@@ -25,22 +26,7 @@ from etconfig.fleet.workers import (
     summarize_on,
 )
 from etconfig.records import record
-
-
-class ForeignTableError(FileExistsError):
-    """A file stands in the place of a table of results, and no run has written it.
-
-    Attributes:
-        path: The file.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"cannot replace {path}: `etconfig fleet resolve` has not written it")
-        self.path = path
-
-    def __reduce__(self) -> tuple[type[ForeignTableError], tuple[Path]]:
-        """Return the parts of a pickle."""
-        return type(self), (self.path,)
+from etconfig.written_files import FileKind, FilesOfRun
 
 
 @record(frozen=True, kw_only=True)
@@ -102,45 +88,64 @@ class FleetRuns:
         with connected(self._workers) as workers:
             return summarize_on(workers, self._sources, job, self._on_file)
 
-    def resolve(self, planned: PlannedRun, directory: Path, *, force: bool = False) -> PartResult:
+    def resolve(self, planned: PlannedRun, directory: Path, files: FilesOfRun) -> PartResult:
         """Write what every device gets into a directory, which workers share.
 
         Args:
             planned: Decides about the devices.
             directory: The directory; a run that was interrupted continues there.
-            force: Replace tables there that no run has written, too.
+            files: The files of the run; tables there that no run has written are replaced by force.
 
         Raises:
-            ForeignTableError: there is such a table.
+            RefusedFileError: there is such a table, or one that is read.
             FactError, WorkersError: as for `summarize`.
             OSError: a file cannot be read or written, or another run writes to the directory.
         """
         with self._database() as database:
-            foreign = None if force else foreign_table(database, directory)
-            if foreign is not None:
-                raise ForeignTableError(foreign)
+            files.reads(self.files_read())
+            check_result_tables(database, directory, files)
+            recipes = [planned.recipe()]
+            settings = settings_text(recipes, self._reading)
             if self._workers is None:
                 parts = self._parts(database, planned)
-                settings = settings_text([planned.recipe()], self._reading)
-                return resolve_fleet(database, parts, planned.plan, directory, settings, self._on_part)
-            recipes = [planned.recipe()]
-            job, settings = job_text(recipes, self._reading), settings_text(recipes, self._reading)
-            with connected(self._workers) as workers:
-                return resolve_on(workers, database, self._sources, job, directory, settings, self._on_file)
+                result = resolve_fleet(database, parts, planned.plan, directory, settings, self._on_part)
+            else:
+                job = job_text(recipes, self._reading)
+                with connected(self._workers) as workers:
+                    result = resolve_on(
+                        workers, database, self._sources, job, directory, settings, self._on_file
+                    )
+            for name in RESULT_TABLES:
+                files.wrote(directory / name)
+            return result
 
-    def compare(self, old: PlannedRun, new: PlannedRun, moved: Path | None = None) -> FleetDifference:
+    def files_read(self) -> Iterator[Path]:
+        """Yield the files of the inventories, and the sheets of a directory."""
+        for source in self._sources:
+            yield from source.files
+
+    def compare(
+        self, old: PlannedRun, new: PlannedRun, files: FilesOfRun, moved: Path | None = None
+    ) -> FleetDifference:
         """Count what differs between two plans.
 
         Args:
             old: Decides before a change.
             new: Decides after it.
+            files: The files of the run.
             moved: A Parquet file to write, with a row for each change of each device, in a directory that
                 workers share; None for none.
 
         Raises:
             FactError, WorkersError: as for `summarize`.
+            RefusedFileError: `moved` is a file that is read, or that no run has written.
             OSError: a file cannot be read or written.
         """
+        if moved is not None:
+            files.reads(self.files_read())
+            with self._database() as database:
+                kind = FileKind("a table that `etconfig fleet` has written", partial(is_table, database))
+                files.claim(moved, kind)
         if self._workers is None:
             with self._database() as database:
                 parts = self._parts(database, old)

@@ -16,10 +16,10 @@ from etconfig.fleet.fleet_run import run_by_file
 from etconfig.fleet.inventory import InventorySource
 from etconfig.fleet.part_result import PartResult, merged_results
 from etconfig.fleet.recipe import PlanRecipe
-from etconfig.fleet.whole_file import directory_beside
 from etconfig.fleet.worker import compare_devices, count_devices
 from etconfig.records import record
 from etconfig.version import __version__
+from etconfig.written_files import directory_beside
 
 FileTask: TypeAlias = "dict[str, Any]"
 """A file, as plain data: `path`, `label`, `table`, and `target`, the file for rows of devices, or None."""

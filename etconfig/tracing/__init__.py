@@ -1,7 +1,7 @@
 """Timed events of loading and running, recorded on request, as ETDump or as a Chrome trace."""
 
-from etconfig.tracing.chrome import chrome_trace
-from etconfig.tracing.etdump import etdump
+from etconfig.tracing.chrome import chrome_trace, is_chrome_trace
+from etconfig.tracing.etdump import etdump, is_etdump
 from etconfig.tracing.events import Event, EventKind
 from etconfig.tracing.recorder import DEFAULT_MAX_EVENTS, NullTracer, RecordingTracer, Track
 
@@ -14,4 +14,6 @@ __all__ = [
     "Track",
     "chrome_trace",
     "etdump",
+    "is_chrome_trace",
+    "is_etdump",
 ]

@@ -13,6 +13,13 @@ from etconfig.tracing.events import Event
 from etconfig.tracing.recorder import RecordingTracer
 
 
+def is_chrome_trace(head: bytes) -> bool:
+    """Return True if a file that begins with these bytes is a trace that `chrome_trace` made."""
+    return (
+        head.startswith(b'{"traceEvents":[{"ph":"M","name":"process_name"') and b'"name":"etconfig"' in head
+    )
+
+
 def chrome_trace(tracer: RecordingTracer) -> bytes:
     """Return the recorded events as the JSON of a trace.
 

@@ -15,6 +15,8 @@ from etconfig.tracing.events import Event
 from etconfig.tracing.recorder import RecordingTracer
 
 _IDENTIFIER = b"ED00"
+_MARK = "made by etconfig"
+"""A text to which nothing refers, by which a file is known."""
 _ETDUMP = Layout(version=U32, run_data=REFERENCE)
 _RUN_DATA = Layout(name=REFERENCE, bundled_input_index=I32, allocators=REFERENCE, events=REFERENCE)
 _EVENT = Layout(profile_event=REFERENCE, allocation_event=REFERENCE, debug_event=REFERENCE)
@@ -36,6 +38,11 @@ _FRAMEWORK_NAMES = {
 """The kinds of events for which ExecuTorch has names of its own."""
 
 
+def is_etdump(content: bytes) -> bool:
+    """Return True if the bytes are an ETDump that `etdump` made."""
+    return content[8:12] == _IDENTIFIER and _MARK.encode() in content[-64:]
+
+
 def etdump(tracer: RecordingTracer) -> bytes:
     """Return the recorded events as a size-prefixed ETDump, with times in nanoseconds.
 
@@ -45,6 +52,7 @@ def etdump(tracer: RecordingTracer) -> bytes:
     is left out: its total would be missing.
     """
     writer = FlatBufferWriter()
+    writer.string(_MARK)
     events = tracer.events
     is_shared = len({event.method for event in events if event.method}) > 1
     blocks = [_write_block(writer, name, block) for name, block in _blocks(events, is_shared)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from kit_checks import subject
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.lowering import LoweringError, lower_cases
 from etconfig.plugin.v1 import ApiRange, ConformanceContribution, LoweringRequest
+from etconfig.written_files import FilesOfRun, RefusedFileError
 
 BACKEND = "ReferenceCpuBackend"
 
@@ -68,7 +70,9 @@ class TestLowerCases:
 
         vendor(lower, "add", "linear")
         reported: list[tuple[str, str]] = []
-        written = lower_cases(subject(), tmp_path / "new", progress=lambda *each: reported.append(each))
+        written = lower_cases(
+            subject(), tmp_path / "new", FilesOfRun(), progress=lambda *each: reported.append(each)
+        )
         assert written == ("add", "linear")
         assert [(each.case, each.methods) for each in asked] == [
             ("add", {"forward": "exported"}),
@@ -84,34 +88,52 @@ class TestLowerCases:
     ) -> None:
         vendor(golden, "unheard_of", "add")
         reported: list[tuple[str, str]] = []
-        assert lower_cases(subject(), tmp_path, progress=lambda *each: reported.append(each)) == ("add",)
+        assert lower_cases(
+            subject(), tmp_path, FilesOfRun(), progress=lambda *each: reported.append(each)
+        ) == ("add",)
         assert reported[0] == ("unheard_of", "not declared")
 
     def test_a_program_that_delegates_elsewhere_is_removed(
         self, vendor: Callable[..., None], tmp_path: Path
     ) -> None:
-        (tmp_path / "linear.pte").write_bytes(b"of the last time")
+        shutil.copy(GOLDEN / BACKEND / "linear.pte", tmp_path / "linear.pte")
         vendor(
             lambda asked: (golden if asked.case == "add" else of_the_other_backend)(asked), "add", "linear"
         )
         reported: list[tuple[str, str]] = []
-        assert lower_cases(subject(), tmp_path, progress=lambda *each: reported.append(each)) == ("add",)
+        assert lower_cases(
+            subject(), tmp_path, FilesOfRun(), progress=lambda *each: reported.append(each)
+        ) == ("add",)
         assert reported[-1] == ("linear", f"not delegated to {BACKEND}")
         assert [path.name for path in tmp_path.iterdir()] == ["add.pte"]
+
+    @pytest.mark.parametrize("name", ["add.pte", "linear.pte"])
+    def test_a_file_that_is_not_such_a_program_is_kept(
+        self, vendor: Callable[..., None], tmp_path: Path, name: str
+    ) -> None:
+        (tmp_path / name).write_bytes(b"mine")
+        vendor(
+            lambda asked: (golden if asked.case == "add" else of_the_other_backend)(asked), "add", "linear"
+        )
+        with pytest.raises(
+            RefusedFileError, match=f"it is there, and not a program that delegates to {BACKEND}"
+        ):
+            lower_cases(subject(), tmp_path, FilesOfRun())
+        assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [(name, b"mine")]
 
     def test_it_is_an_error_if_nothing_delegates(self, vendor: Callable[..., None], tmp_path: Path) -> None:
         vendor(of_the_other_backend, "add")
         with pytest.raises(
             LoweringError, match=f"no case delegates to {BACKEND}; its partitioner must accept"
         ):
-            lower_cases(subject(), tmp_path)
+            lower_cases(subject(), tmp_path, FilesOfRun())
 
     def test_a_plugin_without_lower_is_an_error(self, vendor: Callable[..., None], tmp_path: Path) -> None:
         vendor(None, "add")
         with pytest.raises(
             LoweringError, match=f"plugin of {BACKEND} cannot lower programs; add lower to its"
         ):
-            lower_cases(subject(), tmp_path)
+            lower_cases(subject(), tmp_path, FilesOfRun())
 
     def test_a_failure_of_lower_names_the_case_and_is_chained(
         self, vendor: Callable[..., None], tmp_path: Path
@@ -122,7 +144,7 @@ class TestLowerCases:
         vendor(lower, "add")
         expected = "lower failed for add: ZeroDivisionError: no core is left"
         with pytest.raises(LoweringError, match=expected) as caught:
-            lower_cases(subject(), tmp_path)
+            lower_cases(subject(), tmp_path, FilesOfRun())
         assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
     @pytest.mark.parametrize(
@@ -137,7 +159,7 @@ class TestLowerCases:
     ) -> None:
         vendor(lambda _: answer, "add")
         with pytest.raises(LoweringError, match=message):
-            lower_cases(subject(), tmp_path)
+            lower_cases(subject(), tmp_path, FilesOfRun())
         assert not list(tmp_path.iterdir())
 
     def test_a_directory_that_cannot_be_written_is_an_error(
@@ -146,7 +168,7 @@ class TestLowerCases:
         (tmp_path / "file").touch()
         vendor(golden, "add")
         with pytest.raises(LoweringError, match="file/golden cannot be written: "):
-            lower_cases(subject(), tmp_path / "file" / "golden")
+            lower_cases(subject(), tmp_path / "file" / "golden", FilesOfRun())
 
     def test_without_torch_it_says_what_is_needed(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -155,4 +177,4 @@ class TestLowerCases:
         with pytest.raises(
             LoweringError, match="lowering needs torch and executorch, which cannot be imported"
         ):
-            lower_cases(subject(), tmp_path)
+            lower_cases(subject(), tmp_path, FilesOfRun())

@@ -17,6 +17,7 @@ from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.runner import report, runner, suite, worker
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.subject import Subject
+from etconfig.written_files import FilesOfRun
 
 IMPORTED_BEFORE_PATCHING = (suite, worker)
 """Modules that would keep the four checks if they were imported while the catalog has them."""
@@ -245,7 +246,7 @@ class TestLower:
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def lower_cases(
-            subject: Subject, directory: Path, *, progress: Callable[[str, str], None]
+            subject: Subject, directory: Path, files: FilesOfRun, *, progress: Callable[[str, str], None]
         ) -> tuple[str, ...]:
             progress("add", f"for {subject.backend_id} in {directory}")
             return ("add",)

@@ -276,7 +276,9 @@ class TestHeaders:
     def test_a_path_that_cannot_be_written_is_an_error(self, cli: Cli, place: Path) -> None:
         (place / "include").write_text("")
         done = cli("pack", "--header", "include/x")
-        assert done == Outcome(2, "", error("cannot write include/x/etconfig/device: Not a directory"))
+        assert done == Outcome(
+            2, "", error("cannot write include/x/etconfig/device/arguments.h: Not a directory")
+        )
 
 
 class TestCode:

@@ -16,7 +16,7 @@ WRITES = int(os.environ.get("ETCONFIG_WRITES", "150"))
 KILLED_AT_EVERY_STEP = """\
 import itertools, os, signal, sys
 from pathlib import Path
-from etconfig.cli.shared.writing import write_file
+from etconfig.written_files import replace_file
 
 OLD, NEW = b"old" * 5000, b"new" * 9000
 
@@ -28,7 +28,7 @@ def write_and_die(path, step):
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
     sys.setprofile(count)  # a step is the begin or the end of a call, also of one of the system
-    write_file(path, NEW, is_named=False)
+    replace_file(path, NEW)
     sys.setprofile(None)
     os._exit(0)
 
@@ -47,12 +47,12 @@ for step in itertools.count(1):
 WRITER = """\
 import os, sys
 from pathlib import Path
-from etconfig.cli.shared.writing import write_file
+from etconfig.written_files import replace_file
 
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 for generation in range(count):
     line = f"{name} {generation}\\n"
-    write_file(path, (line * 2000).encode(), is_named=False)
+    replace_file(path, (line * 2000).encode())
     os.write(1, b".")
 """
 

@@ -12,12 +12,19 @@ import click
 import pytest
 from command_line import ON_DEVICE, Outcome, error
 
-from etconfig.cli.shared.writing import check_can_write, write_file
+from etconfig.cli.shared.writing import check_can_write
+from etconfig.cli.shared.writing import write_file as write_file_of_kind
+from etconfig.written_files import FileKind
 
+ANY = FileKind("any file", lambda _path: True)
 OLD, NEW = b"old" * 1000, b"new" * 2000
 CALLS = ("os.open", "os.fdopen", "os.fsync", "pathlib.Path.chmod", "pathlib.Path.replace")
 """The calls by which a file is replaced."""
 LOCK = ("lock", "model.pte", *ON_DEVICE)
+
+
+def write_file(path: Path, content: bytes, *, is_named: bool = True) -> None:
+    write_file_of_kind(path, content, ANY, is_named=is_named)
 
 
 class TestUserProfiles:
@@ -47,7 +54,9 @@ class TestNewFile:
 class TestProtectedFile:
     """A write-protected file is not replaced, although its directory would allow it."""
 
-    @pytest.mark.parametrize("write", [check_can_write, lambda path: write_file(path, NEW)])
+    @pytest.mark.parametrize(
+        "write", [lambda path: check_can_write(path, ANY), lambda path: write_file(path, NEW)]
+    )
     def test_it_is_kept(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
     ) -> None:
@@ -161,7 +170,7 @@ class TestPlantedLinks:
     ) -> None:
         """The name cannot be guessed; even a guess would not help."""
         monkeypatch.setattr("os.urandom", bytes)
-        planted = tmp_path / ".file.00000000.tmp"
+        planted = tmp_path / ".etconfig-0000000000000000.tmp"
         planted.symlink_to(victim)
         with pytest.raises(click.ClickException, match="File exists"):
             write_file(tmp_path / "file", NEW)

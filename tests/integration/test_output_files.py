@@ -58,11 +58,11 @@ class TestOutputFiles:
     )
     @pytest.mark.parametrize("there_before", [True, False])
     def test_a_full_disk_leaves_the_earlier_file(
-        self, place: Path, command: list[str], there_before: bool
+        self, cli: Callable[..., Outcome], place: Path, command: list[str], there_before: bool
     ) -> None:
         """A limit on the size of files fails as a full disk does: in the middle of a write."""
         if there_before:
-            (place / "file").write_text("what was there before")
+            assert cli(*command).status == 0
         before = {path: path.read_bytes() for path in place.iterdir()}
         done = subprocess.run([sys.executable, "-c", SMALL_DISK, *command], capture_output=True, text=True)
         shown = (done.returncode, done.stdout, done.stderr)
@@ -81,7 +81,7 @@ class TestOutputFiles:
     def test_a_result_replaces_an_earlier_one_and_leaves_no_other_file(
         self, cli: Callable[..., Outcome], place: Path
     ) -> None:
-        (place / "y.npz").write_text("old")
+        np.savez(place / "y.npz", out0=np.zeros(3))
         before = sorted(place.iterdir())
         assert cli(*self.RUN, "--output", "y.npz").status == 0
         assert sorted(place.iterdir()) == before

@@ -32,6 +32,7 @@ BOTTOM = {
     "interrupts",
     "plain_data",
     "effective",
+    "written_files",
 }
 ROOMS: dict[str, set[str]] = {
     "version": set(),
@@ -52,6 +53,7 @@ ROOMS: dict[str, set[str]] = {
     "interrupts": set(),
     "plain_data": set(),
     "effective": {"records", "plain_data"},
+    "written_files": {"records"},
     "schema": BOTTOM,
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},

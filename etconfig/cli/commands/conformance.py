@@ -15,8 +15,16 @@ from etconfig.cli.shared.completion import complete_backend, complete_check
 from etconfig.cli.shared.options import json_option
 from etconfig.cli.shared.output import print_json, print_table, show
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import check_can_write, write_file
+from etconfig.cli.shared.writing import (
+    OutputPath,
+    check_can_write,
+    files_of_command,
+    force_option,
+    refused_write,
+    write_file,
+)
 from etconfig.conformance.kit.levels import KIT, LEVELS
+from etconfig.written_files import FileKind, RefusedFileError
 
 if TYPE_CHECKING:
     from etconfig.conformance.checks.check import Check
@@ -74,16 +82,17 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
     "--report",
     "reports",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=OutputPath(),
     callback=_report_path,
     help="Write a report: .json, .xml (JUnit) or .svg (a badge). Repeatable.",
 )
 @click.option(
     "--lower",
     metavar="DIRECTORY",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputPath(is_directory=True),
     help="Write golden programs with the plugin's ahead-of-time half; check nothing.",
 )
+@force_option
 @click.option("--list", "lists", is_flag=True, help="List all checks; check nothing.")
 @json_option
 @click.pass_context
@@ -98,6 +107,7 @@ def command(
     executor: str,
     reports: Sequence[Path],
     lower: Path | None,
+    force: bool,
     lists: bool,
     as_json: bool,
 ) -> None:
@@ -121,17 +131,17 @@ def command(
     _check_selection(context, checks, reports)
     settings = _settings(backend, level, kit, executor, programs, checks)
     if lower is not None:
-        _refuse_others(context, "--lower", {"lower", "backend"})
+        _refuse_others(context, "--lower", {"lower", "backend", "force"})
         _lower(settings, lower)
         return
     expected = _expected_failures(xfails)
     for path in reports:
-        check_can_write(path)
+        check_can_write(path, REPORT)
     report = _run(settings, expected, is_silent=as_json)
     if as_json:
         print_json(report.to_jsonable())
     for path in reports:
-        write_file(path, _FORMATS[path.suffix](report))
+        write_file(path, _FORMATS[path.suffix](report), REPORT)
     if not report.passed:
         context.exit(1)
 
@@ -285,8 +295,13 @@ def _lower(settings: Settings, directory: Path) -> None:
 
     try:
         written = lower_cases(
-            Subject(settings), directory, progress=lambda name, what: show(f"{name}: {what}")
+            Subject(settings),
+            directory,
+            files_of_command(),
+            progress=lambda name, what: show(f"{name}: {what}"),
         )
+    except RefusedFileError as error:
+        raise click.ClickException(refused_write(error)) from error
     except LoweringError as error:
         raise click.ClickException(str(error)) from error
     show(f"programs in {directory}: {len(written)}")
@@ -310,3 +325,22 @@ def _badge(report: Report) -> bytes:
 
 _FORMATS: Mapping[str, Callable[[Report], bytes]] = {".json": _json, ".xml": _junit, ".svg": _badge}
 """The function that renders a report, by the suffix of the file."""
+
+
+def _is_report(path: Path) -> bool:
+    content = path.read_bytes()
+    if content.startswith(b"<svg"):
+        return f">{_badge_label()}</text>".encode() in content
+    if content.startswith(b"<?xml"):
+        return b'<testsuite name="etconfig conformance ' in content
+    found = json.loads(content)
+    return isinstance(found, dict) and "plugin_api" in (found.get("etconfig") or ())
+
+
+def _badge_label() -> str:
+    from etconfig.conformance.runner.badge import LABEL
+
+    return LABEL
+
+
+REPORT = FileKind("a report that `etconfig conformance` wrote", _is_report)

@@ -21,7 +21,8 @@ from etconfig.cli.shared.options import (
 )
 from etconfig.cli.shared.output import print_json, print_table, show, show_json
 from etconfig.cli.shared.usage import SuggestingGroup
-from etconfig.cli.shared.writing import write_file
+from etconfig.cli.shared.writing import OutputPath, force_option, write_file
+from etconfig.facts.sheet_json import SHEET
 
 if TYPE_CHECKING:
     from etconfig.app.installation import Installation
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
     help="With --etdevice: detect only the facts that this bundle reads.",
 )
 @executor_option
-@click.option("--save", type=click.Path(path_type=Path), help="Save the facts as a sheet for other commands.")
+@click.option("--save", type=OutputPath(), help="Save the facts as a sheet for other commands.")
+@force_option
 @click.option("--all", "show_all", is_flag=True, help="Show unknown facts too, and why they are unknown.")
 @click.option(
     "--redact",
@@ -75,6 +77,7 @@ def command(
     bundle: Path | None,
     executor: str | None,
     save: Path | None,
+    force: bool,
     show_all: bool,
     is_redacted: bool,
     is_identifying_shown: bool,
@@ -129,7 +132,7 @@ def command(
 
         facts = redact(facts)
     if save is not None:
-        write_file(save, facts.to_json().encode())
+        write_file(save, facts.to_json().encode(), SHEET)
     if as_json:
         from etconfig.facts.privacy import hide_identifying
 

@@ -23,7 +23,7 @@ from etconfig.cli.shared.options import (
 )
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import check_can_write, write_file
+from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
 
 if TYPE_CHECKING:
     from etconfig.analysis import ProgramReport
@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     "--memory-plan",
     "picture",
     metavar="FILE.svg|-",
-    type=click.Path(path_type=Path),
+    type=OutputPath(),
     help="Draw the memory plans: as a picture in a file, or as text with -.",
 )
+@force_option
 @click.option(
     "--effective",
     is_flag=True,
@@ -54,6 +55,7 @@ def command(
     data: Sequence[Path],
     executor: str | None,
     picture: Path | None,
+    force: bool,
     effective: bool,
     no_defaults: bool,
     request: ConfigurationRequest,
@@ -95,7 +97,9 @@ def command(
     if picture is not None and not is_text:
         if picture.suffix != ".svg":
             raise click.UsageError(f"--memory-plan {picture}: expected a name that ends in .svg, or -")
-        check_can_write(picture)
+        from etconfig.cli.rendering.memory_picture import PICTURE
+
+        check_can_write(picture, PICTURE)
     installation = request.installation
     chosen = executor_if_installed(installation, executor)
     with load_program(program, data=data, executor=NUMPY, installation=installation) as loaded:
@@ -135,7 +139,7 @@ def _check_alone(path: Path, given: Mapping[str, object]) -> None:
 
 
 def _show_memory(path: Path, report: ProgramReport) -> None:
-    from etconfig.cli.rendering.memory_picture import memory_svg, memory_text
+    from etconfig.cli.rendering.memory_picture import PICTURE, memory_svg, memory_text
 
     plans = {method.name: method.memory_plan for method in report.methods}
     if str(path) == "-":
@@ -144,4 +148,4 @@ def _show_memory(path: Path, report: ProgramReport) -> None:
             for line in memory_text(method, plan):
                 show(line)
     else:
-        write_file(path, memory_svg(plans).encode())
+        write_file(path, memory_svg(plans).encode(), PICTURE)

@@ -53,6 +53,7 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
       etconfig lock --models models.toml --device pixel-8
       etconfig lock encoder.pte decoder.pte --facts pi5.json --device pixel-8 --check
     """
+    from etconfig.app.lock import LOCK
     from etconfig.app.lock_contents import ResolvedForLock, lock_path, make_lock
 
     def resolve(request: ConfigurationRequest, program: Delegating | None) -> ResolvedForLock:
@@ -73,7 +74,7 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
     if check:
         return _check(path, lock)
     # a file name that is not UTF-8 has parts that only an escape can spell
-    write_file(path, lock.to_json().encode(errors="backslashreplace"), is_named=False)
+    write_file(path, lock.to_json().encode(errors="backslashreplace"), LOCK, is_named=False)
     show(f"{_count(lock)} written to {path}")
     return 0
 

@@ -34,7 +34,7 @@ from etconfig.cli.shared.output import (
 )
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import check_can_write, check_is_not_read, write_file
+from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
 
 if TYPE_CHECKING:
     from etconfig.analysis import DeviceMatrix
@@ -62,9 +62,10 @@ _WIDTH, _MIN_WIDTH = 120, 60
 @click.option(
     "--write-expect",
     metavar="FILE.toml",
-    type=click.Path(path_type=Path),
+    type=OutputPath(),
     help="Write the file for --expect.",
 )
+@force_option
 @click.option(
     "--format",
     "form",
@@ -81,6 +82,7 @@ def command(
     every: bool,
     expect: Path | None,
     write_expect: Path | None,
+    force: bool,
     form: str,
     as_json: bool,
     **options: object,
@@ -110,9 +112,10 @@ def command(
     sheets = expanded_sheets(sheet)
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
     if write_expect is not None:
-        _check_target(
-            write_expect, [*programs, *sheets, *(() if request.models is None else (request.models,))]
-        )
+        from etconfig.analysis.expected_matrix import EXPECTED
+
+        note_reads(sheets)
+        check_can_write(write_expect, EXPECTED)
     from etconfig.analysis.expected_matrix import load_expected
 
     if expect is not None and not expect.exists():
@@ -151,31 +154,14 @@ def _matrix(request: ConfigurationRequest, programs: Sequence[Path], sheets: Seq
     return build_matrix(configurations, with_progress(named, "resolving"), registry)
 
 
-def _check_target(path: Path, sources: Sequence[Path]) -> None:
-    """Check that `--write-expect` replaces only a file of expected options."""
-    from etconfig.analysis.expected_matrix import load_expected
-    from etconfig.errors import ConfigError
-
-    check_is_not_read(path, sources)
-    if path.is_file() and path.stat().st_size:
-        try:
-            load_expected(path)
-        except ConfigError as error:
-            raise click.ClickException(
-                f"cannot write {path}: it is there, and not a file of expected options; remove it, or give "
-                "another name"
-            ) from error
-    check_can_write(path)
-
-
 def _write(path: Path, matrix: DeviceMatrix) -> int:
-    from etconfig.analysis.expected_matrix import expected_text
+    from etconfig.analysis.expected_matrix import EXPECTED, expected_text
 
     if matrix.has_errors:
         show_findings(_placed(matrix))
         print_error(f"{path} is not written: {_with_errors(matrix)}")
         return 1
-    write_file(path, expected_text(matrix).encode())
+    write_file(path, expected_text(matrix).encode(), EXPECTED)
     show_findings(_placed(matrix))
     count = sum(len(device.options) for device in matrix)
     devices = format_count(len(matrix), "device")

@@ -12,6 +12,7 @@ from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import show
 from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.writing import OutputPath
 from etconfig.errors import ScaffoldError
 from etconfig.plugin.entry_points import BACKENDS
 from etconfig.scaffold import (
@@ -30,7 +31,7 @@ from etconfig.scaffold import (
 @click.argument("name")
 @click.option(
     "--directory",
-    type=click.Path(path_type=Path),
+    type=OutputPath(is_directory=True),
     help="A new or empty directory to write to; by default named like the package.",
 )
 @click.option("--id", "backend_id", help="The id of the backend in programs; by default derived from NAME.")

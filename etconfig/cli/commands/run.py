@@ -25,8 +25,8 @@ from etconfig.cli.shared.options import (
 )
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.steps import MethodStep, StepsCommand, read_steps, step_options
-from etconfig.cli.shared.trace_file import TraceFile, trace_options
-from etconfig.cli.shared.writing import check_can_write, check_is_not_read
+from etconfig.cli.shared.trace_file import TRACE, TraceFile, trace_options
+from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 @step_options[0]
 @step_options[1]
 @step_options[2]
-@click.option(
-    "--output", type=click.Path(path_type=Path), help="Write the outputs to this .npz as out0, out1, ..."
-)
+@click.option("--output", type=OutputPath(), help="Write the outputs to this .npz as out0, out1, ...")
+@force_option
 @data_option
 @executor_option
 @click.option("--repeat", default=1, show_default=True, type=count_from(1), help="Run this many times.")
@@ -59,6 +58,7 @@ def command(
     instance: Sequence[str],
     inputs: Sequence[Path],
     output: Path | None,
+    force: bool,
     data: Sequence[Path],
     executor: str | None,
     repeat: int,
@@ -84,7 +84,7 @@ def command(
     """
     from etconfig.app.api import load_program
     from etconfig.app.executors import NUMPY, records_events
-    from etconfig.cli.shared.arrays import read_inputs, write_outputs
+    from etconfig.cli.shared.arrays import OUTPUTS, read_inputs, write_outputs
 
     check_no_defaults(no_defaults, effective=effective, as_json=as_json)
     steps = read_steps(method, instance, inputs)
@@ -94,10 +94,10 @@ def command(
     if trace is not None and not records_events(request.installation, chosen):
         advice = "" if executor else f"; the project file names it: give --executor {NUMPY}"
         raise click.UsageError(f"--trace: the executor {chosen} records no events{advice}")
-    for path in (output, None if trace is None else trace.path):
-        if path is not None:
-            check_is_not_read(path, (program, *inputs, *data, request.sheet))
-            check_can_write(path)
+    if output is not None:
+        check_can_write(output, OUTPUTS)
+    if trace is not None:
+        check_can_write(trace.path, TRACE)
     tracer = None if trace is None else trace.tracer
     loaded = load_program(
         program,

@@ -29,16 +29,19 @@ from etconfig.cli.shared.output import (
 )
 from etconfig.cli.shared.standard_input import StandardInput
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import write_file
+from etconfig.cli.shared.writing import files_of_command, writing
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.diagnostics.render import FORMATS, render, worth_showing
 
 if TYPE_CHECKING:
+    from etconfig.app.fixing import FixedFile
     from etconfig.app.loaded_program import LoadedProgram
     from etconfig.app.targets import Delegating
     from etconfig.app.validation import Validator
 
 
+_MAX_ROUNDS = 10
+"""The most times that files are fixed: a file that can be read after a fix may have further problems."""
 _MAX_UNMATCHED = 5
 """The most profiles that are named as resolved on no device."""
 
@@ -127,11 +130,16 @@ def command(
     if diff:
         show_diff("".join(file.diff() for file in fixed))
     if fix and fixed:
-        for file in fixed:
-            write_file(file.path, file.after.encode())
-        problems, unmatched = check()  # with another validator, which reads the files again
-        count = sum(file.count for file in fixed)
-        show(f"{format_count(count, 'problem')} fixed in {format_count(len(fixed), 'file')}", err=True)
+        count, changed = 0, set[Path]()
+        for _ in range(_MAX_ROUNDS):
+            _write_fixed(fixed)
+            count += sum(file.count for file in fixed)
+            changed.update(file.path for file in fixed)
+            problems, unmatched = check()  # with another validator, which reads the files again
+            fixed = fix_files(files.paths, problems, with_unsafe=unsafe_fixes)
+            if not fixed:
+                break
+        show(f"{format_count(count, 'problem')} fixed in {format_count(len(changed), 'file')}", err=True)
     if not diff:
         _print(problems, form)
     for message in files.missing:
@@ -139,6 +147,20 @@ def command(
     _note_unmatched(unmatched, sheets)
     show(_summary(files.paths, problems), err=True)
     return _exit_status(files, problems)
+
+
+def _write_fixed(fixed: Sequence[FixedFile]) -> None:
+    """Write all files, or none if one must not be changed.
+
+    Raises:
+        click.ClickException: a file must not be changed, or cannot be written.
+    """
+    for file in fixed:
+        with writing(file.path):
+            files_of_command().check_edit(file.path)
+    for file in fixed:
+        with writing(file.path):
+            files_of_command().edit(file.path, file.after.encode())
 
 
 def _exit_status(files: FoundFiles, problems: Iterable[Diagnostic]) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from etconfig.cli.shared.output import print_table, show
-from etconfig.cli.shared.writing import write_file
+from etconfig.cli.shared.writing import check_can_write, write_file
 from etconfig.display import part_text
 
 if TYPE_CHECKING:
@@ -27,12 +27,20 @@ def show_fleet_tables(title: str, tables: Sequence[FleetTable], page: Path | Non
     write_fleet_page(title, shown, page)
 
 
-def write_fleet_page(title: str, tables: Sequence[FleetTable], page: Path | None) -> None:
-    """Write tables as an HTML page, if that is requested."""
-    from etconfig.fleet.html import html_page
+def check_fleet_page(page: Path | None) -> None:
+    """Check, before long work begins, that `write_fleet_page` can write."""
+    from etconfig.fleet.html import PAGE
 
     if page is not None:
-        write_file(page, html_page(title, tables).encode())
+        check_can_write(page, PAGE)
+
+
+def write_fleet_page(title: str, tables: Sequence[FleetTable], page: Path | None) -> None:
+    """Write tables as an HTML page, if that is requested."""
+    from etconfig.fleet.html import PAGE, html_page
+
+    if page is not None:
+        write_file(page, html_page(title, tables).encode(), PAGE)
 
 
 def is_covered(result: PartResult, required: float | None) -> bool:

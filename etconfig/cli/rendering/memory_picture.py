@@ -9,6 +9,7 @@ from itertools import groupby
 from etconfig.cli.rendering.program_text import use_text
 from etconfig.cli.shared.format import format_bytes, format_count
 from etconfig.program.memory_plan import Allocation, MemoryPlan
+from etconfig.written_files import FileKind, head_of
 
 _WIDTH, _HEIGHT = 960, 320
 """The size of the field of one arena, in pixels."""
@@ -30,6 +31,9 @@ _STYLE = (
     "@media(prefers-color-scheme:dark){svg{background:#fff}}"
 )
 
+_MARK = "<!-- a memory plan, drawn by etconfig -->"
+PICTURE = FileKind("a memory plan that etconfig drew", lambda path: _MARK.encode() in head_of(path))
+
 _TEXT_COLUMNS, _TEXT_ROWS = 64, 12
 _SHADES = " ░▒▓█"
 
@@ -42,6 +46,7 @@ def memory_svg(plans: Mapping[str, MemoryPlan]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}">',
+        _MARK,
         f"<style>{_STYLE}</style>",
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
         *_legend(),

@@ -6,7 +6,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from etconfig.kernel.tensor import DTYPES, TensorForm
 from etconfig.method.inputs import TensorCheck
 from etconfig.records import record
 from etconfig.scalar_types import ScalarType
+from etconfig.written_files import FileKind
 
 if TYPE_CHECKING:
     from etconfig.program import MethodMeta
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _MAX_SHOWN = 8
 _NPY_MAGIC = b"\x93NUMPY"
 _ZIP_MAGIC = b"PK"
+
+OUTPUTS = FileKind("outputs that `etconfig run` wrote", lambda path: _has_outputs(path))
 
 _MALFORMED = (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError)
 """The exceptions of numpy and zipfile for files that are damaged, encrypted, or claim to be huge."""
@@ -72,7 +75,14 @@ def write_outputs(path: Path, outputs: Sequence[Any]) -> None:
         arrays[f"out{index}"] = array.astype(np.float32) if array.dtype.name == "bfloat16" else array
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
-    write_file(path, buffer.getvalue())
+    write_file(path, buffer.getvalue(), OUTPUTS)
+
+
+def _has_outputs(path: Path) -> bool:
+    with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        return bool(names) and names == [f"out{index}.npy" for index in range(len(names))]
+    return False
 
 
 def format_output(value: object) -> str:

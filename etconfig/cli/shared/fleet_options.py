@@ -14,6 +14,7 @@ import click
 from etconfig.cli.shared.completion import complete_profile
 from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest
 from etconfig.cli.shared.options import count_from, models_option, profile_path_option, require_match_option
+from etconfig.cli.shared.writing import OutputPath, force_option
 from etconfig.packages import how_to_install
 
 
@@ -80,7 +81,7 @@ def inventory_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--cache",
             metavar="DIRECTORY",
-            type=click.Path(file_okay=False, path_type=Path),
+            type=OutputPath(is_directory=True),
             help="Where to keep converted JSON; by default .etconfig-fleet beside each inventory.",
         ),
         click.option(
@@ -183,13 +184,14 @@ def _check_workers(context: click.Context, parameter: click.Parameter, text: str
     return text
 
 
-html_option = click.option(
-    "--html",
-    "page",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the tables as HTML, too.",
-)
+def html_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--html`; the command gets the path as `page`; and `--force`."""
+    page = click.option(
+        "--html", "page", metavar="FILE", type=OutputPath(), help="Write the tables as HTML, too."
+    )
+    return page(force_option(function))
+
+
 ids_option = click.option("--show-ids", is_flag=True, help="Show the names of devices in reports.")
 coverage_option = click.option(
     "--require-coverage",

@@ -13,8 +13,10 @@ import click
 
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.output import show
+from etconfig.cli.shared.writing import note_reads, refused_write
 from etconfig.display import count_text
 from etconfig.records import record
+from etconfig.written_files import RefusedFileError
 
 if TYPE_CHECKING:
     from etconfig.app.targets import Delegating
@@ -46,6 +48,8 @@ def file_errors() -> Iterator[None]:
     """
     try:
         yield
+    except RefusedFileError as error:
+        raise click.ClickException(refused_write(error)) from error
     except OSError as error:
         place = "" if error.filename is None else f"{error.filename}: "
         raise click.ClickException(f"{place}{error.strerror or error}") from error
@@ -93,7 +97,9 @@ class InventoryRequest:
             threads=self.threads,
         )
         sources = find_sources(self.inventories, self.table)
-        return FleetRuns(sources, reading, place, on_part=show_part, on_file=show_file)
+        runs = FleetRuns(sources, reading, place, on_part=show_part, on_file=show_file)
+        note_reads(runs.files_read())
+        return runs
 
     def with_inventories(self, inventories: Sequence[str]) -> InventoryRequest:
         """Return the same with other inventories."""
@@ -110,7 +116,9 @@ class InventoryRequest:
         opener = InventoryOpener(
             database, registry, id_column=self.id_column, ignored=self.ignored, cache=self.cache
         )
-        return list(opener.open_all(find_sources(self.inventories, self.table)))
+        sources = find_sources(self.inventories, self.table)
+        note_reads(path for source in sources for path in source.files)
+        return list(opener.open_all(sources))
 
 
 @record(frozen=True, kw_only=True)

@@ -11,14 +11,24 @@ import click
 
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.output import show
-from etconfig.cli.shared.writing import write_file
+from etconfig.cli.shared.writing import OutputPath, write_file
 from etconfig.records import record
+from etconfig.written_files import FileKind, head_of
 
 if TYPE_CHECKING:
     from etconfig.tracing import RecordingTracer
 
 _FORMATS = {".json": "chrome", ".etdp": "etdump", ".etdump": "etdump"}
 """The format by the suffix of the file."""
+
+
+def _is_trace(path: Path) -> bool:
+    from etconfig.tracing import is_chrome_trace, is_etdump
+
+    return is_chrome_trace(head_of(path)) or is_etdump(path.read_bytes())
+
+
+TRACE = FileKind("a trace that etconfig wrote", _is_trace)
 
 
 @record(frozen=True)
@@ -43,7 +53,8 @@ class TraceFile:
         """
         from etconfig.tracing import chrome_trace, etdump
 
-        write_file(self.path, etdump(self.tracer) if self.form == "etdump" else chrome_trace(self.tracer))
+        trace = etdump(self.tracer) if self.form == "etdump" else chrome_trace(self.tracer)
+        write_file(self.path, trace, TRACE)
         if self.tracer.dropped:
             kept = format_count(self.tracer.max_events, "event")
             show(f"the trace contains the first {kept}; {self.tracer.dropped} more were dropped", err=True)
@@ -63,7 +74,7 @@ def trace_options(function: Callable[..., Any]) -> Callable[..., Any]:
     )(with_trace)
     return click.option(
         "--trace",
-        type=click.Path(path_type=Path),
+        type=OutputPath(),
         metavar="FILE",
         help="Record what ran and when, into FILE.json or FILE.etdp.",
     )(command)

@@ -1,117 +1,127 @@
-"""Writing files: whole or not at all, and never through a link that somebody planted."""
+"""The files that a command writes: options for them, and `etconfig.written_files` with a command's errors."""
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
-import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
+from etconfig.written_files import FileKind, FilesOfRun, RefusedFileError
 
-def write_file(path: Path, content: bytes, *, is_named: bool = True) -> None:
+_KEY = "etconfig.files_of_run"
+
+force_option = click.option(
+    "--force", is_flag=True, help="Replace files that etconfig has not written, too, also through links."
+)
+
+
+class OutputPath(click.Path):
+    """The type of a path that a command writes to.
+
+    Args:
+        is_directory: True if it is a directory for files, False if it is a file.
+    """
+
+    def __init__(self, *, is_directory: bool = False) -> None:
+        super().__init__(file_okay=not is_directory, path_type=Path)
+        self.is_directory = is_directory
+
+
+def write_file(path: Path, content: bytes, kind: FileKind, *, is_named: bool = True) -> None:
     """Write a whole file or nothing. Devices and pipes are written to directly.
 
     Args:
         path: The file; it is created or replaced.
         content: Its new content.
-        is_named: True if the user named the path; then a link is followed. A link at a path that
-            the user did not name may have been planted, and is refused; so are pipes and devices.
+        kind: The kind of file; only files of this kind are replaced, unless `--force` is given.
+        is_named: True if the user named the path. A link at one that the user did not name may have been
+            planted, and is refused; so are pipes and devices.
 
     Raises:
         click.ClickException: it cannot be written; an existing file is unchanged.
     """
-    if not is_named and path.is_symlink():
-        raise click.ClickException(f"cannot write {path}: it is a symbolic link; remove it")
-    if not is_named and path.exists() and not path.is_file():
-        raise click.ClickException(f"cannot write {path}: it is not a regular file; remove it")
-    target = Path(os.path.realpath(path)) if is_named else path  # through a link, not over it
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(content)  # not `target`: the links of /dev/stdout end at no path
-        else:
-            _replace_file(target, content)
-    except OSError as error:
-        raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
+    with writing(path):
+        files_of_command().write(path, content, kind, is_named=is_named)
 
 
-def check_can_write(path: Path) -> None:
-    """Check, before long work begins, that `write_file` can write to `path`.
+def check_can_write(path: Path, kind: FileKind) -> None:
+    """Check, before long work begins, that `write_file` can write to `path`; once for each output.
 
     Raises:
         click.ClickException: it cannot.
     """
-    target = Path(os.path.realpath(path))
-    try:
-        if path.exists() and not path.is_file():
-            os.close(os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)))
-        else:
-            beside, descriptor = _open_beside(target)
-            os.close(descriptor)
-            beside.unlink()
-    except OSError as error:
-        raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
+    with writing(path):
+        files_of_command().claim(path, kind)
 
 
-def check_is_not_read(path: Path, sources: Iterable[Path | None]) -> None:
-    """Check that writing `path` would not replace a file that the command reads.
+def note_reads(paths: Iterable[Path]) -> None:
+    """Note files that the command reads, besides those that its options name."""
+    files_of_command().reads(paths)
+
+
+def files_of_command() -> FilesOfRun:
+    """Return the files of the running command, which reads those that its options name."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return FilesOfRun()
+    root = context.find_root()
+    if _KEY not in root.meta:
+        files = FilesOfRun(force=bool(context.params.get("force")))
+        while context is not None:
+            files.reads(_read_by(context))
+            context = context.parent
+        root.meta[_KEY] = files
+    found: FilesOfRun = root.meta[_KEY]
+    return found
+
+
+@contextmanager
+def writing(path: Path | None = None) -> Iterator[None]:
+    """Turn errors of writing a file into those of the command.
 
     Args:
-        path: The file to write.
-        sources: The files that the command reads; None stands for one that was not given.
+        path: The file as the user knows it; by default the one that the error names.
 
     Raises:
-        click.ClickException: it is one of them, maybe under another name.
+        click.ClickException: it cannot be written.
     """
-    for source in sources:
-        if source is not None and path.is_file() and source.is_file() and path.samefile(source):
-            raise click.ClickException(f"cannot write {path}: the command reads it; give another file")
-
-
-def _open_beside(path: Path) -> tuple[Path, int]:
-    """Create a new file in the directory of `path`; return its path and descriptor.
-
-    Raises:
-        OSError: it cannot be created, or `path` is write-protected.
-    """
-    if path.exists() and not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
-    # a name that cannot be guessed, and that must not exist yet: no link can be planted at it
-    return beside, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-
-
-def _replace_file(path: Path, content: bytes) -> None:
-    """Write a new file next to `path`, and rename it to `path`.
-
-    If the process is killed or the power fails, `path` is the whole old file or the whole new one.
-    """
-    beside, descriptor = _open_beside(path)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            if path.exists():
-                beside.chmod(stat.S_IMODE(path.stat().st_mode))
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        beside.replace(path)
-        _sync_directory(path.parent)
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+        yield
+    except RefusedFileError as error:
+        raise click.ClickException(refused_write(error, path)) from error
+    except OSError as error:
+        raise click.ClickException(f"cannot write {path or error.filename}: {error.strerror}") from error
 
 
-def _sync_directory(directory: Path) -> None:
-    """Make a new name durable, on file systems that can."""
-    if sys.platform == "win32":
-        return  # directories cannot be opened there
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def refused_write(error: RefusedFileError, path: Path | None = None) -> str:
+    """Return the message about a file that is not replaced, with what to do."""
+    advice = ""
+    if error.may_force:
+        context = click.get_current_context(silent=True)
+        has_force = context is not None and "force" in context.params
+        advice = f"; give another file, or {'--force' if has_force else 'remove it'}"
+    return f"cannot write {error.path if path is None else path}: {error.reason}{advice}"
+
+
+def _read_by(context: click.Context) -> Iterator[Path]:
+    """Yield the files that the values of a command's other parameters name."""
+    outputs = {each.name for each in context.command.params if isinstance(each.type, OutputPath)}
+    for name, value in context.params.items():
+        if name not in outputs:
+            yield from _files_in(value)
+
+
+def _files_in(value: Any) -> Iterator[Path]:
+    if isinstance(value, (str, Path)):
+        try:
+            path = Path(value)
+            if path.is_file():
+                yield path
+        except (OSError, ValueError):
+            return
+    elif isinstance(value, (tuple, list)):
+        for each in value:
+            yield from _files_in(each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,10 @@ from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import ProgramError
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.plugin.hookspecs import LoweringRequest
+from etconfig.written_files import FileKind, FilesOfRun, RefusedFileError, replace_files
 
 if TYPE_CHECKING:
+    from etconfig.conformance.cases.case import Case
     from etconfig.conformance.cases.models import CaseModel
 
 Lower = Callable[[LoweringRequest], bytes]
@@ -25,14 +28,19 @@ class LoweringError(Exception):
 
 
 def lower_cases(
-    subject: Subject, directory: Path, *, progress: Callable[[str, str], None] = lambda name, what: None
+    subject: Subject,
+    directory: Path,
+    files: FilesOfRun,
+    *,
+    progress: Callable[[str, str], None] = lambda name, what: None,
 ) -> tuple[str, ...]:
-    """Write `<case>.pte` for each case whose needs the backend declares.
+    """Write `<case>.pte` for each case whose needs the backend declares, all or none.
 
     Args:
         subject: The backend.
-        directory: Where to write. Existing programs are replaced, or removed if their case no longer
-            delegates.
+        directory: Where to write. Existing programs that delegate to the backend are replaced, or removed
+            if their case no longer does.
+        files: The files of the run; other files there are refused, or replaced by force.
         progress: Called with the name and the result of each case.
 
     Returns:
@@ -49,30 +57,49 @@ def lower_cases(
             f"the plugin of {subject.backend_id} cannot lower programs; add lower to its "
             "ConformanceContribution"
         )
-    written = []
+    kind = FileKind(f"a program that delegates to {subject.backend_id}", partial(_delegates, subject))
+    contents: dict[Path, bytes] = {}
+    removed: list[Path] = []
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        for case in _cases():  # before the long work
+            files.check(directory / f"{case.name}.pte", kind, is_named=False)
         for name, program in _programs(subject, lower, progress):
             path = directory / f"{name}.pte"
             if program is None:
-                path.unlink(missing_ok=True)
+                removed.append(path)
             else:
-                path.write_bytes(program)
-                written.append(name)
+                contents[path] = program
+        if not contents:
+            raise LoweringError(
+                f"no case delegates to {subject.backend_id}; its partitioner must accept what it declares"
+            )
+        for path in (*contents, *removed):
+            files.check(path, kind, is_named=False)
+        replace_files(contents, removed)
+    except RefusedFileError:
+        raise
     except OSError as error:
         raise LoweringError(f"{directory} cannot be written: {error}") from error
-    if not written:
-        raise LoweringError(
-            f"no case delegates to {subject.backend_id}; its partitioner must accept what it declares"
-        )
-    return tuple(written)
+    return tuple(path.stem for path in contents)
+
+
+def _cases() -> tuple[Case, ...]:
+    return (*load_cases().values(), large_case())
+
+
+def _delegates(subject: Subject, path: Path) -> bool:
+    try:
+        return subject.delegates(path.read_bytes())
+    except ProgramError:
+        return False
 
 
 def _programs(
     subject: Subject, lower: Lower, progress: Callable[[str, str], None]
 ) -> Iterator[tuple[str, bytes | None]]:
     """Yield each case with its program, or with None if that does not delegate to the backend."""
-    cases = (*load_cases().values(), large_case())
+    cases = _cases()
     allowed = {case.name for case in cases if subject.allows(case)}
     for model in _models():
         if model.name not in allowed:

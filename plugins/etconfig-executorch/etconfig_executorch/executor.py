@@ -41,6 +41,7 @@ from etconfig_executorch.options import (
     method_options,
     wire,
 )
+from etconfig_executorch.packed_cache import check_packed_cache
 from etconfig_executorch.runtime import Runtime, the_runtime
 from etconfig_executorch.static_shapes import check_static_shapes
 from etconfig_executorch.survival import check_survivable
@@ -108,6 +109,7 @@ class _Program(ExecutorProgram):
         for backend in wired:
             _check_own(request.backends[backend])
             _check_available(backend, self._runtime.availability(backend))
+        check_packed_cache(wired.get(XNNPACK, ()))
         openvino = [self._program.delegate_data(each) for each in plan.delegates if each.id == OPENVINO]
         # kept until the runtime has loaded them, so that it gets the bytes that were checked
         checked = [self._program.delegate_data(each) for each in plan.delegates if each.id == XNNPACK]

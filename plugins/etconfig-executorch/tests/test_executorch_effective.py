@@ -87,17 +87,6 @@ class TestXnnpack:
         }
         assert Path(path).exists()
 
-    def test_a_file_of_packed_weights_that_xnnpack_cannot_make_is_not_in_force(
-        self, effective: Effective, tmp_path: Path
-    ) -> None:
-        path = str(tmp_path / "missing" / "packed.bin")
-        values = effective(
-            "XnnpackBackend.weight_cache_enabled=true", f"XnnpackBackend.packed_cache_path={path}"
-        )
-        value, source, reason = values["packed_cache_path"]
-        assert (value, source) == (None, "observed")
-        assert str(reason).startswith(f"XNNPACK made no file {path!r} when the method was loaded")
-
 
 def test_the_options_of_a_python_backend_are_read_back(in_process: Callable[..., str]) -> None:
     code = """

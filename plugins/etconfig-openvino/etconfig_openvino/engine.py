@@ -293,6 +293,12 @@ def _cache_of(options: OpenvinoOptions, core: Any, identity: Callable[[], bytes 
     """Return the cache directory that belongs to this model, these options and this engine alone."""
     if options.cache_dir is None:
         return None
+    parent = Path(options.cache_dir).absolute().parent
+    if not parent.is_dir():  # OpenVINO would make it
+        raise ModelError(
+            f"cache_dir is {options.cache_dir!r}, but there is no directory {parent}; create it, or let "
+            "cache_dir name another directory"
+        )
     payload = identity()
     if payload is None:
         raise ModelError(

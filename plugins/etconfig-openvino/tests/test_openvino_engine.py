@@ -408,6 +408,10 @@ class TestErrors:
     def test_an_unusable_cache(self, path: Path) -> None:
         with pytest.raises(ModelError, match="let cache_dir name a directory that can be written"):
             engine.build(OpenvinoOptions(cache_dir=str(path)), path)
+        absent = path.parent / "absent"
+        with pytest.raises(ModelError, match=f"but there is no directory {absent}; create it"):
+            engine.build(OpenvinoOptions(cache_dir=str(absent / "cache")), path)
+        assert not absent.exists()
 
     def test_another_object(self) -> None:
         with pytest.raises(ModelError, match="a model of type int cannot be compiled"):

@@ -124,7 +124,9 @@ class TestResolve:
         (place / "out" / "problems.parquet").write_bytes(b"mine")
         for workers in (None, OneByOne()):
             fleet = open_fleet("fleet/*.parquet", workers=workers)
-            with pytest.raises(FileExistsError, match=r"cannot replace out/problems\.parquet") as refused:
+            with pytest.raises(
+                FileExistsError, match=r"cannot write out/problems\.parquet: it is there"
+            ) as refused:
                 fleet.resolve(output="out")
             assert pickle.loads(pickle.dumps(refused.value)).path == Path("out/problems.parquet")
         assert open_fleet("fleet").resolve(output="out", force=True).devices == 400

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator, Mapping
 from hashlib import md5
 from pathlib import Path
@@ -344,11 +345,12 @@ def test_a_summary_that_cannot_be_written_is_named(
     path = write_devices(duckdb.connect(), tmp_path / "a.parquet", random_devices(Random(5), 9))
     plan = FleetPlan(None, installation, profile="auto")
 
-    def full(self: Path, text: str, encoding: str) -> int:
+    def full(descriptor: int, mode: str) -> int:
+        os.close(descriptor)
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(OSError, match=r"No space left on device: '.*/out/parts/.*json'"):
+    monkeypatch.setattr("os.fdopen", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*/out/\.etconfig-parts/.*json'"):
         resolve_fleet(database, opened(database, path), plan, tmp_path / "out", "x", no_progress)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.rendering.fleet_text import show_fleet_tables, write_fleet_page
+from etconfig.cli.rendering.fleet_text import check_fleet_page, show_fleet_tables, write_fleet_page
 from etconfig.cli.shared.fleet_options import (
     Share,
     html_option,
@@ -21,7 +21,7 @@ from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, fi
 from etconfig.cli.shared.options import json_option
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import check_can_write, check_is_not_read
+from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.display import part_text
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     "--devices",
     "moved",
     metavar="FILE.parquet",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutputPath(),
     help="Write the devices that change: device_id, option, old, new.",
 )
 @ids_option
@@ -58,6 +58,7 @@ def show_difference(
     moved: Path | None,
     show_ids: bool,
     page: Path | None,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Show which devices a change moves, before it is made.
@@ -78,9 +79,7 @@ def show_difference(
 
     if len(inventory.inventories) < 3:
         raise click.UsageError("give at least one inventory, then OLD and NEW")
-    if moved is not None:
-        check_is_not_read(moved, [Path(each) for each in inventory.inventories])
-        check_can_write(moved)
+    check_fleet_page(page)
     found = _compared(inventory, request, place, moved)
     tables = [_changes_table(found, with_ids=show_ids)]
     if as_json:
@@ -125,7 +124,11 @@ def _compared(
             show(f"note: {note}", err=True)
         before, after = (request.planned(side.installation) for side in sides)
         with file_errors():
-            return inventory.with_inventories(inventories).runs(place).compare(before, after, moved)
+            return (
+                inventory.with_inventories(inventories)
+                .runs(place)
+                .compare(before, after, files_of_command(), moved)
+            )
 
 
 def _changes_table(found: FleetDifference, *, with_ids: bool) -> FleetTable:

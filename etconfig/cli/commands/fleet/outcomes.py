@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.rendering.fleet_text import is_covered, show_fleet_tables, write_fleet_page
+from etconfig.cli.rendering.fleet_text import (
+    check_fleet_page,
+    is_covered,
+    show_fleet_tables,
+    write_fleet_page,
+)
 from etconfig.cli.shared.fleet_options import (
     coverage_option,
     html_option,
@@ -21,6 +26,7 @@ from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, fi
 from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.display import count_text
 
 if TYPE_CHECKING:
@@ -38,10 +44,9 @@ _INTERRUPTED = 130
     "--output",
     required=True,
     metavar="DIRECTORY",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputPath(is_directory=True),
     help="Where to write the tables.",
 )
-@click.option("--force", is_flag=True, help="Replace tables there that etconfig has not written, too.")
 @plan_options
 @inventory_options
 @workers_option
@@ -52,12 +57,12 @@ _INTERRUPTED = 130
 def resolve_inventory(
     inventory: InventoryRequest,
     output: Path,
-    force: bool,
     request: PlanRequest,
     place: str | None,
     required: float | None,
     show_ids: bool,
     page: Path | None,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Resolve every device of a fleet, and write three tables.
@@ -78,14 +83,12 @@ def resolve_inventory(
     """
     from etconfig.fleet.fleet_run import RunInterruptedError
     from etconfig.fleet.reports import coverage_data, coverage_tables, problem_table
-    from etconfig.fleet.runs import ForeignTableError
 
+    check_fleet_page(page)
     planned = request.planned(make_installation(request.profile_paths))
     with file_errors():
         try:
-            result = inventory.runs(place).resolve(planned, output, force=force)
-        except ForeignTableError as error:
-            raise click.ClickException(f"{error}; give another directory, or --force") from error
+            result = inventory.runs(place).resolve(planned, output, files_of_command())
         except RunInterruptedError as run:
             show(err=True)  # after the ^C that the terminal shows
             verb = "is" if run.finished == 1 else "are"
@@ -123,6 +126,7 @@ def show_coverage(
     required: float | None,
     show_ids: bool,
     page: Path | None,
+    force: bool,
     as_json: bool,
 ) -> int:
     """Show which devices get options, and which profiles and options are never used.
@@ -138,6 +142,7 @@ def show_coverage(
     """
     from etconfig.fleet.reports import coverage_data, coverage_tables, problem_table
 
+    check_fleet_page(page)
     result, plan = _summarized(inventory, request, place)
     data = coverage_data(result, plan)
     tables = coverage_tables(data, [problem_table(result, with_ids=show_ids)])
@@ -171,6 +176,7 @@ def show_histogram(
     request: PlanRequest,
     place: str | None,
     page: Path | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Show how many devices get each value of an option.
@@ -189,6 +195,7 @@ def show_histogram(
         parsed = parse_option_path(path)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    check_fleet_page(page)
     result, _ = _summarized(inventory, request, place)
     found = option_histogram(result, parsed)
     if not found:

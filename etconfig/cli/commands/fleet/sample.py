@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,9 +17,10 @@ from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, fi
 from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import show
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import write_file
+from etconfig.cli.shared.writing import OutputPath, files_of_command, writing
 from etconfig.display import count_text
-from etconfig.facts.sheet_json import VERSION_KEY
+from etconfig.facts.sheet_json import SHEET
+from etconfig.written_files import replace_files
 
 _LONGEST_NAME = 60
 """The longest name of a sheet, in characters: file systems take 255 bytes."""
@@ -33,7 +33,7 @@ _LONGEST_NAME = 60
     "--output",
     required=True,
     metavar="DIRECTORY",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=OutputPath(is_directory=True),
     help="Where to write the sheets.",
 )
 @click.option(
@@ -73,12 +73,16 @@ def sample_fleet(
     names = [f"{number:04d}" for number in range(1, len(found) + 1)]
     if show_ids:
         names = _file_names([count.example or "" for count, _ in found])
-    output.mkdir(parents=True, exist_ok=True)
-    with file_errors():
-        for path in _sheets_in(output):
-            path.unlink()
-    for name, (_, sheet) in zip(names, found, strict=True):
-        write_file(output / f"{name}.json", sheet.to_json().encode())
+    sheets = {
+        output / f"{name}.json": sheet.to_json().encode()
+        for name, (_, sheet) in zip(names, found, strict=True)
+    }
+    with writing():
+        output.mkdir(parents=True, exist_ok=True)
+        earlier = _sheets_in(output)
+        for path in {*earlier, *sheets}:
+            files_of_command().check(path, SHEET, is_named=False)
+        replace_files(sheets, removed=earlier)
     show(f"{count_text(len(found), 'sheet')} written to {output}", err=True)
 
 
@@ -93,18 +97,10 @@ def _check_has_only_sheets(directory: Path) -> None:
         click.ClickException: something else is there, too, or it cannot be read.
     """
     with file_errors():
-        other = next((path for path in _sheets_in(directory) if not _is_sheet(path)), None)
+        other = next((path for path in _sheets_in(directory) if not SHEET.has(path)), None)
     if other is not None:
         message = "is not a fact sheet, and is not replaced; give another directory"
         raise click.ClickException(f"{other} {message}")
-
-
-def _is_sheet(path: Path) -> bool:
-    try:
-        found = json.loads(path.read_bytes())
-    except ValueError:
-        return False
-    return isinstance(found, dict) and VERSION_KEY in found
 
 
 def _check_has_no_sheets(directory: Path) -> None:

@@ -150,6 +150,7 @@ def write_library(path: Path, library: bytes, target: TvmTarget, mode: int = 0o7
         try:
             file.write(sealed)
             file.flush()
+            os.fsync(file.fileno())
             temporary.chmod(mode)
             temporary.replace(path)
         except BaseException:
