@@ -104,7 +104,9 @@ def _text(text: str | None) -> str:
 def _line_cases(ignored: Collection[str]) -> Iterator[str]:
     """Yield the SQL of the problems of a whole line, or of a whole sheet; each is NULL if all is right."""
     facts = quoted_text(SHEET_KEYS[1])
-    cases = [("json_type(json) IS DISTINCT FROM 'OBJECT'", NOT_AN_OBJECT, None, "NULL")]
+    cases: list[tuple[str, str, str | None, str]] = [
+        ("json_type(json) IS DISTINCT FROM 'OBJECT'", NOT_AN_OBJECT, None, "NULL")
+    ]
     if SHEET_KEYS[0] not in ignored:
         problem = f"the version of the sheet is not {SHEET_VERSION}"
         help = "save the sheet again with this version of etconfig, or install a newer etconfig"
@@ -118,8 +120,8 @@ def _line_cases(ignored: Collection[str]) -> Iterator[str]:
         cases.append((is_wrong, problem, help, "json_extract(json, '/facts')"))
         problem, help = "a whole sheet is under the key 'facts'", "give only its facts there"
         cases.append((f"is_sheet AND list_contains(keys_of[2], {facts})", problem, help, "NULL"))
-    for is_wrong, problem, help, value in cases:
-        found = _problem("NULL", quoted_text(problem), _text(help), value)
+    for is_wrong, problem, advice, value in cases:
+        found = _problem("NULL", quoted_text(problem), _text(advice), value)
         yield f"CASE WHEN {is_wrong} THEN {found} END"
 
 

@@ -137,7 +137,7 @@ def _zero_pivot(matrix: Array) -> int:
     """Return the number, from 1, of the first pivot of Gaussian elimination that is 0."""
     rows = matrix.astype(np.float64)
     for step in range(len(rows)):
-        best = step + int(np.abs(rows[step:, step]).argmax())
+        best = step + int(np.abs(rows[step:, step]).argmax())  # type: ignore[call-overload]  # numpy 2.5
         if rows[best, step] == 0:
             return step + 1
         rows[[step, best]] = rows[[best, step]]

@@ -98,7 +98,7 @@ def _norm_of_all(p: float, count: int) -> Callable[[Array], Array]:
 
 
 def _largest_number(x: Array) -> Array:
-    largest: Array = np.fmax.reduce(np.abs(x), -1, initial=0)
+    largest: Array = np.fmax.reduce(np.abs(x), -1, initial=0)  # type: ignore[call-overload]  # numpy 2.5
     return largest
 
 

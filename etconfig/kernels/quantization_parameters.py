@@ -118,8 +118,8 @@ def _write_symmetric_rows(x: Array, scales: Array, zero_points: Array) -> None:
 def _range(x: Array, axis: int | None) -> Range:
     zero = x.dtype.type(0)
     keepdims = axis is not None
-    smallest = np.minimum(np.min(x, axis=axis, keepdims=keepdims), zero)
-    largest = np.maximum(np.max(x, axis=axis, keepdims=keepdims), zero)
+    smallest = np.minimum(np.min(x, axis=axis, keepdims=keepdims), zero)  # type: ignore[call-overload]  # numpy 2.5
+    largest = np.maximum(np.max(x, axis=axis, keepdims=keepdims), zero)  # type: ignore[call-overload]  # numpy 2.5
     return np.asarray(smallest), np.asarray(largest)
 
 

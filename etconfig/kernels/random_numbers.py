@@ -250,7 +250,7 @@ def _draw_indices(random: np.random.Generator, replacement: bool, weights: Array
         chosen = [np.searchsorted(*each, side="right") for each in zip(bounds, drawn, strict=True)]
         np.copyto(out, np.array(chosen, np.int64).reshape(out.shape))
         return
-    possible = (rows > 0).sum(1).min(initial=count)
+    possible = (rows > 0).sum(1).min(initial=count)  # type: ignore[call-overload]  # numpy 2.5
     require(possible >= count, "{} samples without replacement, but only {} are possible", count, possible)
     # the smallest of exponential numbers, each with the rate of its weight, is drawn with its probability
     with np.errstate(divide="ignore"):

@@ -65,7 +65,7 @@ def _multiply(products: Sequence[tuple[int, Array, WeightedWindows, Array]], out
             np.matmul(source, windows.weights.T, result)
         else:
             np.matmul(windows.weights, source.swapaxes(axis, -2), result.swapaxes(axis, -2))
-    if not math.isfinite(np.add.reduce(out, axis=None)):
+    if not math.isfinite(np.add.reduce(out, axis=None)):  # type: ignore[call-overload]  # numpy 2.5
         for axis, source, windows, result in products:
             _by_window(source.swapaxes(axis, -1), windows, result.swapaxes(axis, -1))
 

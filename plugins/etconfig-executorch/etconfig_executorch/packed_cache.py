@@ -7,8 +7,8 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from etconfig.plugin.v1 import BackendUnavailableError
-from etconfig_executorch.options import XNNPACK, WireOption
+from etconfig.plugin.v1 import BackendUnavailableError, WireOption
+from etconfig_executorch.options import XNNPACK
 
 PATH = "packed_cache_path"
 _END = b"CWPX"

@@ -74,6 +74,8 @@ class Mean(Op):
         return self._input_items
 
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
-        sums = np.sum(inputs[0], axis=self._dims, keepdims=self._keep_dims, dtype=work.sum_dtype(out))
+        sums = np.sum(  # type: ignore[call-overload]  # numpy 2.5
+            inputs[0], axis=self._dims, keepdims=self._keep_dims, dtype=work.sum_dtype(out)
+        )
         # np.mean would warn about empty inputs; their mean is NaN
         np.divide(sums, self._reduced_items, out=out)
