@@ -28,6 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     seen_machine.limit_collection(config)
+    for name in ("COLUMNS", "LINES"):  # workers of xdist have them, too
+        os.environ.pop(name, None)
     if config.getoption(QUICK):
         sys.addaudithook(_skip_at_a_process)
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):

@@ -249,19 +249,19 @@ def replace_file(path: Path, content: bytes) -> None:
         OSError: it cannot be written; an existing file is unchanged.
     """
     beside = _name_beside(path)
-    try:
-        with errors_of(path, beside):
-            _write_new(beside, content, path)
+    with errors_of(path, beside):
+        descriptor = os.open(beside, _NEW, 0o666)
+        try:
+            _write_new(descriptor, beside, content, path)
             beside.replace(path)
             _sync_directory(path.parent)
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
+        finally:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
 
 
-def _write_new(beside: Path, content: bytes, path: Path) -> None:
+def _write_new(descriptor: int, beside: Path, content: bytes, path: Path) -> None:
     """Write a new file, which will replace another one, to the disk."""
-    descriptor = os.open(beside, _NEW, 0o666)
     with os.fdopen(descriptor, "wb") as file:
         _keep_rights(beside, path)
         file.write(content)
@@ -285,7 +285,7 @@ def replace_files(contents: Mapping[Path, bytes], removed: Iterable[Path] = ()) 
             for path, content in contents.items():
                 beside = directory / path.name
                 with errors_of(path, beside):
-                    _write_new(beside, content, path)
+                    _write_new(os.open(beside, _NEW, 0o666), beside, content, path)
             for path in contents:
                 with errors_of(path, directory / path.name):
                     (directory / path.name).replace(path)

@@ -41,7 +41,7 @@ NOT_NEEDED = shutil.ignore_patterns("test", "tests", "idlelib", "site-packages",
 
 
 class Around(NamedTuple):
-    """What surrounds a machine: variables, the mask of file modes, the compilers and the user."""
+    """The surroundings of a machine: variables, the mask of file modes, the compilers and the user."""
 
     variables: Mapping[str, str] = {}
     umask: int = 0o022
@@ -60,7 +60,7 @@ HOSTS: Mapping[str, Around] = {
     "battery": Around(directory="Größe und Höhe"),
     "arm64": Around({"LC_ALL": "POSIX", "PYTHONUTF8": "0"}),
 }
-"""What surrounds each machine of `MACHINES`."""
+"""The surroundings of each machine of `MACHINES`."""
 
 
 def main() -> int:
@@ -113,6 +113,7 @@ def python_for_everybody(directory: Path, environ: dict[str, str]) -> str:
     if not all(parent.stat().st_mode & 0o001 for parent in (base, *base.parents)):
         shutil.copytree(base, directory / "python", symlinks=True, copy_function=linked, ignore=NOT_NEEDED)
         base = directory / "python"
+        environ["LD_LIBRARY_PATH"] = str(base / "lib")
     places = (sysconfig.get_path("purelib"), ROOT, ROOT / "plugins" / "etconfig-reference")
     environ["PYTHONPATH"] = os.pathsep.join(map(str, places))
     return str(base / "bin" / f"python3.{sys.version_info.minor}")

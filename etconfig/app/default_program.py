@@ -1,4 +1,4 @@
-"""What is configured where neither a program nor models are given: those of the project file."""
+"""The programs and models of the project file, which count where a command is given none."""
 
 from __future__ import annotations
 

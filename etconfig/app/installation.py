@@ -10,7 +10,7 @@ import copy
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -371,7 +371,7 @@ class Installation:
     def _contributed_facts(self) -> ContributedFacts:
         from etconfig.app.contributed_facts import ContributedFacts
 
-        return ContributedFacts(self.index, lambda: self.plugins)
+        return ContributedFacts(self.index, partial(getattr, self, "plugins"))
 
     @property
     def fact_registry(self) -> FactRegistry:

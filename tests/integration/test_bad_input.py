@@ -230,6 +230,7 @@ class TestInputs:
             ("two_images.npy", f"{EXPECTED_INPUT} shape (2, 1, 8, 8)", None),
             ("flat.npy", f"{EXPECTED_INPUT} shape (1, 8, 8)", None),
             ("number.npy", f"{EXPECTED_INPUT} shape ()", None),
+            ("huge.npy", f"{EXPECTED_INPUT} shape (281474976710656, 64)", None),
             ("named.npz", "named.npz: expected the arrays in0, found image", None),
             ("gap.npz", "gap.npz: expected the arrays in0, in1, found in0, in2", None),
             (
@@ -255,7 +256,7 @@ class TestInputs:
     ) -> None:
         assert refused(inputs=name) == error(message, advice)
 
-    @pytest.mark.parametrize("name", ["short.npy", "short.npz", "huge.npy"])
+    @pytest.mark.parametrize("name", ["short.npy", "short.npz"])
     def test_a_damaged_file_is_refused_in_numpys_words(self, refused: Callable[..., str], name: str) -> None:
         (line,) = refused(inputs=name).splitlines()
         assert line.startswith(f"error: cannot read {name}: ")

@@ -1,4 +1,4 @@
-"""What a device cannot decide is the same note in every command, once, with its devices."""
+"""A condition that a device cannot decide is the same note in every command, once, with its devices."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class TestResolve:
         assert cli("lock", "model.pte", *both).status == 0
         assert [
             each["name"] for each in json.loads((place / "etconfig.lock").read_text())["devices"]
-        ] == names
+        ] == sorted(names)
         assert [each["device"] for each in cli("matrix", *both, "--json").json["devices"]] == names
 
     @pytest.mark.parametrize("name", ["resolve", "lock", "matrix", "validate"])
@@ -294,9 +294,9 @@ class TestLock:
 
     def test_each_device_has_its_facts_and_options(self, locked: Path) -> None:
         found = {each["name"]: each for each in self.devices(locked)}
-        assert list(found) == ["small", "raspberry-pi/pi-5"]
+        assert list(found) == ["raspberry-pi/pi-5", "small"]
         option = "forward:ReferenceCpuBackend.num_threads"
-        assert [each["options"][option] for each in found.values()] == [2, 4]
+        assert [each["options"][option] for each in found.values()] == [4, 2]
         assert found["small"]["facts"] == {"cpu.logical_cores": 2}
 
     def test_each_is_checked_by_its_name(self, locked: Path, cli: Cli) -> None:
@@ -314,7 +314,7 @@ class TestLock:
         done = cli("resolve", *self.LOCK, "--device", "pixel-8", "--locked")
         assert done.status == 2
         assert (
-            "note: devices: 'google/pixel-8' is not among 'small', 'raspberry-pi/pi-5'; "
+            "note: devices: 'google/pixel-8' is not among 'raspberry-pi/pi-5', 'small'; "
             "compared with 'small'\n" in done.stderr
         )
         assert done.stderr.endswith(

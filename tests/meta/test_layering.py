@@ -172,7 +172,6 @@ THIRD_PARTY: dict[str, set[str]] = {
         "conformance",
         "analysis",
         "cli",
-        "fleet",
     },
     "ml_dtypes": {"kernel", "conformance"},
     "pytest": {"conformance"},

@@ -1,4 +1,4 @@
-"""What lines of JSON mean, by Python's own reader: the values of facts, and what is wrong, line by line."""
+"""The meaning of lines of JSON by Python's own reader: values of facts, and what is wrong, line by line."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def value_of(info: FactInfo, value: Any) -> Any:
 
 
 def parsed(line: bytes) -> Any:
-    """What is in a line; `...` if that is not one value in JSON."""
+    """Return the value in a line; `...` if that is not one value in JSON."""
     try:
         text = line.decode().strip(" \t\r\n")
         value = json.loads(text, object_pairs_hook=Pairs)

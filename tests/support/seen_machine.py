@@ -1,4 +1,4 @@
-"""What a test sees: the simulated machine `usual`, and of the installed plugins the reference plugin.
+"""The view of a test: the simulated machine `usual`, and of the installed plugins the reference plugin.
 
 A test with the mark `host` sees the real machine, one with `peers` or `engines` all installed plugins, too,
 and one of a plugin's directory also this plugin. Processes that tests start see the same, by the environment.

@@ -18,7 +18,7 @@ HOST, PLUGINS = "SIMULATED_HOST", "SEEN_PLUGINS"
 
 
 class Machine(NamedTuple):
-    """What the files of a simulated Linux machine say; no L2 and no `/sys` are as in many containers."""
+    """The contents of the files of a simulated Linux machine; containers may lack L2 and `/sys`."""
 
     cores: int
     l2_kib: int | None = 512

@@ -110,6 +110,7 @@ class Interrupt:
 
     def during(self, action: Callable[[], object]) -> object:
         before = sys.getprofile()
+        callbacks, gc.callbacks[:] = gc.callbacks[:], []  # of hypothesis: exceptions in them go nowhere
         sys.setprofile(self)
         try:
             return action()
@@ -117,6 +118,7 @@ class Interrupt:
             return None
         finally:
             sys.setprofile(before)
+            gc.callbacks[:] = callbacks
 
 
 Moments = Callable[[], Iterator[Interrupt]]
