@@ -22,7 +22,7 @@ class TestRandomExpressions:
     def test_they_have_the_results_of_python(self, explainer: Path, tmp_path: Path) -> None:
         check_same_explanations([str(explainer)], tmp_path, 2_000)
 
-    @pytest.mark.device
+    @pytest.mark.weekly
     @pytest.mark.timeout(900)
     def test_10000_have_the_results_of_python(self, explainer: Path, tmp_path: Path) -> None:
         check_same_explanations([str(explainer)], tmp_path, 10_000)

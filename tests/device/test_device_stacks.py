@@ -30,7 +30,7 @@ class TestRandomStacks:
     def test_on_1000_cases(self, etdevice: Batch, tmp_path: Path) -> None:
         check_same_answers(etdevice, tmp_path, 200)
 
-    @pytest.mark.device
+    @pytest.mark.weekly
     @pytest.mark.timeout(900)
     @pytest.mark.parametrize("part", range(20))
     def test_on_50000_cases(self, etdevice: Batch, tmp_path: Path, part: int) -> None:

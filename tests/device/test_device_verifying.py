@@ -31,7 +31,7 @@ class TestDamagedBundles:
     def test_both_readers_accept_the_same_bundles(self, verifier: Path) -> None:
         check_same_verdicts([str(verifier)], 4_000)
 
-    @pytest.mark.device
+    @pytest.mark.weekly
     @pytest.mark.timeout(900)
     @pytest.mark.parametrize("seed", range(10))
     def test_both_readers_accept_the_same_of_50000_bundles(self, verifier: Path, seed: int) -> None:

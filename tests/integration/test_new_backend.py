@@ -83,6 +83,7 @@ class TestWrittenPackage:
     def test_its_own_tests_pass(self, package: Path, site: Path) -> None:
         run_its_tests(package, site)
 
+    @pytest.mark.weekly
     def test_the_tests_pass_if_the_name_contains_that_of_the_template(self, tmp_path: Path) -> None:
         package = write("example-npu-two", tmp_path)
         run_its_tests(package, install(package, tmp_path / "site"))
