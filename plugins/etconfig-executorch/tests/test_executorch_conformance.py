@@ -11,6 +11,7 @@ from statements import conformance_report, statement, words
 from etconfig.conformance import Outcome, Settings
 from etconfig.conformance.subject.lowering import lower_cases
 from etconfig.conformance.subject.subject import Subject
+from etconfig.written_files import FilesOfRun
 
 # torch and executorch warn when they are imported
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
@@ -31,6 +32,6 @@ def test_xnnpack_reaches_the_level_and_has_the_expected_failures_that_the_readme
 
 
 def test_lowering_again_gives_the_golden_programs(tmp_path: Path) -> None:
-    written = lower_cases(Subject(SETTINGS), tmp_path)
+    written = lower_cases(Subject(SETTINGS), tmp_path, FilesOfRun())
     golden = {path.stem: path.read_bytes() for path in (GOLDEN / SETTINGS.backend).iterdir()}
     assert {name: (tmp_path / f"{name}.pte").read_bytes() for name in written} == golden

@@ -13,6 +13,7 @@ from etconfig_tvm.payload import BACKEND_ID, open_payload
 import etconfig
 from etconfig.conformance import BackendConformance
 from etconfig.plugin.v1 import (
+from etconfig.written_files import FilesOfRun
     DelegateError,
     DelegateInvalidCompatibilityError,
     Envelope,
@@ -153,7 +154,7 @@ def _golden_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
     from etconfig.conformance.subject.subject import Subject
 
     directory = tmp_path_factory.mktemp("golden")
-    lower_cases(Subject(Settings(backend=BACKEND_ID)), directory)
+    lower_cases(Subject(Settings(backend=BACKEND_ID)), directory, FilesOfRun())
     with pytest.MonkeyPatch.context() as patch:
         riscv = HostConstraints.of_triple("riscv64-linux-gnu")
         patch.setattr(target.TvmTarget, "host", property(lambda self: riscv))
