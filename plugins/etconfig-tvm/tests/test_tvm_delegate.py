@@ -13,12 +13,12 @@ from etconfig_tvm.payload import BACKEND_ID, open_payload
 import etconfig
 from etconfig.conformance import BackendConformance
 from etconfig.plugin.v1 import (
-from etconfig.written_files import FilesOfRun
     DelegateError,
     DelegateInvalidCompatibilityError,
     Envelope,
     EtconfigError,
 )
+from etconfig.written_files import FilesOfRun
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 TOLERANCE = 1e-6
