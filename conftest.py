@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -32,10 +33,19 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(name, None)
     if config.getoption(QUICK):
         sys.addaudithook(_skip_at_a_process)
-    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
-        # With -n, this process runs no test. It imports the modules of warnings that workers have
-        # reported, and importing some of executorch's warns.
-        config.addinivalue_line("filterwarnings", "ignore")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
+    """Report a warning of a class of a library as one of its built-in base.
+
+    The process that collects the reports of workers imports the modules of such classes, and importing
+    executorch's warns.
+    """
+    message = warning_message.message
+    if isinstance(message, Warning):
+        base = next(each for each in type(message).__mro__ if each.__module__ == "builtins")
+        warning_message.category, warning_message.message = base, base(str(message))
 
 
 def _skip_at_a_process(event: str, _arguments: object) -> None:
