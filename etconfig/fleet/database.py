@@ -109,6 +109,10 @@ class Database:
             raise OSError(f"{_reason(error)}; give DuckDB more with --memory") from error
         except (errors.IOException, errors.InvalidInputException, errors.CatalogException) as error:
             raise OSError(_reason(error)) from error
+        except errors.Error as error:
+            if type(error) is not errors.Error:
+                raise
+            raise OSError(_reason(error)) from error  # DuckDB 2's for a damaged footer
 
 
 def _reason(error: Exception) -> str:

@@ -336,12 +336,12 @@ class TestLosses:
             before = signal.signal(signal.SIGINT, signal.default_int_handler)
             process = subprocess.Popen([sys.executable, "-m", "etconfig", *words])
             signal.signal(signal.SIGINT, before)
-            parts = fleet / "out" / "parts"
+            parts = fleet / "out" / ".etconfig-parts"
             wait_until(lambda: (fleet / "running").exists(), "no worker has begun with the third file")
             wait_until(lambda: len(list(parts.glob("*.json"))) >= 2, "no file is finished")
             process.send_signal(signal.SIGINT)
             assert process.wait(90) == 130
-            assert [each.name for each in (fleet / "out").iterdir()] == ["parts"]
+            assert [each.name for each in (fleet / "out").iterdir()] == [".etconfig-parts"]
             finished = {each: each.stat().st_mtime_ns for each in parts.glob("*.json")}
             assert finished
             done = cli(*words)
@@ -416,8 +416,8 @@ class TestRefusals:
             in done.stderr
         )
         assert "help: install one version everywhere" in done.stderr
-        assert [each.name for each in (fleet / "out").iterdir()] == ["parts"]
-        assert list((fleet / "out" / "parts").iterdir()) == []
+        assert [each.name for each in (fleet / "out").iterdir()] == [".etconfig-parts"]
+        assert list((fleet / "out" / ".etconfig-parts").iterdir()) == []
 
     def test_other_plugins(self, kind: str, cli: Cli, fleet: Path) -> None:
         text = (

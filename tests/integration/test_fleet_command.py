@@ -99,8 +99,10 @@ class TestFleet:
         for content in (before, b"nothing"):
             other.write_bytes(content)
             done = cli(*resolve)
-            message = f"cannot replace out/{name}: `etconfig fleet resolve` has not written it"
-            assert done == Outcome(2, "", error(f"{message}; give another directory, or --force"))
+            message = (
+                f"cannot write out/{name}: it is there, and not a table that `etconfig fleet` has written"
+            )
+            assert done == Outcome(2, "", error(f"{message}; give another file, or --force"))
             assert other.read_bytes() == content
         assert cli(*resolve, "--force").status == 0
         assert cli(*resolve).status == 0  # its own

@@ -91,7 +91,7 @@ class TestFullDisk:
 
     @pytest.mark.parametrize(
         ("limit", "named", "finished"),
-        [(100_000, "out/parts/", 1), (200_000, "out/assignments.parquet", 3)],
+        [(100_000, "out/.etconfig-parts/", 1), (200_000, "out/assignments.parquet", 3)],
         ids=["the table of a file", "the table of all"],
     )
     def test_the_run_continues(self, cli: Cli, place: Path, limit: int, named: str, finished: int) -> None:
@@ -108,7 +108,7 @@ class TestFullDisk:
         assert full.stderr.count("\n") == 1
         assert named in full.stderr
         assert "File too large" in full.stderr
-        kept = sorted((place / "out" / "parts").iterdir())
+        kept = sorted((place / "out" / ".etconfig-parts").iterdir())
         assert len(kept) == 2 * finished  # a table and its counts, and nothing half written
         assert not (place / "out" / "assignments.parquet").exists()
         done = cli(*words)
@@ -142,8 +142,8 @@ def test_a_directory_in_the_place_of_a_table_is_named(cli: Cli, place: Path) -> 
     (place / "out" / "assignments.parquet").mkdir(parents=True)
     done = cli("fleet", "resolve", "a.parquet", "-o", "out", "--force")
     assert done.status == 2
-    assert done.stderr.startswith("error: out/assignments.parquet: ")
-    assert sorted(path.name for path in (place / "out").iterdir()) == ["assignments.parquet", "parts"]
+    assert done.stderr == "error: cannot write out/assignments.parquet: it is not a regular file; remove it\n"
+    assert sorted(path.name for path in (place / "out").iterdir()) == ["assignments.parquet"]
 
 
 def test_a_damaged_file_among_others_is_named(cli: Cli, place: Path) -> None:
