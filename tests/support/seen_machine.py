@@ -1,6 +1,6 @@
 """The view of a test: the simulated machine `usual`, and of the installed plugins the reference plugin.
 
-A test with the mark `host` sees the real machine, one with `peers` or `engines` all installed plugins, too,
+A test with the mark `host` sees the real machine, as C++ does (`device`), one with `peers` or `engines` all installed plugins, too,
 and one of a plugin's directory also this plugin. Processes that tests start see the same, by the environment.
 """
 
@@ -44,7 +44,8 @@ def seen_by(item: pytest.Item) -> Iterator[None]:
     """Limit what this test and its fixtures see."""
     is_real = any(item.get_closest_marker(name) for name in _REAL)
     with pytest.MonkeyPatch.context() as patch:
-        if is_real or item.get_closest_marker("host") or sys.platform == "win32":
+        reads_it = item.get_closest_marker("host") or item.get_closest_marker("device")
+        if is_real or reads_it or sys.platform == "win32":
             patch.delenv("SIMULATED_HOST", raising=False)
         else:
             patch.setenv("SIMULATED_HOST", _RUNS_ON)
