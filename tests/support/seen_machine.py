@@ -1,7 +1,8 @@
 """The view of a test: the simulated machine `usual`, and of the installed plugins the reference plugin.
 
-A test with the mark `host` sees the real machine, as C++ does (`device`), one with `peers` or `engines` all installed plugins, too,
-and one of a plugin's directory also this plugin. Processes that tests start see the same, by the environment.
+A test with the mark `host` or `device` sees the real machine, as C++ does, one with `peers` or `engines` all
+installed plugins, too, and one of a plugin's directory also this plugin. Processes that tests start see the
+same, by the environment.
 """
 
 from __future__ import annotations
