@@ -29,7 +29,7 @@ def compiled(command: Sequence[str | Path], target: Path) -> Path:
     """Run `COMMAND -o TARGET`, or copy what the same compiler made of the same arguments and files before.
 
     A file among the arguments counts by its name and bytes, with the headers beside it; a directory counts by
-    the bytes of its files inside this repository, and by their sizes elsewhere. If the compiler fails, the
+    the bytes of its files inside this repository, and by their sizes and times elsewhere. If the compiler fails, the
     test fails with its messages.
     """
     arguments = [str(each) for each in command]
@@ -82,7 +82,8 @@ def _directory(directory: Path) -> str:
     is_ours = directory.resolve().is_relative_to(ROOT)
     for file in _files(directory):
         digest.update(f"{file.relative_to(directory)}\0".encode())
-        digest.update(file.read_bytes() if is_ours else str(file.stat().st_size).encode())
+        found = file.stat()
+        digest.update(file.read_bytes() if is_ours else f"{found.st_size} {found.st_mtime_ns}".encode())
     return digest.hexdigest()
 
 
