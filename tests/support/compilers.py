@@ -29,8 +29,8 @@ def compiled(command: Sequence[str | Path], target: Path) -> Path:
     """Run `COMMAND -o TARGET`, or copy what the same compiler made of the same arguments and files before.
 
     A file among the arguments counts by its name and bytes, with the headers beside it; a directory counts by
-    the bytes of its files inside this repository, and by their sizes and times elsewhere. If the compiler fails, the
-    test fails with its messages.
+    the bytes of its files inside this repository, and by their sizes and times elsewhere. If the compiler
+    fails, the test fails with its messages.
     """
     arguments = [str(each) for each in command]
     kept = CACHE / _digest(arguments)
