@@ -88,7 +88,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     runner.UNSUPPORTED_PORTABLE_OPS = WITHOUT_A_KERNEL
     runner._graph_has_unsupported_patterns = lambda program: False  # convolutions in three dimensions
     folder = Path(suite.__file__).parent
-    options = ["-c", "/dev/null", "--rootdir", str(folder), "-p", "no:cacheprovider", "-p", "no:logging"]
+    # without --confcutdir, pytest also runs the conftest.py of a checkout around the environment
+    options = ["-c", "/dev/null", "--rootdir", str(folder), "--confcutdir", str(folder)]
+    options += ["-p", "no:cacheprovider", "-p", "no:logging"]
     options += ["-q", "-W", "ignore", "-p", "no:timeout"]  # the suite's 120 s are too few on a busy machine
     tests = str(folder / "operators")
     return pytest.main([*options, tests, *arguments.pytest_arguments], plugins=[Sample(arguments.every)])
