@@ -13,7 +13,7 @@
 #   make test-fleet   install DuckDB and Dask, and test fleets of devices with them
 #   make test-ray     install Ray, and test fleets on local clusters of it
 #   make test-engines install what test-peers does, and test the plugins of ONNX Runtime, OpenVINO, TVM and PyTorch
-#   make weekly       everything, with ten times the random examples, on each Python here: many hours
+#   make weekly       everything, with twenty times the random examples, on each Python here: many hours
 #   make demo-device  build a C++ program with ExecuTorch's own runtime that chooses model and options where it runs
 #   make device       build etdevice, which evaluates device bundles, as build/etdevice; for other devices as
 #                     build/etdevice-TARGET with TARGET=arm64, arm32, android-arm64 or android-arm32
@@ -127,9 +127,9 @@ test-ray: $(FLEET)/.installed-fleet
 test-engines: $(PEERS)/.installed
 	$(PEERS)/bin/python $(PYTEST) -m "engines and not weekly" --timeout 600 $(ENGINE_PLUGINS) tests/engines $(ARGS)
 
-# What rarely finds anything new, and ten times the random examples of everything else. The workflow runs each part
+# What rarely finds anything new, and twenty times the random examples of everything else. The workflow runs each part
 # as a job of its own.
-WEEKLY := ETCONFIG_TEST_EFFORT=10 ETCONFIG_SOAK=1 ETCONFIG_FLEET_ROWS=1000000
+WEEKLY := ETCONFIG_TEST_EFFORT=20 ETCONFIG_SOAK=1 ETCONFIG_FLEET_ROWS=1000000
 weekly: weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers
 
 weekly-tests:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from every import every
@@ -16,6 +17,7 @@ def classes(tree: ast.Module) -> Iterator[ast.ClassDef]:
     return (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
 
 
+@cache
 def documented_methods() -> set[str]:
     """Names of methods that some class documents; an override need not say it again."""
     trees = (ast.parse(path.read_text()) for source in SOURCES for path in source.rglob("*.py"))
@@ -26,9 +28,6 @@ def documented_methods() -> set[str]:
         for node in owner.body
         if isinstance(node, ast.FunctionDef) and ast.get_docstring(node)
     }
-
-
-DOCUMENTED = documented_methods()
 
 
 def undocumented(path: Path) -> Iterator[str]:
@@ -58,7 +57,9 @@ def _is_overload(node: ast.ClassDef | ast.FunctionDef) -> bool:
 def _overrides(owner: ast.Module | ast.ClassDef, node: ast.ClassDef | ast.FunctionDef) -> bool:
     if not isinstance(owner, ast.ClassDef) or not owner.bases:
         return False
-    return node.name in DOCUMENTED or any(ast.unparse(base).startswith("click.") for base in owner.bases)
+    return node.name in documented_methods() or any(
+        ast.unparse(base).startswith("click.") for base in owner.bases
+    )
 
 
 @every(

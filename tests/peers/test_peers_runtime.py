@@ -102,6 +102,7 @@ def test_both_see_the_same_methods() -> None:
             assert set(Runtime.get().load_program(path).method_names) == set(program.method_names)
 
 
+@pytest.mark.weekly
 def test_the_digits_can_be_exported_again(tmp_path: Path) -> None:
     """The committed programs come from the committed tool: a new export runs and is as accurate."""
     subprocess.run(

@@ -69,6 +69,7 @@ def python(*arguments: str | Path, written: Written) -> str:
     return done.stdout
 
 
+@pytest.mark.weekly
 class TestExport:
     """ExecuTorch exports with a new package the programs that the package contains."""
 

@@ -55,7 +55,7 @@ def selected(stack: RandomStack, facts: dict[str, object]) -> str:
         return f"error {error.diagnostics[0].code}"
 
 
-@pytest.mark.parametrize("seed", seeds(3))
+@pytest.mark.parametrize("seed", seeds(1))
 def test_a_bundle_decides_as_the_resolver_does(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
     outcomes = {"selected": 0, "resolved": 0, "failed": 0}

@@ -116,7 +116,7 @@ class TestAnyText:
     """Any text is an expression, or gives diagnostics that point into it."""
 
     @given(st.one_of(st.text(max_size=40), st.lists(TOKENS, max_size=12).map("".join)))
-    @settings(max_examples=scaled(500), deadline=None)
+    @settings(max_examples=scaled(200), deadline=None)
     @example("'" + "\\" * 3)
     @example("(" * 5000)
     @example("-" * 4000 + "1")

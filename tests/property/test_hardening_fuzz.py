@@ -15,7 +15,7 @@ from etconfig.errors import ConfigError
 from etconfig.facts import BUILTIN_FACTS
 from etconfig.profile import Document, ExpressionParser, parse_document, parse_profile, parse_project
 
-MUTATIONS = int(os.environ.get("ETCONFIG_FUZZ", scaled(50_000)))
+MUTATIONS = int(os.environ.get("ETCONFIG_FUZZ", scaled(20_000)))
 """How many texts are tried, half of them profiles. Before a release: two million."""
 SEED = 20_260_131
 PIECES = (

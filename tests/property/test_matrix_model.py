@@ -120,7 +120,7 @@ def cells(resolution: Any) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize("seed", seeds(2))
+@pytest.mark.parametrize("seed", seeds(1))
 def test_every_cell_is_that_of_the_device_alone(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
     counts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The number of random examples of a run: ETCONFIG_TEST_EFFORT=10 in `make weekly`, for ten times as many."""
+"""The number of random examples of a run; `make weekly` asks for twenty times as many."""
 
 from __future__ import annotations
 

@@ -31,6 +31,7 @@ def test_xnnpack_reaches_the_level_and_has_the_expected_failures_that_the_readme
     assert re.findall(r"- `(.*?)`: ", said) == failed
 
 
+@pytest.mark.weekly
 def test_lowering_again_gives_the_golden_programs(tmp_path: Path) -> None:
     written = lower_cases(Subject(SETTINGS), tmp_path, FilesOfRun())
     golden = {path.stem: path.read_bytes() for path in (GOLDEN / SETTINGS.backend).iterdir()}
