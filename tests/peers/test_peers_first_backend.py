@@ -8,7 +8,7 @@ import pytest
 from doc_pages import ROOT, Page
 from doc_shell import THIS_PYTHON, Shell, lend_packages, reader_environment
 
-pytestmark = [pytest.mark.peers, pytest.mark.timeout(900)]  # it installs packages from a registry
+pytestmark = [pytest.mark.peers, pytest.mark.weekly, pytest.mark.timeout(900)]  # four minutes, and a registry
 
 ABOUT_THE_SAME_PACKAGE = ("conformance.md", "packaging.md", "debugging.md")
 """Pages whose commands are run in the package, if they need no executorch."""

@@ -360,8 +360,9 @@ class TestEndlessLoops:
     """A damaged program that jumps back forever ends with one error on both executors."""
 
     @pytest.mark.parametrize("executor", ["numpy", "executorch"])
-    @pytest.mark.parametrize("options", [{}, {"timeout": 500.0}], ids=["plain", "with a limit"])
-    @pytest.mark.parametrize("targets", [[0], [1, 0]], ids=["to itself", "around"])
+    @pytest.mark.parametrize(
+        ("options", "targets"), [({}, [0]), ({"timeout": 500.0}, [1, 0])], ids=["to itself", "around"]
+    )
     def test_the_limit_ends_it(self, executor: str, options: dict[str, float], targets: list[int]) -> None:
         data = program([NEVER], [jump(each) for each in targets], outputs=[])
         with etconfig.load_program(data, executor=executor).load_method("forward") as method:

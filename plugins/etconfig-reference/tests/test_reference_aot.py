@@ -337,6 +337,7 @@ def test_the_example_of_the_readme_delegates_both_parts(et: Any) -> None:
     assert {delegate.id for delegate in plan.delegates} == set(et.aot.BACKEND_IDS)
 
 
+@pytest.mark.weekly  # it exports all of them
 @pytest.mark.parametrize("backend_id", ["ReferenceCpuBackend", "ReferenceNpuBackend"])
 def test_golden_programs_are_what_is_exported(et: Any, backend_id: str) -> None:
     from etconfig.conformance.cases.models import models

@@ -17,7 +17,9 @@ MANIFEST = tomli.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))
 BACKENDS = sorted(MANIFEST["project"]["entry-points"]["etconfig.backends"])
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "backend", [BACKENDS[0], *(pytest.param(each, marks=pytest.mark.weekly) for each in BACKENDS[1:])]
+)
 def test_each_schema_reaches_level_0(backend: str) -> None:
     report = conformance_report(Settings(backend=backend, level=0))
     expected = statement(f"Each of the {len(BACKENDS)} backends", report)
