@@ -9,9 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from effort import scaled
 from mutations import DATA, VERIFIER
 
-pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default"), pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default"), pytest.mark.timeout(7200)]
 
 COMPARISON = Path(__file__).parents[1] / "support" / "compare_mutants.py"
 LEFT_OUT = ("xnnpack", "delegate", "external", "linear_inline_constants", "unbounded")
@@ -25,7 +26,7 @@ PROGRAMS = [
     for path in sorted((DATA / folder).glob("*.pte"))
     if not any(word in path.stem for word in LEFT_OUT)
 ]
-MUTANTS = 10_000
+MUTANTS = scaled(1_000)
 ACCEPTED = {
     VERIFIER: "damage in fields that neither runtime reads (container_meta_type, a chain's own inputs): "
     "without its verifier, ExecuTorch loads the program as etconfig does",
