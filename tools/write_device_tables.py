@@ -24,10 +24,16 @@ FRAME = """\
 
 #pragma once
 
-{includes}namespace etconfig::device::detection {{
+{includes}#include "../version.h"
+
+namespace etconfig::device {{
+inline namespace ETCONFIG_INLINE_NAMESPACE {{
+namespace detection {{
 
 {body}
-}}  // namespace etconfig::device::detection
+}}  // namespace detection
+}}  // inline namespace
+}}  // namespace etconfig::device
 """
 
 IS_PRINTABLE = """

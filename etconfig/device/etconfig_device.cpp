@@ -11,6 +11,14 @@
 
 #include <new>
 
+// The room of an object, see etconfig_device_size: options of a method instance, and bytes of facts and of computed values.
+#ifndef ETCONFIG_DEVICE_MAX_OPTIONS
+#define ETCONFIG_DEVICE_MAX_OPTIONS 1024
+#endif
+#ifndef ETCONFIG_DEVICE_MAX_FACT_BYTES
+#define ETCONFIG_DEVICE_MAX_FACT_BYTES 32768
+#endif
+
 using namespace etconfig::device;
 
 struct etconfig_device {
@@ -18,9 +26,9 @@ struct etconfig_device {
   static constexpr size_t kReasonBytes = 256;
 
   Bundle bundle;
-  FactStore<format::kMaxFacts, 32 << 10> facts;
+  FactStore<format::kMaxFacts, ETCONFIG_DEVICE_MAX_FACT_BYTES> facts;
   Selection selection;
-  Arguments<1024> arguments;
+  Arguments<ETCONFIG_DEVICE_MAX_OPTIONS> arguments;
   ModelChoice model;
   bool is_open = false;
   bool is_selected = false;  // somebody asked for a profile, and so for arguments and a model
@@ -194,7 +202,8 @@ int etconfig_device_open(etconfig_device* device, const void* data, size_t size)
   if (status == Status::Ok) {
     device->selection = Selection();
     device->model = ModelChoice();
-    device->bundle.resolve(device->selection, device->facts, {}, {}, &device->arguments);  // forgets the arguments
+    // forgets the arguments
+    static_cast<void>(device->bundle.resolve(device->selection, device->facts, {}, {}, &device->arguments));
     device->is_open = true;
     device->is_selected = device->is_resolved = device->is_model_asked = device->is_updated = false;
     device->reason_count = 0;
@@ -413,7 +422,9 @@ int etconfig_device_applies_at_execute(const etconfig_device* device, const char
 }
 size_t etconfig_device_explain(const etconfig_device* device, const char* path, char* buffer, size_t size) {
   TextBuffer text = text_buffer(buffer, size);
-  if (is_open(device) && device->is_resolved) device->bundle.explain(device->arguments, view(path), &text);
+  if (is_open(device) && device->is_resolved) {
+    static_cast<void>(device->bundle.explain(device->arguments, view(path), &text));
+  }
   return text.needed();
 }
 

@@ -78,8 +78,10 @@ int main(int argc, char** argv) {
     return std::fprintf(stderr, "cannot use %s and %s: expected a bundle and an image of 8 x 8 floats\n", argv[1], argv[2]), 1;
   }
 
-  device::detect(bundle, &facts);
-  device::set_runtime_backends(&facts);
+  if (device::detect(bundle, &facts) != device::FactStatus::Ok ||
+      device::set_runtime_backends(&facts) != device::FactStatus::Ok) {
+    return std::fprintf(stderr, "there are more facts than there is room for\n"), 1;
+  }
   for (int i = 3; i < argc; ++i) {
     const std::string text = argv[i];
     const size_t equals = std::min(text.find('='), text.size() - 1);
@@ -96,8 +98,9 @@ int main(int argc, char** argv) {
   }
   for (const char* name : {"num_threads", "workspace_sharing_mode"}) {
     device::TextBuffer line(memory, sizeof memory);
-    bundle.explain(arguments, std::string("XnnpackBackend.") + name, &line);
-    print("option", line.text());
+    if (bundle.explain(arguments, std::string("XnnpackBackend.") + name, &line) == device::Status::Ok) {
+      print("option", line.text());
+    }
   }
 
   BackendOption storage[32];

@@ -116,7 +116,7 @@ def test_etdevice_takes_one_by_its_name(tmp_path: Path) -> None:
     done = subprocess.run([*explain, "--profile", "pi"], capture_output=True, text=True, check=True)
     assert done.stdout == ("forward:Acme.threads = 4 from default AcmeOptions (fact cpu.available_cores)\n")
     done = subprocess.run(explain, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr == ("error: its configurations were resolved when packing: name one with --profile\n")
 
 

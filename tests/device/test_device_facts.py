@@ -175,7 +175,7 @@ class TestEtdevice:
 
     def test_a_malformed_machine_is_refused(self, etdevice: Path, tmp_path: Path) -> None:
         (tmp_path / "machine.json").write_text("{")
-        answer = run_device_program(etdevice, "facts", "--json", "--root", str(tmp_path), expected=1)
+        answer = run_device_program(etdevice, "facts", "--json", "--root", str(tmp_path), expected=2)
         assert json.loads(answer)["error"] == "machine.json does not describe a machine"
 
     @pytest.mark.parametrize("command", ["facts", "select"])
@@ -183,7 +183,7 @@ class TestEtdevice:
         bundle = tmp_path / "app.etbundle"
         bundle.write_bytes(write_tables(named_tables()))
         options = ("--bundle", str(bundle), "--root", str(tmp_path / "missing"), "--json")
-        answer = json.loads(run_device_program(etdevice, command, *options, expected=1))
+        answer = json.loads(run_device_program(etdevice, command, *options, expected=2))
         assert answer == {"error": "cannot read the tree", "detail": str(tmp_path / "missing")}
 
     @pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("help",), ("select", "--help")])
@@ -193,8 +193,8 @@ class TestEtdevice:
     @pytest.mark.parametrize(
         ("arguments", "problem", "status"),
         [
-            (("frobnicate",), "no such command: frobnicate", 1),
-            (("select",), "name a bundle with --bundle", 1),
+            (("frobnicate",), "no such command: frobnicate", 2),
+            (("select",), "name a bundle with --bundle", 2),
             (("select", "--sheet", "a.json"), "unexpected argument: --sheet", 2),
             (("select", "--bundle"), "no value for --bundle", 2),
             (("explain", "A.b", "\x1b"), "unexpected argument: \\u001b", 2),
@@ -224,7 +224,7 @@ class TestEtdevice:
         bundle.write_bytes(write_tables(named_tables()))
         sheet.write_text(f'{{"etconfig_fact_sheet": 1, "facts": {{{entries}}}}}')
         options = ("--bundle", str(bundle), "--facts", str(sheet), "--json")
-        answer = json.loads(run_device_program(etdevice, "select", *options, expected=1))
+        answer = json.loads(run_device_program(etdevice, "select", *options, expected=2))
         assert answer == {"error": problem, "detail": f"{sheet}: cpu.arch"}
 
     def test_explains_a_method_of_a_bundle_for_any_method(self, etdevice: Path, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ class TestEtdevice:
                 [etdevice, "explain", path, *options], capture_output=True, text=True, check=False
             )
             help = "help: `etdevice resolve` lists the options of every method instance"
-            assert (done.returncode, done.stderr) == (1, f"error: {problem}\n{help}\n")
+            assert (done.returncode, done.stderr) == (2, f"error: {problem}\n{help}\n")
 
     def test_texts_of_a_bundle_are_not_commands_of_ci(self, etdevice: Path, tmp_path: Path) -> None:
         bundle, sheet = tmp_path / "app.etbundle", tmp_path / "sheet.json"
@@ -271,21 +271,22 @@ class TestEtdevice:
         selected = run_device_program(etdevice, "select", *options, *profile)
         assert selected.splitlines()[0] == "p\\u001b]0;x\\u0007"
         sheet.write_text('{"etconfig_fact_sheet": 1, "facts": {}}')
-        for arguments in (("resolve", *options, *profile), ("resolve", *options, "--profile", "q\x1b")):
-            done = subprocess.run([etdevice, *arguments], capture_output=True, text=True, check=False)
-            assert done.returncode == 1
+        for status, named in ((1, profile), (2, ("--profile", "q\x1b"))):
+            arguments = [etdevice, "resolve", *options, *named]
+            done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+            assert done.returncode == status
             assert all(line.isprintable() for line in done.stderr.split("\n"))
             assert "\\u00" in done.stderr
 
     def test_integers_beyond_64_bits_are_refused(self, etdevice: Path, tmp_path: Path) -> None:
         bundle, sheet = tmp_path / "app.etbundle", tmp_path / "sheet.json"
         bundle.write_bytes(write_tables(named_tables()))
-        for value, status in ((2**63 - 1, 0), (2**63, 1), (-(2**63) - 1, 1)):
+        for value, status in ((2**63 - 1, 0), (2**63, 2), (-(2**63) - 1, 2)):
             facts = {"cpu.cores": {"value": value}}
             sheet.write_text(json.dumps({"etconfig_fact_sheet": 1, "facts": facts}))
             options = ("--bundle", str(bundle), "--facts", str(sheet), "--json")
             answer = json.loads(run_device_program(etdevice, "select", *options, expected=status))
-            assert ("error" in answer) == (status == 1), value
+            assert ("error" in answer) == (status == 2), value
 
 
 class TestDamagedFiles:

@@ -200,7 +200,7 @@ class TestMistakes:
         self, run: Callable[..., object], arguments: list[str], message: str
     ) -> None:
         done = run(arguments[0], "--facts", "board.json", *arguments[1:])
-        assert done.returncode == 1
+        assert done.returncode == 2
         assert message in done.stderr
 
     @pytest.mark.parametrize("last", ["--fact", "--facts", "--profile"])
@@ -278,7 +278,7 @@ class TestTooSmall:
         self, run_small: Callable[..., subprocess.CompletedProcess[str]], words: list[str]
     ) -> None:
         done = run_small(["-DETDEVICE_MAX_OPTIONS=1"], *words)
-        assert (done.returncode, done.stdout) == (1, "")
+        assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == (
             "error: storage too small: a method instance has 2 options, and this etdevice keeps 1\n"
             "help: compile etdevice with -DETDEVICE_MAX_OPTIONS=2; an app needs Arguments<2>\n"

@@ -66,7 +66,12 @@ struct Memory {
 Memory memory;
 Bundle bundle;
 
-// `help` says what to do about it.
+// The exit status where everything could be read, and no profile, variant or value came of it.
+constexpr int kUndecided = 1;
+// The exit status for what cannot be read or is not there: a file, a fact, a name, an argument.
+constexpr int kBrokenInput = 2;
+
+// Prints a problem and returns the exit status of broken input. `help` says what to do about it.
 int fail(const Request& request, const char* problem, std::string_view detail = {}, const char* help = nullptr) {
   if (request.is_json) {
     print("{\"error\": ");
@@ -86,7 +91,13 @@ int fail(const Request& request, const char* problem, std::string_view detail = 
     if (help != nullptr) std::fprintf(stderr, "\nhelp: %s", help);
     std::fputc('\n', stderr);
   }
-  return 1;
+  return kBrokenInput;
+}
+
+// The same for a question that has no answer.
+int fail_undecided(const Request& request, const char* problem, std::string_view detail = {}, const char* help = nullptr) {
+  fail(request, problem, detail, help);
+  return kUndecided;
 }
 
 bool read_file(const char* path, char* bytes, size_t capacity, size_t* size) {
@@ -228,9 +239,12 @@ int open(const Request& request) {
     const int problem = fail_detection(request, detect(bundle, &memory.facts, request.root));
     if (problem != 0) return problem;
   } else if (!read_facts(request, request.facts, &memory.facts)) {
-    return 1;
+    return kBrokenInput;
   }
-  return set_facts(request);
+  const int problem = set_facts(request);
+  if (problem != 0) return problem;
+  const uint32_t wrong = bundle.wrong_fact(memory.facts);
+  return wrong == Selection::kNone ? 0 : fail(request, name_of(Status::WrongFact), bundle.fact(wrong).name);
 }
 
 Selection select(const Request& request) {
@@ -246,15 +260,16 @@ bool has_names_only() {
 
 int fail_selection(const Request& request, const Selection& selection) {
   const char* problem = name_of(selection.status);
-  if (selection.status == Status::WrongFact) return fail(request, problem, bundle.fact(selection.fact).name);
   if (selection.status == Status::NoSuchProfile) {
     return fail(request, problem, request.profile, "`etdevice select` lists the profiles of the bundle");
   }
-  if (selection.profile != Selection::kNone) return fail(request, problem, bundle.profile_name(selection.profile));
+  if (selection.profile != Selection::kNone) {
+    return fail_undecided(request, problem, bundle.profile_name(selection.profile));
+  }
   if (selection.status == Status::NoMatch && has_names_only()) {
     return fail(request, "its configurations were resolved when packing: name one with --profile");
   }
-  return fail(request, problem);
+  return fail_undecided(request, problem);
 }
 
 void print_reasons_json(std::string_view reasons) {
@@ -270,7 +285,6 @@ void print_reasons_json(std::string_view reasons) {
 
 int run_select(const Request& request) {
   const Selection selection = select(request);
-  if (selection.status == Status::WrongFact) return fail_selection(request, selection);
   if (request.is_json) {
     print("{\"profile\": ");
     if (selection) {
@@ -304,8 +318,9 @@ int run_select(const Request& request) {
     }
   }
   if (request.is_json) print("]}\n");
-  if (!selection && !request.is_json) fail_selection(request, selection);
-  return selection ? 0 : 1;
+  if (!selection && !request.is_json) return fail_selection(request, selection);
+  if (selection.status == Status::NoSuchProfile) return kBrokenInput;
+  return selection ? 0 : kUndecided;
 }
 
 void print_label(std::string_view method, std::string_view instance) {
@@ -344,7 +359,7 @@ void print_arguments_json(bool* is_first) {
 void print_arguments() {
   for (uint32_t i = 0; i < memory.arguments.size(); ++i) {
     TextBuffer line(memory.text, sizeof memory.text);
-    bundle.explain(memory.arguments, i, &line);
+    static_cast<void>(bundle.explain(memory.arguments, i, &line));
     print_shown(line.text());
     print("\n");
   }
@@ -390,7 +405,7 @@ void print_problems(const Request& request, bool* is_first) {
       TextBuffer name(path, sizeof path);
       name << option.backend() << '.' << option.name();
       TextBuffer line(memory.text, sizeof memory.text);
-      bundle.explain(memory.arguments, name.text(), &line);
+      static_cast<void>(bundle.explain(memory.arguments, name.text(), &line));
       std::fputs("error: ", stderr);
       print_shown(line.text(), stderr);
       std::fputc('\n', stderr);
@@ -493,7 +508,7 @@ int run_resolve(const Request& request) {
     is_sound = false;
   }
   if (is_sound && process_options.conflict() != nullptr) {
-    return fail(request, "method instances disagree on an option of the process", process_options.conflict());
+    return fail_undecided(request, "method instances disagree on an option of the process", process_options.conflict());
   }
   bool is_first = true;
   if (request.is_json) print(is_sound ? "{\"arguments\": [" : "{\"error\": \"invalid options\", \"problems\": [");
@@ -513,7 +528,7 @@ int run_resolve(const Request& request) {
     print_string(bundle.profile_name(selection.profile));
     print("}\n");
   }
-  return is_sound ? 0 : 1;
+  return is_sound ? 0 : kUndecided;
 }
 
 // For tests: the options that change from one fact sheet to another, in each method instance that has arguments on both.
@@ -521,7 +536,7 @@ int run_update(const Request& request) {
   const Selection selection = select(request);
   if (!selection) return fail_selection(request, selection);
   static SheetFacts changed;
-  if (!read_facts(request, request.changed_facts, &changed)) return 1;
+  if (!read_facts(request, request.changed_facts, &changed)) return kBrokenInput;
   bool is_first = true;
   print("{\"changed\": [");
   for (uint32_t i = 0; i < bundle.slot_count(selection.profile); ++i) {
@@ -577,7 +592,7 @@ int print_explanation(const Request& request, std::string_view line) {
   std::fputs("error: ", stderr);
   print_shown(line, stderr);
   std::fputc('\n', stderr);
-  return 1;
+  return kUndecided;
 }
 
 // Explains an option of the method instance that the path names: any, if the bundle has options for any.
@@ -619,8 +634,8 @@ int run_explain(const Request& request) {
     is_wrong = is_wrong || !is_explained;
   }
   if (!is_found) return fail(request, "no such option", request.path, kListOptions);
-  if (!has_value && !is_wrong) return fail(request, "no method instance has a value of the option", request.path);
-  return is_wrong ? 1 : 0;
+  if (!has_value && !is_wrong) return fail_undecided(request, "no method instance has a value of the option", request.path);
+  return is_wrong ? kUndecided : 0;
 }
 
 constexpr const char* kBackends = "runtime.backends";
@@ -634,7 +649,6 @@ int run_model(const Request& request) {
   if (choice.status() == Status::NoSuchModel) {
     return fail(request, name_of(choice.status()), request.path, "`etconfig inspect BUNDLE` lists the models of a bundle");
   }
-  if (!choice && choice.status() != Status::NoVariant) return fail(request, name_of(choice.status()), request.path);
   if (request.is_json) {
     print("{\"model\": ");
     print_string(request.path);
@@ -669,9 +683,9 @@ int run_model(const Request& request) {
   if (request.is_json) print("]}\n");
   if (!choice && !request.is_json) {
     const bool is_unknown = bundle.find_fact(kBackends) != Selection::kNone && !memory.facts.find(kBackends).is_known();
-    return fail(request, name_of(choice.status()), request.path, is_unknown ? kGiveBackends : nullptr);
+    return fail_undecided(request, name_of(choice.status()), request.path, is_unknown ? kGiveBackends : nullptr);
   }
-  return choice ? 0 : 1;
+  return choice ? 0 : kUndecided;
 }
 
 void print_fact_value(const FactView& fact) {
@@ -836,7 +850,7 @@ int main(int argc, char** argv) {
   Request request;
   if (argc < 2 || !parse(argc, argv, &request)) {
     std::fputs(kUsage, stderr);
-    return 2;
+    return kBrokenInput;
   }
   return run(request);
 }

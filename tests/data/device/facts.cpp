@@ -16,8 +16,8 @@ int main(int count, char** arguments) {
     status = detect_all(&facts, root);
   } else {
     Detection detection;
-    for (int i = 2; i < count; ++i) detection.want(arguments[i], &facts);
-    status = detection.run(&facts, root);
+    for (int i = 2; i < count && status == FactStatus::Ok; ++i) status = detection.want(arguments[i], &facts);
+    if (status == FactStatus::Ok) status = detection.run(&facts, root);
   }
   if (status != FactStatus::Ok) {
     std::printf("status %d\n", static_cast<int>(status));

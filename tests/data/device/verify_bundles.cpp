@@ -22,6 +22,8 @@ void see(std::string_view text) {
   for (const char c : text) seen += static_cast<uint8_t>(c);
 }
 
+void see(Status status) { seen += static_cast<uint64_t>(status); }
+
 void see(const Value& value, int depth = 0) {
   if (depth > 6) std::abort();
   if (value.text()) see(*value.text());
@@ -38,11 +40,11 @@ void fill(const Bundle& bundle, Facts* facts, uint32_t round) {
     see(fact.unit);
     if ((i + round) % 3 == 0) continue;
     switch (fact.type) {
-      case FactType::Boolean: bundle.set(facts, fact.name, round % 2 == 0); break;
-      case FactType::Integer: bundle.set(facts, fact.name, round * 3 + i); break;
-      case FactType::Number: bundle.set(facts, fact.name, round * 0.3); break;
-      case FactType::Text: bundle.set(facts, fact.name, round % 2 == 0 ? "model" : "B"); break;
-      case FactType::TextList: bundle.set_list(facts, fact.name, {"model", "B"}); break;
+      case FactType::Boolean: see(bundle.set(facts, fact.name, round % 2 == 0)); break;
+      case FactType::Integer: see(bundle.set(facts, fact.name, round * 3 + i)); break;
+      case FactType::Number: see(bundle.set(facts, fact.name, round * 0.3)); break;
+      case FactType::Text: see(bundle.set(facts, fact.name, round % 2 == 0 ? "model" : "B")); break;
+      case FactType::TextList: see(bundle.set_list(facts, fact.name, {"model", "B"})); break;
     }
   }
 }
@@ -63,8 +65,8 @@ void use(const Bundle& bundle) {
       const Selection selection = bundle.select(bundle.profile_name(profile));
       for (uint32_t slot = 0; selection && slot < bundle.slot_count(profile); ++slot) {
         fill(bundle, &facts, round);
-        bundle.resolve(selection, facts, bundle.slot_method(profile, slot), bundle.slot_instance(profile, slot),
-                       &arguments);
+        see(bundle.resolve(selection, facts, bundle.slot_method(profile, slot), bundle.slot_instance(profile, slot),
+                           &arguments));
         for (uint32_t i = 0; i < arguments.size(); ++i) {
           see(arguments[i].value());
           see(arguments[i].sent());
@@ -72,7 +74,7 @@ void use(const Bundle& bundle) {
           TextBuffer line(buffer, sizeof buffer);
           TextBuffer path(buffer + 256, 256);
           path << arguments[i].backend() << '.' << arguments[i].name();
-          bundle.explain(arguments, path.text(), &line);
+          see(bundle.explain(arguments, path.text(), &line));
         }
         fill(bundle, &facts, round + 1);
         for (uint32_t i = 0; i < arguments.problem_count(); ++i) see(arguments.problem(i).value());

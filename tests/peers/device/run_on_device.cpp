@@ -35,9 +35,9 @@ int main(int argc, char** argv) {
   static device::Bundle bundle;
   if (bundle.open(data.data(), data.size()) != device::Status::Ok) return 1;
   static device::FactStore<256> facts;
-  device::detect(bundle, &facts);
-  device::set_runtime_backends(&facts);
-  if (argc > 3) bundle.set(&facts, "cpu.available_cores", std::atoi(argv[3]));
+  if (device::detect(bundle, &facts) != device::FactStatus::Ok) return 1;
+  if (device::set_runtime_backends(&facts) != device::FactStatus::Ok) return 1;
+  if (argc > 3 && bundle.set(&facts, "cpu.available_cores", std::atoi(argv[3])) != device::Status::Ok) return 1;
   const auto backends = facts.find("runtime.backends").list();
   std::printf("XnnpackBackend is %s\n", backends.contains("XnnpackBackend") ? "there" : "missing");
 

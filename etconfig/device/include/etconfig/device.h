@@ -4,27 +4,34 @@
 // resolver. `Bundle::open` verifies the whole file once; afterwards no read leaves it. The bytes stay the caller's, and
 // must stay as they are while anything of the bundle is used.
 //
+// Threads: after `open`, any number of them may call the const functions of one bundle at the same time. Facts, arguments
+// and choices are for one thread at a time, and so is `open` itself. Indexes that are out of range are a mistake of the
+// caller, which an `assert` reports unless NDEBUG is defined.
+//
 //   using namespace etconfig::device;
 //   Bundle bundle;
 //   if (bundle.open(data, size) != Status::Ok) ...
 //   FactStore<128> facts;
-//   bundle.set(&facts, "power.source", "battery");  // facts.h detects the others
+//   if (bundle.set(&facts, "power.source", "battery") != Status::Ok) ...  // facts.h detects the others
 //   const Selection selection = bundle.select(facts);
 //   Arguments<256> arguments;
 //   if (bundle.resolve(selection, facts, "forward", "camera0", &arguments) != Status::Ok) ...
 //   auto threads = arguments.find("XnnpackBackend")->integer("num_threads");
-//   bundle.set(&facts, "power.source", "mains");
+//   if (bundle.set(&facts, "power.source", "mains") != Status::Ok) ...
 //   const Changes changes = bundle.update(facts, &arguments);
 
 #pragma once
 
 #include <atomic>
+#include <cassert>
 
 #include "device/model.h"
 #include "device/resolve.h"
 #include "device/verify.h"
+#include "version.h"
 
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
 namespace internal {
 
@@ -79,6 +86,7 @@ class Bundle {
   uint32_t fact_count() const { return tables_.facts.size(); }
   // Facts are sorted by name; `index` must be below `fact_count()`.
   FactInfo fact(uint32_t index) const {
+    assert(index < fact_count());
     const format::Fact fact = tables_.facts[index];
     FactInfo info;
     info.name = tables_.texts[fact.name()];
@@ -120,6 +128,9 @@ class Bundle {
     if (count > format::kMaxFactItems || bytes > format::kMaxFactListBytes) return Status::WrongFact;
     return status_of(facts->set_list(name, values, count));
   }
+  // The first fact whose value has another type than the bundle expects, or is out of its bounds; Selection::kNone if all
+  // are right. Selecting and resolving refuse them with Status::WrongFact.
+  uint32_t wrong_fact(const Facts& facts) const { return internal::BoundFacts(tables_).bind(facts); }
   Status set_list(Facts* facts, std::string_view name, std::initializer_list<std::string_view> values) const {
     return set_list(facts, name, values.begin(), static_cast<uint32_t>(values.size()));
   }
@@ -128,11 +139,15 @@ class Bundle {
 
   uint32_t profile_count() const { return tables_.profiles.size(); }
   // `index` must be below `profile_count()`.
-  std::string_view profile_name(uint32_t index) const { return tables_.texts[tables_.profiles[index].name()]; }
+  std::string_view profile_name(uint32_t index) const {
+    assert(index < profile_count());
+    return tables_.texts[tables_.profiles[index].name()];
+  }
 
   // Of a configuration that was resolved when packing, the fingerprint of its values, as `etconfig resolve --json` prints
   // it: its options need no facts. Empty if conditions travel.
   std::string_view profile_fingerprint(uint32_t index) const {
+    assert(index < profile_count());
     const uint32_t text = tables_.profiles[index].fingerprint();
     return text == format::kNone ? std::string_view() : tables_.texts[text];
   }
@@ -256,6 +271,7 @@ class Bundle {
   Status explain(const AnyArguments& arguments, uint32_t index, TextBuffer* out) const {
     if (arguments.tables_ != &tables_) return Status::NoMatch;
     if (arguments.is_stale()) return Status::Stale;
+    assert(index < arguments.size());
     write(arguments, arguments[index], arguments.current().options[index], out);
     return Status::Ok;
   }
@@ -273,9 +289,18 @@ class Bundle {
   // --- models ---
 
   uint32_t model_count() const { return tables_.models.size(); }
-  std::string_view model_name(uint32_t index) const { return tables_.texts[tables_.models[index].name()]; }
-  uint32_t variant_count(uint32_t model) const { return tables_.models[model].variants().count; }
+  // `index` and `model` must be below `model_count()`.
+  std::string_view model_name(uint32_t index) const {
+    assert(index < model_count());
+    return tables_.texts[tables_.models[index].name()];
+  }
+  uint32_t variant_count(uint32_t model) const {
+    assert(model < model_count());
+    return tables_.models[model].variants().count;
+  }
+  // `index` must be below `variant_count(model)`.
   std::string_view variant_file(uint32_t model, uint32_t index) const {
+    assert(index < variant_count(model));
     return tables_.texts[variant(model, index).file()];
   }
   // Chooses the first variant of a model whose condition holds and whose backends are in `runtime.backends`.
@@ -457,4 +482,5 @@ class Bundle {
   format::Tables tables_;
 };
 
+}  // inline namespace
 }  // namespace etconfig::device

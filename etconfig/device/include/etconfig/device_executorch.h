@@ -6,10 +6,10 @@
 //   executorch::runtime::BackendOption storage[32];
 //   executorch::runtime::LoadBackendOptionsMap map;
 //   size_t left_out = 0;
-//   device::set_process_options(arguments, {storage, 32}, &left_out);  // once, before anything is loaded
-//   device::fill(arguments, {storage, 32}, &map, &left_out);
+//   Error error = device::set_process_options(arguments, {storage, 32}, &left_out);  // once, before anything is loaded
+//   if (error == Error::Ok) error = device::fill(arguments, {storage, 32}, &map, &left_out);
 //   const device::XnnpackThreads threads(arguments);              // while loading
-//   module.load_method("forward", nullptr, nullptr, &map);
+//   if (error == Error::Ok) error = module.load_method("forward", nullptr, nullptr, &map);
 //
 // The map refers to the storage: keep it for as long as the map and what is loaded with it. Link ExecuTorch's threadpool
 // library; without it, define ETCONFIG_WITHOUT_THREADPOOL, and `left_out` counts XNNPACK's thread options.
@@ -22,6 +22,7 @@
 #include <array>
 
 #include "device.h"
+#include "version.h"
 
 #ifndef ETCONFIG_WITHOUT_THREADPOOL
 #include <executorch/extension/threadpool/threadpool_guard.h>
@@ -41,6 +42,7 @@ ThreadPool* get_threadpool();
 #endif
 
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
 namespace internal {
 
@@ -225,4 +227,5 @@ class XnnpackThreads {
 };
 #endif
 
+}  // inline namespace
 }  // namespace etconfig::device

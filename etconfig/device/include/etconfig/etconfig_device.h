@@ -81,7 +81,9 @@ uint32_t etconfig_device_version(void);
 /* The name of a status, such as "no profile matches". */
 const char* etconfig_device_status_name(int status);
 
-/* The bytes that an object takes. */
+/* The bytes that an object takes. It has room for 256 facts with 32 KiB of texts, and for method instances of 1,024 options;
+   what does not fit is ETCONFIG_DEVICE_FACTS_FULL or ETCONFIG_DEVICE_TOO_SMALL. The macros ETCONFIG_DEVICE_MAX_OPTIONS and
+   ETCONFIG_DEVICE_MAX_FACT_BYTES, defined where the library is compiled, make other room. */
 size_t etconfig_device_size(void);
 /* Creates an object in memory that is aligned as that of malloc; NULL if it is too small or not aligned. Nothing destroys
    it: the memory can just be freed. */

@@ -14,6 +14,7 @@
 
 #pragma once
 
+#include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +25,12 @@
 #include <type_traits>
 
 #include "etconfig/facts/registry.h"
+#include "version.h"
 
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
-enum class FactStatus : uint8_t {
+enum class [[nodiscard]] FactStatus : uint8_t {
   Ok,
   TooManyFacts,  // the store has as many facts as it has room for
   TooMuchText,   // the names, texts, reasons and origins take more bytes than it has room for
@@ -187,7 +190,10 @@ class Facts {
   }
 
   // `index` must be below `size()`; a fact keeps its index until `remove` or `clear`.
-  FactView at(uint32_t index) const { return {&entries_[index], arena_}; }
+  FactView at(uint32_t index) const {
+    assert(index < count_);
+    return {&entries_[index], arena_};
+  }
   uint32_t index_of(std::string_view name) const {
     const uint32_t hash = fact_store::hash_of(name);
     for (uint32_t i = 0; i < count_; ++i) {
@@ -435,4 +441,5 @@ class FactStore : public Facts {
   char arena_[kTextBytes];
 };
 
+}  // inline namespace
 }  // namespace etconfig::device

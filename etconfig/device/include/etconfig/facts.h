@@ -28,8 +28,10 @@
 #include "etconfig/facts/platform.h"
 #endif
 #include "etconfig/facts/registry.h"
+#include "version.h"
 
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
 namespace detection {
 
@@ -232,4 +234,5 @@ FactStatus detect_all(Facts* facts, Root... root) {
   return detection.run(facts, std::string_view(root)...);
 }
 
+}  // inline namespace
 }  // namespace etconfig::device

@@ -10,8 +10,10 @@
 #include <string_view>
 
 #include "etconfig/fact_store.h"
+#include "version.h"
 
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
 namespace facts_json {
 
@@ -163,4 +165,5 @@ void write_facts_json(const Facts& facts, Write&& write) {
   write_facts_json(facts, write, [](std::string_view name) { return name == "device.id"; });
 }
 
+}  // inline namespace
 }  // namespace etconfig::device

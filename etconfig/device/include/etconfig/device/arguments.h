@@ -2,11 +2,14 @@
 
 #pragma once
 
+#include <cassert>
 #include <optional>
 
 #include "select.h"
+#include "../version.h"
 
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
 // A typed value; asked for as another kind, it has none. It refers to the bundle and to the arguments.
 class Value {
@@ -51,6 +54,7 @@ class Value {
   // A key of a table; `index` must be below `size()`.
   std::string_view key(uint32_t index) const {
     if (kind() != ValueKind::Table) return {};
+    assert(index < size());
     return tables_->texts[internal::pair_at(*tables_, operand_, index).key];
   }
   std::optional<Value> find(std::string_view wanted) const {
@@ -161,7 +165,10 @@ class BackendArguments {
   std::string_view id() const { return tables_->texts[tables_->backends[first_->backend].id()]; }
   uint32_t size() const { return count_; }
   // `index` must be below `size()`.
-  OptionArgument operator[](uint32_t index) const { return OptionArgument(tables_, first_ + index); }
+  OptionArgument operator[](uint32_t index) const {
+    assert(index < size());
+    return OptionArgument(tables_, first_ + index);
+  }
   std::optional<OptionArgument> option(std::string_view name) const {
     for (uint32_t i = 0; i < count_; ++i) {
       if ((*this)[i].name() == name) return (*this)[i];
@@ -194,7 +201,7 @@ class BackendArguments {
 };
 
 // What an update changed.
-struct Changes {
+struct [[nodiscard]] Changes {
   Status status = Status::Ok;  // unless it is Ok, nothing changed
   uint32_t count = 0;          // options that changed
   uint32_t at_execute = 0;     // those of them that apply at the next execute; others need a new load
@@ -215,7 +222,10 @@ class AnyArguments {
 
   // All options, those of one backend together, in the order of its schema. None unless the status is Ok.
   uint32_t size() const { return status() == Status::Ok ? current().count : 0; }
-  OptionArgument operator[](uint32_t index) const { return OptionArgument(tables_, current().options + index); }
+  OptionArgument operator[](uint32_t index) const {
+    assert(index < size());
+    return OptionArgument(tables_, current().options + index);
+  }
 
   uint32_t backend_count() const {
     uint32_t found = 0;
@@ -224,6 +234,7 @@ class AnyArguments {
   }
   // `index` must be below `backend_count()`.
   BackendArguments backend(uint32_t index) const {
+    assert(index < backend_count());
     uint32_t first = 0;
     for (; index != 0; --index) first = end_of(first);
     return BackendArguments(tables_, current().options + first, end_of(first) - first);
@@ -244,6 +255,7 @@ class AnyArguments {
   }
   // `index` must be below `problem_count()`.
   OptionArgument problem(uint32_t index) const {
+    assert(index < problem_count());
     uint32_t at = 0;
     while (attempt().options[at].status == Status::Ok || index-- != 0) ++at;
     return OptionArgument(tables_, attempt().options + at);
@@ -307,4 +319,5 @@ class Arguments : public AnyArguments {
   internal::Storage other_;
 };
 
+}  // inline namespace
 }  // namespace etconfig::device

@@ -8,7 +8,11 @@
 #include <cstring>
 #include <string_view>
 
-namespace etconfig::device::internal {
+#include "../version.h"
+
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace internal {
 
 // MD5 as RFC 1321 defines it, for code that is small rather than fast.
 class Md5 {
@@ -85,4 +89,6 @@ inline double bucket_of(std::string_view text, std::string_view name) {
   return static_cast<double>(hash.finish() >> 12) / 4503599627370496.0;
 }
 
-}  // namespace etconfig::device::internal
+}  // namespace internal
+}  // inline namespace
+}  // namespace etconfig::device

@@ -10,8 +10,10 @@
 #include "../fact_store.h"
 #include "bucket.h"
 #include "format.h"
+#include "../version.h"
 
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
 enum class ValueKind : uint8_t { None, Boolean, Integer, Number, Text, Array, Table };
 
@@ -539,4 +541,5 @@ class Evaluator {
 };
 
 }  // namespace internal
+}  // inline namespace
 }  // namespace etconfig::device

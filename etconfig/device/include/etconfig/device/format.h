@@ -7,7 +7,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "../version.h"
+
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
 enum class Scope : uint8_t { Method, Process };
 enum class Applies : uint8_t { Load, Execute };
@@ -296,4 +299,5 @@ struct Tables {
 };
 
 }  // namespace format
+}  // inline namespace
 }  // namespace etconfig::device

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "select.h"
+#include "../version.h"
 
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
 // The variant that was chosen, and those that may follow if its load fails.
 class ModelChoice {
@@ -149,4 +151,5 @@ class VariantJudge {
 };
 
 }  // namespace internal
+}  // inline namespace
 }  // namespace etconfig::device

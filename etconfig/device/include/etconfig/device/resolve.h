@@ -3,8 +3,11 @@
 #pragma once
 
 #include "arguments.h"
+#include "../version.h"
 
-namespace etconfig::device::internal {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace internal {
 
 // True if a computed value, or that of a fact, is one of an option; as etconfig/schema/coerce.py decides.
 class OptionCheck {
@@ -399,4 +402,6 @@ class Equality {
   const Tables& t_;
 };
 
-}  // namespace etconfig::device::internal
+}  // namespace internal
+}  // inline namespace
+}  // namespace etconfig::device

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "text.h"
+#include "../version.h"
 
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
-enum class Status : uint8_t {
+enum class [[nodiscard]] Status : uint8_t {
   Ok,
   // opening
   NotABundle,    // something else
@@ -52,7 +54,7 @@ inline const char* name_of(Status status) {
 }
 
 // The profile that fits a device, or the reason why there is none.
-struct Selection {
+struct [[nodiscard]] Selection {
   static constexpr uint32_t kNone = format::kNone;
 
   Status status = Status::NoMatch;
@@ -296,4 +298,5 @@ class Selector {
 };
 
 }  // namespace internal
+}  // inline namespace
 }  // namespace etconfig::device

@@ -4,8 +4,10 @@
 
 #include "etconfig/facts/decimal.h"
 #include "evaluate.h"
+#include "../version.h"
 
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
 // Appends to a buffer. What does not fit is cut off at a whole character; `needed()` counts it all the same.
 class TextBuffer {
@@ -175,4 +177,5 @@ inline void write_fault(const Operand& fault, TextBuffer* out) {
 }
 
 }  // namespace internal
+}  // inline namespace
 }  // namespace etconfig::device

@@ -9,8 +9,11 @@
 
 #include "etconfig/facts/text.h"
 #include "format.h"
+#include "../version.h"
 
-namespace etconfig::device::format {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace format {
 
 enum class Verdict : uint8_t { Sound, OtherFormat, OtherVersion, Damaged };
 
@@ -756,4 +759,6 @@ inline Verdict open_bundle(const void* data, size_t size, Tables* tables) {
   return Verifier(*tables).check() ? Verdict::Sound : Verdict::Damaged;
 }
 
-}  // namespace etconfig::device::format
+}  // namespace format
+}  // inline namespace
+}  // namespace etconfig::device

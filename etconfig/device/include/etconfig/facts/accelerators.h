@@ -8,8 +8,11 @@
 
 #include "etconfig/facts/cpuinfo.h"
 #include "etconfig/facts/readings.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline constexpr std::string_view kPciDevices = "/sys/bus/pci/devices";
 inline constexpr int64_t kMaxDevices = 64;
@@ -208,4 +211,6 @@ inline void detect_npu(System* system, Readings* to) {
   });
 }
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

@@ -13,8 +13,11 @@
 #endif
 
 #include "etconfig/facts/platform.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline constexpr size_t kMaxCapturedBytes = 1u << 20;
 
@@ -196,4 +199,6 @@ inline void detect_android_npu(System*, Readings* to) {
   to->unknown("npu.count", "getprop", "Android lists no neural processors; soc.model names the chip");
 }
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

@@ -19,8 +19,11 @@
 
 #include "etconfig/facts/cpu.h"
 #include "etconfig/facts/platform.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline constexpr std::string_view kOnlyInPython = "etconfig detects it only in Python; the application sets it";
 inline constexpr std::string_view kNeverDetected = "it identifies the device, so it is never detected; set it";
@@ -270,4 +273,6 @@ inline void detect_apple_npu(System* system, Readings* to) {
   to->known("npu.0.vendor", "Apple", kSource);
 }
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

@@ -6,8 +6,11 @@
 #include <string_view>
 
 #include "etconfig/facts/system.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 // The directories of the process's group for one controller, innermost first.
 class Groups {
@@ -214,4 +217,6 @@ inline void find_memory_limit(System* system, bool is_headroom, MemoryLimit* sma
   }
 }
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

@@ -8,8 +8,11 @@
 #include "etconfig/facts/cgroup.h"
 #include "etconfig/facts/cpuinfo.h"
 #include "etconfig/facts/readings.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline constexpr std::string_view kCpus = "/sys/devices/system/cpu";
 
@@ -337,4 +340,6 @@ inline void detect_available_cores(System* system, Readings* to) {
   to->known(kFact, count < 1 ? 1 : count, is_limited ? source.view() : std::string_view("sched_getaffinity"));
 }
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

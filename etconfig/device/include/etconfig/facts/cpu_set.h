@@ -8,8 +8,11 @@
 #include <string_view>
 
 #include "etconfig/facts/text.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline constexpr int64_t kMaxCpus = 8192;  // MAX_CPUS
 
@@ -82,4 +85,6 @@ class CpuSet {
   uint64_t words_[kWords] = {};
 };
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

@@ -7,8 +7,11 @@
 
 #include "etconfig/facts/registry.h"
 #include "etconfig/facts/system.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline constexpr std::string_view kCpuinfo = "/proc/cpuinfo";
 
@@ -244,4 +247,6 @@ class CommonFeatures {
   Text words_{data_, sizeof data_};
 };
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

@@ -8,8 +8,11 @@
 #include <cstring>
 
 #include "etconfig/facts/text.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 // The digits of a positive number 0.DDD... * 10**point, without zeros at either end.
 struct Decimal {
@@ -161,4 +164,6 @@ inline void append_repr(Text* to, double number) {
   append_digits(to, rounded, 16, true);
 }
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

@@ -6,7 +6,11 @@
 
 #include "etconfig/facts/types.h"
 
-namespace etconfig::device::detection {
+#include "../version.h"
+
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 enum class Topic : uint8_t {
   OperatingSystem,
@@ -105,4 +109,6 @@ inline constexpr FactInfo kFacts[] = {
     {"runtime.backends", nullptr, nullptr, FactType::TextList, Volatility::Boot, Topic::Runtime, kUnbounded, kUnbounded},
 };
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

@@ -5,8 +5,11 @@
 #include <string_view>
 
 #include "etconfig/facts/system.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline void read_host(Host* host) {
   utsname names;
@@ -138,4 +141,6 @@ inline bool read_captured_host(System* system) {
   return MachineReader(text, &system->host()).read();
 }
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

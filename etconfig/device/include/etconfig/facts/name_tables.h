@@ -2,7 +2,11 @@
 
 #pragma once
 
-namespace etconfig::device::detection {
+#include "../version.h"
+
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 // Keys and values in turn, each followed by a NUL.
 
@@ -213,4 +217,6 @@ inline constexpr char kPlaceholders[] =
     "unknown\0" "\0";
 
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

@@ -7,8 +7,11 @@
 
 #include "etconfig/facts/cgroup.h"
 #include "etconfig/facts/readings.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline void detect_kernel(const Host& host, Readings* to) {
   if (host.has_release) {
@@ -335,4 +338,6 @@ inline void detect_device(System* system, Readings* to) {
   for (const char* fact : {"soc.vendor", "soc.model"}) to->unknown(fact, source.view(), "no device tree names a chip");
 }
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

@@ -9,8 +9,11 @@
 #include "etconfig/fact_store.h"
 #include "etconfig/facts/registry.h"
 #include "etconfig/facts/system.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 static_assert(kFactCount <= 64, "Request has a bit for each fact");
 
@@ -151,4 +154,6 @@ class Readings {
   FixedText<kMaxPathBytes + 256> origin_;
 };
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

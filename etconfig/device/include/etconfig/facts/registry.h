@@ -11,8 +11,11 @@
 #include "etconfig/facts/fact_table.h"
 #include "etconfig/facts/name_tables.h"
 #include "etconfig/facts/text.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline constexpr size_t kFactCount = sizeof kFacts / sizeof kFacts[0];
 inline constexpr size_t kNoFact = ~size_t{0};
@@ -146,4 +149,6 @@ inline bool check_value(const FactInfo& info, const Value& value, Text* why) {
   return false;
 }
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

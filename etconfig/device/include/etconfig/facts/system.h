@@ -25,8 +25,11 @@
 
 #include "etconfig/facts/cpu_set.h"
 #include "etconfig/facts/text.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline constexpr size_t kMaxPathBytes = 4096;
 inline constexpr size_t kMaxNameBytes = 256;
@@ -363,4 +366,6 @@ class SortedNames {
   char names_[kBatch][kMaxNameBytes];
 };
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

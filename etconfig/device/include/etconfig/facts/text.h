@@ -9,8 +9,11 @@
 #include <string_view>
 
 #include "etconfig/facts/unicode.h"
+#include "../version.h"
 
-namespace etconfig::device::detection {
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline constexpr size_t kMaxLineBytes = 8192;   // MAX_LINE_BYTES
 inline constexpr size_t kMaxFileBytes = 4u << 20;  // MAX_FILE_BYTES
@@ -314,4 +317,6 @@ inline bool append_repr(Text* to, std::string_view text, size_t max_characters) 
   return written <= max_characters;
 }
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device

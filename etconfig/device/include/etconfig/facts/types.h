@@ -4,7 +4,10 @@
 
 #include <cstdint>
 
+#include "../version.h"
+
 namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
 
 enum class FactType : uint8_t { Boolean, Integer, Number, Text, TextList };
 
@@ -14,4 +17,5 @@ enum class Volatility : uint8_t {
   Live,    // it may change at any time
 };
 
+}  // inline namespace
 }  // namespace etconfig::device

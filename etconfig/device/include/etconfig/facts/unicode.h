@@ -4,7 +4,11 @@
 
 #include <cstdint>
 
-namespace etconfig::device::detection {
+#include "../version.h"
+
+namespace etconfig::device {
+inline namespace ETCONFIG_INLINE_NAMESPACE {
+namespace detection {
 
 inline constexpr char kUnicodeVersion[] = "14.0.0";
 
@@ -87,4 +91,6 @@ inline bool is_printable(uint32_t c) {
   return is_in_run && c < end;
 }
 
-}  // namespace etconfig::device::detection
+}  // namespace detection
+}  // inline namespace
+}  // namespace etconfig::device
