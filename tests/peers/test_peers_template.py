@@ -23,6 +23,7 @@ def content_of(path: Path) -> list[object]:
     return [plans, [bytes(program.delegate_data(each)) for plan in plans for each in plan.delegates]]
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("template", BACKENDS)
 def test_the_template_contains_the_programs_that_it_makes(template: str, tmp_path: Path) -> None:
     site, made = tmp_path / "site", tmp_path / "made"
