@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from doc_pages import ROOT, Page
@@ -96,11 +97,27 @@ PAGES = [
 """The front page, and the pages with lines that it lacks."""
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_a_newcomer_can_install_what_a_page_says(
-    path: Path, newcomer: Newcomer, request: pytest.FixtureRequest
-) -> None:
-    page = Page(path)
+def in_a_run(path: Path) -> Any:
+    """Leave all pages but two to `make weekly`."""
+    marks = () if path in (FRONT, ROOT / "docs" / "first-backend.md") else pytest.mark.weekly
+    return pytest.param(path, marks=marks, id=path.relative_to(ROOT).as_posix())
+
+
+@pytest.mark.parametrize("path", map(in_a_run, PAGES))
+def test_a_newcomer_can_install_what_a_page_says(path: Path, newcomer: Newcomer) -> None:
+    """The lines that compile the real runtime are left out."""
+    follow(Page(path), newcomer, None)
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize("name", ["README.md", "docs/schema-only.md"])
+def test_a_newcomer_can_install_the_real_runtime(name: str, newcomer: Newcomer, native_wheel: Path) -> None:
+    assert any(map(_NATIVE.search, commands(Page(ROOT / name))))
+    follow(Page(ROOT / name), newcomer, native_wheel)
+
+
+def follow(page: Page, newcomer: Newcomer, native_wheel: Path | None) -> None:
+    """Write the files of a page, and run its lines that install."""
     for fence in page.fences():
         if fence.file is not None and fence.file.startswith(("acme-vector/", "tiny-engine/")):
             target = newcomer.here / fence.file
@@ -113,9 +130,9 @@ def test_a_newcomer_can_install_what_a_page_says(
             newcomer.here /= shlex.split(command)[1]
         elif command.startswith("etconfig new-backend"):
             newcomer.run(command)
-        else:
-            if _NATIVE.search(command):
-                command = _NATIVE.sub(str(request.getfixturevalue("native_wheel")), command)
+        elif native_wheel is not None:
+            newcomer.install(_NATIVE.sub(str(native_wheel), command))
+        elif not _NATIVE.search(command):
             newcomer.install(command)
     newcomer.run("if command -v etconfig; then etconfig doctor; fi")
 
