@@ -103,7 +103,7 @@ def in_a_run(path: Path) -> Any:
     return pytest.param(path, marks=marks, id=path.relative_to(ROOT).as_posix())
 
 
-@pytest.mark.parametrize("path", map(in_a_run, PAGES))
+@pytest.mark.parametrize("path", [*map(in_a_run, PAGES)])
 def test_a_newcomer_can_install_what_a_page_says(path: Path, newcomer: Newcomer) -> None:
     """The lines that compile the real runtime are left out."""
     follow(Page(path), newcomer, None)
