@@ -1,4 +1,4 @@
-"""Kotlin for ExecuTorch's Android binding. Source: extension/android, BackendOptionsMap.kt."""
+"""Kotlin for ExecuTorch's Android binding. Source: extension/android, BackendOptionsMap.kt and Module.kt."""
 
 from __future__ import annotations
 
@@ -17,12 +17,20 @@ from etconfig.wire import ANDROID
 _OPENING = (
     "import org.pytorch.executorch.BackendOptionsMap",
     "",
-    "/** Options for `Module.load(path, options)`: a function for each method instance. */",
+    "/** Arguments of `Module.load(path, options, loadMode, numThreads)`, for each method instance. */",
     "object EtconfigOptions {",
 )
 
 
+_THREADS = ("XnnpackBackend", "num_threads")
+"""The option that `Module.load` takes as `numThreads`, the size of the thread pool of the process."""
+
+
 def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
+    threads = carried.called.get(_THREADS)
+    if isinstance(threads, int):
+        head, _, number = name.rpartition("Options")
+        yield f"const val {head}NumThreads{number} = {integer_literal(threads)}"
     yield f"fun {name}(): BackendOptionsMap = BackendOptionsMap()"
     for backend, entries in carried.of_method.items():
         for entry in entries:
@@ -35,5 +43,7 @@ def _literal(text: str) -> str:
     return json.dumps(text).replace("$", r"\$")
 
 
-KOTLIN = Language(ANDROID, partial(object_of_functions, opening=_OPENING, function=_function))
+KOTLIN = Language(
+    ANDROID, partial(object_of_functions, opening=_OPENING, function=_function), calls={_THREADS}
+)
 """Kotlin."""

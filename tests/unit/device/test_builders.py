@@ -31,6 +31,10 @@ def configuration(
     return PackedConfiguration("acme/board", "sha256:00", (packed,))
 
 
+POOL = replace(THREADS, name="num_threads", key=None)
+SINGLE = replace(THREADS, name="single_threaded", key=None, value=True, sent=True)
+
+
 def kotlin(*options: PackedOption, **where: Any) -> str:
     return emit(configuration(*options, **where), "kotlin", "etconfig 1.2")
 
@@ -48,7 +52,7 @@ class TestKotlin:
 
 import org.pytorch.executorch.BackendOptionsMap
 
-/** Options for `Module.load(path, options)`: a function for each method instance. */
+/** Arguments of `Module.load(path, options, loadMode, numThreads)`, for each method instance. */
 object EtconfigOptions {
 
     // forward
@@ -91,6 +95,15 @@ object EtconfigOptions {
         code = kotlin(THREADS, method='a*/\nevil()\u2028"', backend='A"${evil()}\u2028')
         assert '// a*/?evil()?"\n' in code
         assert r'.setInt("A\"\${evil()}\u2028", "num_threads", 4)' in code
+
+    def test_the_threads_of_xnnpack_are_an_argument_of_load(self) -> None:
+        first = configuration(POOL, method="2x@left", backend="XnnpackBackend")
+        second = configuration(replace(POOL, value=2, sent=2), method="2x-left", backend="XnnpackBackend")
+        code = emit(replace(first, methods=(*first.methods, *second.methods)), "kotlin", "etconfig")
+        assert "    const val method2xLeftNumThreads = 4\n    fun method2xLeftOptions()" in code
+        assert "    const val method2xLeftNumThreads2 = 2\n    fun method2xLeftOptions2()" in code
+        with pytest.raises(OptionError, match=r"cannot carry XnnpackBackend\.single_threaded"):
+            kotlin(POOL, SINGLE, backend="XnnpackBackend")
 
 
 class TestSwift:
@@ -207,10 +220,6 @@ inline Error set_process_options() {
         assert "(-2147483647 - 1)" in emit(configuration(smallest), language, "etconfig")
 
 
-POOL = replace(THREADS, name="num_threads", key=None)
-SINGLE = replace(THREADS, name="single_threaded", key=None, value=True, sent=True)
-
-
 def xnnpack(*options: PackedOption) -> str:
     return emit(configuration(*options, backend="XnnpackBackend"), "cpp", "etconfig")
 
@@ -257,10 +266,9 @@ struct ForwardOptions final {
         with pytest.raises(OptionError, match="its integers have 32 bits, and 2147483648 needs more"):
             xnnpack(replace(POOL, value=2**31, sent=2**31))
 
-    @pytest.mark.parametrize("language", ["swift", "kotlin"])
-    def test_other_languages_have_no_such_call(self, language: str) -> None:
+    def test_swift_has_no_such_call(self) -> None:
         with pytest.raises(OptionError, match=r"cannot carry XnnpackBackend.num_threads: the runtime has no"):
-            emit(configuration(POOL, backend="XnnpackBackend"), language, "etconfig")
+            emit(configuration(POOL, backend="XnnpackBackend"), "swift", "etconfig")
 
 
 class TestRoom:
