@@ -47,6 +47,16 @@ class TestArguments:
         assert done.stderr.startswith("3 files checked: 2 errors, 0 warnings")
         assert done.status == 1
 
+    def test_a_warning_fails_if_it_is_asked_for(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        never = 'match = "cpu.logical_cores >= 9 && cpu.logical_cores < 4"\n'
+        write("never.toml", GOOD.replace("[options", f"{never}[options"))
+        assert "0 errors, 1 warning" in cli("validate", "never.toml").stderr
+        assert [cli("validate", "never.toml", *more).status for more in ([], ["--strict"])] == [0, 1]
+        write("good.toml", GOOD)
+        assert cli("validate", "good.toml", "--strict").status == 0
+
     @pytest.mark.parametrize(
         ("argument", "message"),
         [("*.tml", "No file matches '*.tml'"), ("empty", "Directory 'empty' contains no .toml file")],

@@ -78,6 +78,7 @@ _MAX_UNMATCHED = 5
     is_flag=True,
     help="With --fix or --diff: also apply guesses, such as for a mistyped name.",
 )
+@click.option("--strict", is_flag=True, help="Exit with 1 for warnings, too.")
 @profile_path_option
 def command(
     files: FoundFiles,
@@ -89,9 +90,10 @@ def command(
     fix: bool,
     diff: bool,
     unsafe_fixes: bool,
+    strict: bool,
     profile_paths: Sequence[Path],
 ) -> int:
-    """Check configuration files; exit with 1 if there are findings.
+    """Check configuration files; exit with 1 if there are errors.
 
     Files named etconfig.toml and pyproject.toml are project files, those with [model.NAME] and no
     [profile] are files of models, all others are profiles. In a directory, every *.toml below it
@@ -146,7 +148,7 @@ def command(
         print_error(message)
     _note_unmatched(unmatched, sheets)
     show(_summary(files.paths, problems), err=True)
-    return _exit_status(files, problems)
+    return _exit_status(files, problems, strict=strict)
 
 
 def _write_fixed(fixed: Sequence[FixedFile]) -> None:
@@ -163,12 +165,13 @@ def _write_fixed(fixed: Sequence[FixedFile]) -> None:
             files_of_command().edit(file.path, file.after.encode())
 
 
-def _exit_status(files: FoundFiles, problems: Iterable[Diagnostic]) -> int:
-    """Return 2 if some files could not be checked, else 1 if there are errors."""
+def _exit_status(files: FoundFiles, problems: Iterable[Diagnostic], *, strict: bool) -> int:
+    """Return 2 if some files could not be checked, else 1 if there are errors, or warnings if they count."""
     names = {str(path) for path in files.paths}
     if files.missing or any(_is_unread(problem, names) for problem in problems):
         return 2
-    return 1 if any(problem.is_error for problem in problems) else 0
+    counted = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
+    return 1 if any(problem.severity in counted for problem in problems) else 0
 
 
 def _is_unread(problem: Diagnostic, names: Collection[str]) -> bool:
