@@ -1,7 +1,7 @@
 # Every target does its own set-up: Python >= 3.10, make and a package registry are enough.
 #   make demo         run the main job on a real program
 #   make test         run the tests, without torch, executorch or a compiler
-#   make test-quick   run those of them that start no process, in a minute
+#   make test-quick   run those tests of modules and plugins that start no process, in a minute
 #   make test-hosts   run the tests that read the machine, and a sample, on simulated machines; test-hosts-all: all tests
 #   make check        tests, lint and types
 #   make dist         build the wheels of all packages in Python only, in dist/
@@ -51,7 +51,7 @@ test: $(VENV)/.installed-dev
 	$(BIN)/python $(PYTEST) $(ARGS)
 
 test-quick: $(VENV)/.installed-dev
-	$(BIN)/python $(PYTEST) --quick tests/unit tests/property plugins $(ARGS)
+	$(BIN)/python $(PYTEST) --quick tests/unit plugins $(ARGS)
 
 # Other machines, environments and users, see tools/simulated_hosts.py.
 test-hosts: $(VENV)/.installed-dev
