@@ -17,6 +17,9 @@ import seen_machine
 QUICK = "--quick"
 """The option of `make test-quick`."""
 
+ONE_IN = "--one-in"
+"""The option of a second Python, which runs a part of what the first one runs."""
+
 _STARTING = frozenset(
     {"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen"}
 )
@@ -25,6 +28,7 @@ _STARTING = frozenset(
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(QUICK, action="store_true", help="skip each test as soon as it starts a process")
+    parser.addoption(ONE_IN, type=int, default=1, metavar="N", help="run the first of every N tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,6 +37,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(name, None)
     if config.getoption(QUICK):
         sys.addaudithook(_skip_at_a_process)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    part = config.getoption(ONE_IN)
+    if part > 1:
+        config.hook.pytest_deselected(items=[each for at, each in enumerate(items) if at % part])
+        items[:] = items[::part]
 
 
 @pytest.hookimpl(tryfirst=True)
