@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 import seen_machine
@@ -39,14 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.addaudithook(_skip_at_a_process)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    part = config.getoption(ONE_IN)
-    if part > 1:
-        config.hook.pytest_deselected(items=[each for at, each in enumerate(items) if at % part])
-        items[:] = items[::part]
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
     """Report a warning of a class of a library as one of its built-in base.
@@ -74,7 +66,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 _ON_WINDOWS = pytest.mark.skip(reason="Windows lacks what the test needs")
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    part = config.getoption(ONE_IN)
+    config.hook.pytest_deselected(items=[each for at, each in enumerate(items) if at % part])
+    items[:] = items[::part]
     if sys.platform == "win32":
         for item in items:
             if item.get_closest_marker("posix"):
