@@ -157,6 +157,7 @@ class TestJson:
             "reason",
             "passed_over",
             "options",
+            "environment",
         ]
         assert (printed["available"], printed["reason"]) == (True, None)
         threads = printed["options"]["num_threads"]

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--full",
     is_flag=True,
-    help="Show values and meanings in full, and the keys of tables.",
+    help="Show values and meanings in full, the keys of tables, and environment variables.",
 )
 @json_option
 def command(
@@ -142,6 +142,7 @@ def _show(
         print_table(headers, rows)
         if is_full:
             _show_keys(infos)
+            _show_environment(spec.environment)
         elif any(info.type.known_keys for info in infos):
             show()
             show("--full shows the keys of tables, too")
@@ -160,6 +161,12 @@ def _show_keys(infos: Iterable[OptionInfo]) -> None:
             show(f"Keys of {info.name}; others are refused:")
             rows = [(key, known.expected, known.doc) for key, known in info.type.known_keys.items()]
             print_table(("KEY", "VALUE", "MEANING"), rows)
+
+
+def _show_environment(variables: Mapping[str, str]) -> None:
+    if variables:
+        show()
+        print_table(("ENVIRONMENT VARIABLE", "MEANING"), list(variables.items()))
 
 
 def _width(rows: Sequence[Sequence[str]]) -> int:
@@ -189,6 +196,7 @@ def _data(
         "options": {
             info.name: _option_data(info, values[info.name]) for info in spec.options.option_infos().values()
         },
+        "environment": dict(spec.environment),
     }
 
 

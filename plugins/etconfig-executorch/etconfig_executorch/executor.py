@@ -26,7 +26,7 @@ from etconfig.plugin.v1 import (
     RunnableMethod,
 )
 from etconfig_executorch.delegates import check_xnnpack
-from etconfig_executorch.effective import effective_values, lacks_cache_file
+from etconfig_executorch.effective import XnnpackState, effective_values
 from etconfig_executorch.event_trace import EventTrace
 from etconfig_executorch.failures import blame
 from etconfig_executorch.hosting import LOADING_KEY
@@ -171,7 +171,7 @@ class _Method(RunnableMethod):
         self._brought = brought
         self._is_prepared = trace is not None or bool(request.written_inputs)
         xnnpack = request.backends.get(XNNPACK)
-        self._lacks_cache_file = xnnpack is not None and lacks_cache_file(xnnpack.options)
+        self._xnnpack = XnnpackState.seen(xnnpack.options) if xnnpack and XNNPACK in brought else None
 
     def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
         self._request.host.set_resource(resource)
@@ -267,7 +267,7 @@ class _Method(RunnableMethod):
                     bound[backend].options,
                     self._runtime.in_force(backend),
                     self._native.num_threads,
-                    self._lacks_cache_file,
+                    self._xnnpack if backend == XNNPACK else None,
                 )
                 for backend in self._brought
             }

@@ -23,7 +23,7 @@ from etconfig.plugin.v1 import (
 from etconfig_onnxruntime.effective import effective_options
 from etconfig_onnxruntime.engine import engine_availability, import_engine
 from etconfig_onnxruntime.errors import DelegateArgumentError, unavailable
-from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
+from etconfig_onnxruntime.options import OnnxRuntimeOptions
 from etconfig_onnxruntime.payload import open_payload
 from etconfig_onnxruntime.run_options import RUN_OPTIONS, make_run_options, update_session
 from etconfig_onnxruntime.session import build_session
@@ -135,16 +135,12 @@ class OnnxRuntimeBackend(Backend[OnnxRuntimeOptions, SessionHandle]):
         handle.run_options, handle.options = run_options, context.options
 
     def effective_options(self, handle: SessionHandle) -> Mapping[str, object]:
-        """Return what the session reports, and what this backend passed to it where it reports nothing."""
+        """Return what the session reports, and what is passed to it or to its runs."""
         passed = {
-            name: EffectiveOption.read_back(value, "passed with each run")
-            if name in RUN_OPTIONS
-            else EffectiveOption.assumed(value, "passed to ONNX Runtime, which does not report it")
-            for name, value in dict(handle.options).items()
+            name: EffectiveOption.assumed(getattr(handle.options, name), "passed with each run")
+            for name in RUN_OPTIONS
         }
-        reported = effective_options(handle.session)
-        kept = RUN_OPTIONS | {*DYNAMIC_ENTRIES, "required_metadata"}  # the model may have more metadata
-        return {**passed, **{name: found for name, found in reported.items() if name not in kept}}
+        return {**effective_options(handle.session), **passed}
 
     def destroy(self, handle: SessionHandle) -> None:
         """Release the session and what it has bound."""

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from etconfig.plugin.v1 import EffectiveOption
+from etconfig_onnxruntime.built import Built, built_of
 from etconfig_onnxruntime.engine import import_engine
-from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
-from etconfig_onnxruntime.pools import created_pools
+from etconfig_onnxruntime.options import OnnxRuntimeOptions
+from etconfig_onnxruntime.pools import THREAD_VARIABLES, created_pools
 from etconfig_onnxruntime.provider_names import PROVIDERS, short_name
 from etconfig_onnxruntime.provider_tables import Provider, reported_provider
 from etconfig_onnxruntime.run_options import RUN_OPTIONS
@@ -17,22 +18,31 @@ from etconfig_onnxruntime.session_entries import SESSION_ENTRIES
 from etconfig_onnxruntime.settings import ATTRIBUTES, attribute_value
 from etconfig_onnxruntime.versions import is_known, since
 
-_FROM_SESSION = "session.get_session_options()"
+_GIVEN = (
+    "session.get_session_options() has it as it was given; ONNX Runtime does not report what it makes of it"
+)
+_PASSED = "passed to ONNX Runtime, which does not report it"
+_ELSEWHERE = EffectiveOption.unknown(
+    "ONNX Runtime does not report it, and etconfig did not build the session"
+)
 _THREADS = ("intra_op_num_threads", "inter_op_num_threads")
+_RECORDS = "record_ep_graph_assignment_info"
 
 
 def effective_options(session: Any) -> Mapping[str, EffectiveOption]:
     """Return the value of each option that is in force in a session, and how it is known.
 
-    ONNX Runtime reports what it was given, not what it made of that: 0 threads stay 0. What is written to
-    `session.get_session_options()` after the session was created shows here, too, though it has no effect.
+    ONNX Runtime has hardly any answers: mostly, it repeats what it was given. So most values are assumed.
     """
     settings = session.get_session_options()
-    found = {
-        name: EffectiveOption.read_back(attribute_value(settings, name), _FROM_SESSION) for name in ATTRIBUTES
-    }
+    found = {name: EffectiveOption.assumed(attribute_value(settings, name), _GIVEN) for name in ATTRIBUTES}
     found |= {name: _threads(settings, name) for name in _THREADS}
     found |= {name: _entry(settings, name, key) for name, key in SESSION_ENTRIES.items()}
+    found["set_denormal_as_zero"] = _denormals()
+    found[_RECORDS] = _records(session, found[_RECORDS])
+    found["enable_profiling"] = EffectiveOption.read_back(
+        session.get_profiling_start_time_ns() > 0, "session.get_profiling_start_time_ns()"
+    )
     providers = _providers(session, settings)
     found["providers"] = EffectiveOption.read_back(
         providers,
@@ -45,10 +55,13 @@ def effective_options(session: Any) -> Mapping[str, EffectiveOption]:
         "the model's metadata",
         meets=lambda asked: isinstance(asked, dict) and asked.items() <= metadata.items(),
     )
-    unreported = EffectiveOption.unknown("ONNX Runtime does not report it")
-    found |= dict.fromkeys(DYNAMIC_ENTRIES, unreported)
     found |= dict.fromkeys(RUN_OPTIONS, EffectiveOption.unknown("it is passed with each run"))
-    return found
+    built = built_of(session)
+    others = OnnxRuntimeOptions.option_infos().keys() - found.keys()
+    if built is None:
+        return {**found, **dict.fromkeys(others, _ELSEWHERE)}
+    found |= {name: EffectiveOption.assumed(getattr(built.options, name), _PASSED) for name in others}
+    return {**found, **_dimensions(session, built)}
 
 
 def _threads(settings: Any, name: str) -> EffectiveOption:
@@ -61,10 +74,43 @@ def _threads(settings: Any, name: str) -> EffectiveOption:
         )
     number = getattr(settings, name)
     if number == 0:
-        return EffectiveOption.unknown("0 lets ONNX Runtime choose, which does not report the number")
+        return EffectiveOption.unknown(
+            f"0 leaves the number to {THREAD_VARIABLES[name]} and ONNX Runtime, which does not report it"
+        )
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or number
-    surplus = f", more than the {cores} core(s) of this process" if number > cores else ""
-    return EffectiveOption.read_back(number, _FROM_SESSION + surplus)
+    surplus = f"; more than the {cores} core(s) of this process" if number > cores else ""
+    return EffectiveOption.assumed(number, _GIVEN + surplus)
+
+
+def _denormals() -> EffectiveOption:
+    """Return whether this thread treats denormal numbers as 0: the first session of the process decided."""
+    import numpy as np
+
+    is_zero = not np.multiply(np.full(1, 1e-39, np.float32), np.float32(1)).any()
+    return EffectiveOption.observed(
+        is_zero, "measured in this thread, for which the first session of the process decides"
+    )
+
+
+def _records(session: Any, given: EffectiveOption) -> EffectiveOption:
+    if not given.is_known:  # this version has no records
+        return given
+    try:
+        session.get_provider_graph_assignment_info()
+    except Exception:  # a class of ONNX Runtime's own
+        return EffectiveOption.read_back(False, "the session has no records")
+    return EffectiveOption.read_back(True, "the session has the records")
+
+
+def _dimensions(session: Any, built: Built) -> dict[str, EffectiveOption]:
+    """Return the dimensions that overrides fixed, as the inputs of the session have them."""
+    shapes = {value.name: value.shape for value in session.get_inputs()}
+    found = {}
+    for name, axes in built.axes.items():
+        sizes = {key: {shapes[value][axis] for value, axis in each} for key, each in axes.items()}
+        fixed = {key: size for key, (size, *more) in sizes.items() if not more and isinstance(size, int)}
+        found[name] = EffectiveOption.read_back(fixed, "the shapes of the session's inputs")
+    return found
 
 
 def _entry(settings: Any, name: str, key: str) -> EffectiveOption:
@@ -80,9 +126,7 @@ def _entry(settings: Any, name: str, key: str) -> EffectiveOption:
                 "it is not set, and the default depends on the build and the providers"
             )
         return EffectiveOption.assumed(info.default, "it is not set; this is the default of ONNX Runtime")
-    if name == "intra_op_thread_affinities":
-        return EffectiveOption.assumed(text, "ONNX Runtime only logs that it could not bind a thread")
-    return EffectiveOption.read_back(_value(info, text), _FROM_SESSION)
+    return EffectiveOption.assumed(_value(info, text), _GIVEN)
 
 
 def _value(info: Any, text: str) -> object:

@@ -10,33 +10,41 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _GRAPH, _INPUT, _TYPE, _TENSOR, _SHAPE, _DIM = 7, 11, 2, 1, 2, 1
-_WAY = (_GRAPH, _INPUT, _TYPE, _TENSOR, _SHAPE, _DIM)
-_DIM_PARAM, _DENOTATION = 2, 3
+_WAY_TO_DIMS = (_TYPE, _TENSOR, _SHAPE, _DIM)
+_NAME, _DIM_PARAM, _DENOTATION = 1, 2, 3
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
-class OpenDimensions(NamedTuple):
-    """The dimensions whose size a model leaves open.
+class Dimension(NamedTuple):
+    """A dimension of an input that has a name or a denotation.
 
     Attributes:
-        names: Their names.
-        denotations: The denotations of dimensions.
+        input: The name of the input.
+        axis: The index of the dimension.
+        name: Its name, if its size is open; or "".
+        denotation: Its denotation, or "".
     """
 
-    names: tuple[str, ...]
-    denotations: tuple[str, ...]
+    input: str
+    axis: int
+    name: str
+    denotation: str
 
 
-def open_dimensions(model: bytes) -> OpenDimensions | None:
+def named_dimensions(model: bytes) -> list[Dimension] | None:
     """Return the dimensions of the inputs; None if the bytes are not a model in ONNX format."""
     try:
-        dims = list(_inside(memoryview(model), _WAY))
-        names = [_text(value) for dim in dims for field, value in _fields(dim) if field == _DIM_PARAM]
-        denotations = [_text(value) for dim in dims for field, value in _fields(dim) if field == _DENOTATION]
-        denotations = [text for text in denotations if text]
+        return [
+            found
+            for each in _inside(memoryview(model), (_GRAPH, _INPUT))
+            for axis, dim in enumerate(_inside(each, _WAY_TO_DIMS))
+            if (
+                found := Dimension(_text(each, _NAME), axis, _text(dim, _DIM_PARAM), _text(dim, _DENOTATION))
+            )[2:]
+            != ("", "")
+        ]
     except (ValueError, IndexError):
         return None
-    return OpenDimensions(tuple(dict.fromkeys(names)), tuple(dict.fromkeys(denotations)))
 
 
 def _inside(data: memoryview, way: tuple[int, ...]) -> Iterator[memoryview]:
@@ -79,5 +87,6 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
     raise ValueError("a number of more than ten bytes")
 
 
-def _text(value: memoryview) -> str:
-    return bytes(value).decode()
+def _text(message: memoryview, wanted: int) -> str:
+    """Return a text inside of a message; "" without one."""
+    return next((bytes(value).decode() for field, value in _fields(message) if field == wanted), "")

@@ -100,6 +100,9 @@ SPEC = BackendSpec(
     environment={
         "ORT_LOAD_CONFIG_FROM_MODEL": "With `1`, sessions take their options from the model: etconfig then "
         "builds none.",
+        "ORT_INTRA_OP_NUM_THREADS": "The threads of one operator where intra_op_num_threads is 0. Another "
+        "value of the option, also a recommended one, wins, with a warning in the log.",
+        "ORT_INTER_OP_NUM_THREADS": "The same for inter_op_num_threads.",
     },
 )
 

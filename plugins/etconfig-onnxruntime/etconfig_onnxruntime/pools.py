@@ -1,12 +1,19 @@
-"""The thread pools of the process, which ONNX Runtime creates once and never changes."""
+"""The thread pools of ONNX Runtime; those of the process are created once and never change."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from etconfig_onnxruntime.errors import unavailable
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
+
+THREAD_VARIABLES: Mapping[str, str] = {
+    "intra_op_num_threads": "ORT_INTRA_OP_NUM_THREADS",
+    "inter_op_num_threads": "ORT_INTER_OP_NUM_THREADS",
+}
+"""The environment variable that ONNX Runtime reads for each of these options where it is 0."""
 
 _lock = threading.Lock()
 _created: list[tuple[int, int]] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from etconfig_onnxruntime.built import built_of
 from etconfig_onnxruntime.engine import import_engine
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, RUN_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.settings import LOG_LEVELS, entry_text
@@ -59,3 +60,6 @@ def update_session(
     if entries:
         check_versions(import_engine().__version__, names)
         session.set_ep_dynamic_options(entries)
+    built = built_of(session)
+    if built is not None:
+        built.options = options

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from etconfig_onnxruntime.built import Axis, Built, remember
 from etconfig_onnxruntime.engine import import_engine
 from etconfig_onnxruntime.errors import ModelRefusedError, unavailable
 from etconfig_onnxruntime.loading import check_file, load_session
-from etconfig_onnxruntime.model_inputs import open_dimensions
+from etconfig_onnxruntime.model_inputs import named_dimensions
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
-from etconfig_onnxruntime.pools import ensure_pools
+from etconfig_onnxruntime.pools import THREAD_VARIABLES, ensure_pools
 from etconfig_onnxruntime.processors import check_processors
 from etconfig_onnxruntime.provider_names import PROVIDERS
 from etconfig_onnxruntime.provider_tables import provider_names
 from etconfig_onnxruntime.providers import report_absent
 from etconfig_onnxruntime.settings import session_settings
-from etconfig_onnxruntime.written_files import check_written_files
+from etconfig_onnxruntime.written_files import check_written_files, claimed_files
 
 MODEL_CONFIG_VARIABLE = "ORT_LOAD_CONFIG_FROM_MODEL"
 """With `1`, sessions take their options from the metadata of models, in place of those given."""
+
+_ORT_FORMAT = b"ORTM"
+"""The identifier of a model in ORT format, after four bytes. Source: onnxruntime/core/flatbuffers/schema."""
+
+_LOG = logging.getLogger("etconfig_onnxruntime")
 
 
 def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | bytes | None = None, /) -> Any:
@@ -38,8 +45,8 @@ def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | b
     Raises:
         BackendUnavailableError: ONNX Runtime or a provider is absent, or would not follow the options.
         ModelRefusedError: the model cannot be read or loaded, lacks the metadata or the dimensions that
-            the options name, or would be overwritten. Its cause is ONNX Runtime's exception, if that
-            refused it.
+            the options name, or would be overwritten, or its optimized model would overwrite another one.
+            Its cause is ONNX Runtime's exception, if that refused it.
     """
     ort = import_engine()
     if os.environ.get(MODEL_CONFIG_VARIABLE) == "1":
@@ -50,13 +57,17 @@ def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | b
     check_written_files(options, model)
     check_processors(options)
     name = _name(model)
+    _report_variables(name, options)
     ensure_pools(ort, options)
     settings = session_settings(ort, options, name)
     if model is None:
         return settings
     check_file(name, model)
-    _check_dimensions(name, model, options)
-    session = load_session(ort, name, model, settings)
+    _check_bytes(name, model, options)
+    axes = _axes(name, model, options)
+    with claimed_files(options, name, model, ort.__version__):
+        session = load_session(ort, name, model, settings)
+    remember(session, Built(options, axes))
     used = session.get_providers()
     missing = [each for each in provider_names(options.providers) if PROVIDERS[each] not in used]
     expected = [name for name, _ in settings.providers or ()]
@@ -69,6 +80,31 @@ def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | b
     _check_metadata(name, session, options)
     _set_dynamic(session, options)
     return session
+
+
+def _report_variables(name: str, options: OnnxRuntimeOptions) -> None:
+    """Log the environment variables that options replace, recommended ones, too."""
+    for option, variable in THREAD_VARIABLES.items():
+        number, text = getattr(options, option), os.environ.get(variable)
+        if number and text is not None and text != str(number):
+            _LOG.warning(
+                "%s: %s is %d, so %s=%s has no effect; set the option to 0 to follow the variable",
+                *(name, option, number, variable, text),
+            )
+
+
+def _check_bytes(name: str, model: str | os.PathLike[str] | bytes, options: OnnxRuntimeOptions) -> None:
+    """Check that the bytes of the model can be used directly, if they are to be: ONNX Runtime does not."""
+    if not options.use_ort_model_bytes_directly:
+        return
+    if isinstance(model, bytes) and model[4:8] == _ORT_FORMAT:
+        return
+    found = "these are not in ORT format" if isinstance(model, bytes) else "this is a file"
+    raise ModelRefusedError(
+        model=name,
+        cause=f"use_ort_model_bytes_directly is for the bytes of a model in ORT format, and {found}",
+        help="leave it out for this model",
+    )
 
 
 def _name(model: str | os.PathLike[str] | bytes | None) -> str:
@@ -89,26 +125,38 @@ def _check_metadata(name: str, session: Any, options: OnnxRuntimeOptions) -> Non
             )
 
 
-def _check_dimensions(name: str, model: str | os.PathLike[str] | bytes, options: OnnxRuntimeOptions) -> None:
-    """Check that the model has the dimensions to override: ONNX Runtime ignores other names."""
+def _axes(
+    name: str, model: str | os.PathLike[str] | bytes, options: OnnxRuntimeOptions
+) -> dict[str, dict[str, list[Axis]]]:
+    """Return the axes that each override fixes, by option and key; check that there are some.
+
+    ONNX Runtime ignores names that the model does not have, and keeps no names of fixed dimensions.
+    """
     asked = {
         "free_dimension_overrides": options.free_dimension_overrides,
         "free_dimension_overrides_by_denotation": options.free_dimension_overrides_by_denotation,
     }
     if not any(asked.values()):
-        return
-    dimensions = open_dimensions(model if isinstance(model, bytes) else Path(model).read_bytes())
+        return {option: {} for option in asked}
+    dimensions = named_dimensions(model if isinstance(model, bytes) else Path(model).read_bytes())
     if dimensions is None:
-        return  # ORT format
-    for option, known in zip(asked, (dimensions.names, dimensions.denotations), strict=True):
-        for each in asked[option]:
-            if each not in known:
+        return {}  # ORT format
+    axes: dict[str, dict[str, list[Axis]]] = {}
+    for option, attribute in zip(asked, ("name", "denotation"), strict=True):
+        found: dict[str, list[Axis]] = {}
+        for each in dimensions:
+            found.setdefault(getattr(each, attribute), []).append((each.input, each.axis))
+        known = [key for key in found if key]
+        for key in asked[option]:
+            if key not in known:
                 listed = ", ".join(map(repr, known)) or "none"
                 raise ModelRefusedError(
                     model=name,
-                    cause=f"its inputs have no open dimension {each!r}; they have {listed}",
+                    cause=f"its inputs have no open dimension {key!r}; they have {listed}",
                     help=f"correct {option}",
                 )
+        axes[option] = {key: found[key] for key in asked[option]}
+    return axes
 
 
 def _set_dynamic(session: Any, options: OnnxRuntimeOptions) -> None:

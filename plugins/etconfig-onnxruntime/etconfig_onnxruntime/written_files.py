@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from etconfig.plugin.v1 import cache_key
 from etconfig_onnxruntime.errors import ModelRefusedError, unavailable
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
 
 _MEMORY_STATS = "session.collect_node_memory_stats_to_file"
 _PARTITION = "session.node_partition_config_file"
+_MODELS = ("optimized_model_filepath", "ep_context_file_path")
+"""The options that name a model to write."""
+
+
+@dataclass
+class _Claim:
+    """The session that writes a file: its model with the options that change the file, and its name."""
+
+    key: str
+    name: str
+    is_written: bool = False
+
+
+_CLAIMS: dict[str, _Claim] = {}
+"""The models that sessions of this process write, by their real paths."""
+_LOCK = threading.Lock()
 
 
 def check_written_files(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | bytes | None) -> None:
@@ -35,6 +56,52 @@ def check_written_files(options: OnnxRuntimeOptions, model: str | os.PathLike[st
             )
     if options.enable_profiling:
         _check_directory("profile_file_prefix", options.profile_file_prefix)
+
+
+@contextmanager
+def claimed_files(
+    options: OnnxRuntimeOptions, name: str, model: str | os.PathLike[str] | bytes, version: str
+) -> Iterator[None]:
+    """Keep the models that a session writes from those of other sessions, while it is built and afterwards.
+
+    The same model with the same options may be written again, and so may a file that was removed.
+
+    Raises:
+        ModelRefusedError: another model, or other options, wrote such a file in this process.
+    """
+    paths = {place: getattr(options, place) for place in _MODELS if getattr(options, place)}
+    if not paths:
+        yield
+        return
+    data = model if isinstance(model, bytes) else Path(model).read_bytes()
+    mine = _Claim(
+        cache_key(options, payload_hash=hashlib.sha256(data).hexdigest(), engine_version=version), name
+    )
+    files = [os.path.realpath(path) for path in paths.values()]
+    with _LOCK:
+        for (place, path), file in zip(paths.items(), files, strict=True):
+            other = _CLAIMS.get(file, mine)
+            if other.key != mine.key and (not other.is_written or Path(file).exists()):
+                whose = "another model, or other options" if other.name == name else other.name
+                raise ModelRefusedError(
+                    model=name,
+                    cause=f"{place} is {path!r}, which was written for {whose}: ONNX Runtime would overwrite "
+                    "it",
+                    help="name a file for each model, or remove this one",
+                )
+        before = {file: _CLAIMS.get(file) for file in files}
+        _CLAIMS.update(dict.fromkeys(files, mine))
+    try:
+        yield
+    except BaseException:
+        with _LOCK:
+            for file, former in before.items():
+                if former is None:
+                    del _CLAIMS[file]
+                else:
+                    _CLAIMS[file] = former
+        raise
+    mine.is_written = True
 
 
 def _written(options: OnnxRuntimeOptions, source: str | None) -> Iterator[tuple[str, str]]:

@@ -80,7 +80,7 @@ class TestRunning:
             threads = [
                 method.effective_values()[SPEC.id]["intra_op_num_threads"] for method in (first, second)
             ]
-        assert [(each.value, each.source.value) for each in threads] == [(1, "read back"), (3, "read back")]
+        assert [(each.value, each.source.value) for each in threads] == [(1, "assumed"), (3, "assumed")]
 
     def test_changed_inputs_give_changed_outputs(self) -> None:
         """The memory is bound once; its contents change."""

@@ -300,16 +300,14 @@ class TestModels:
 
     def test_denotations(self) -> None:
         made = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4], shape_denotation=["BATCH", ""])
-        from etconfig_onnxruntime.model_inputs import open_dimensions
+        from etconfig_onnxruntime.model_inputs import named_dimensions
 
         graph = helper.make_graph([], "g", [made], [])
-        found = open_dimensions(helper.make_model(graph).SerializeToString())
-        assert found is not None
-        assert (found.names, found.denotations) == (("n",), ("BATCH",))
+        assert named_dimensions(helper.make_model(graph).SerializeToString()) == [("x", 0, "n", "BATCH")]
 
 
 class TestEffective:
-    """Every option is read back, or it says why not."""
+    """Every option is known in some way, or it says why not."""
 
     def test_requested_against_in_force(self) -> None:
         options = OnnxRuntimeOptions(
@@ -328,7 +326,7 @@ class TestEffective:
             "disable_specified_optimizers",
             "providers",
         ):
-            assert found[name].source.value == "read back"
+            assert found[name].source.value == ("read back" if name == "providers" else "assumed")
             assert found[name].value == getattr(options, name), name
 
     def test_the_default_number_of_threads_is_unknown(self) -> None:
@@ -337,8 +335,17 @@ class TestEffective:
         assert found["disable_prepacking"] == EffectiveOption.assumed(
             False, "it is not set; this is the default of ONNX Runtime"
         )
-        assert not found["workload_type"].is_known
+        assert found["workload_type"].source.value == "assumed"
         assert not found["arena_shrinkage"].is_known
+
+    def test_of_a_session_that_was_built_elsewhere_only_what_it_shows_is_known(self) -> None:
+        found = effective_options(ort.InferenceSession(model(), providers=["CPUExecutionProvider"]))
+        assert found.keys() == OnnxRuntimeOptions.option_infos().keys()
+        assert not any(
+            found[name].is_known
+            for name in ("workload_type", "free_dimension_overrides", "config_entries", "absent_providers")
+        )
+        assert found["providers"].source.value == "read back"
 
     def test_config_effective_shows_all_options(self) -> None:
         config = etconfig.resolve(

@@ -9,7 +9,6 @@ from typing import Any
 from etconfig.plugin.v1 import (
     Availability,
     Backend,
-    EffectiveOption,
     ExecuteContext,
     InitContext,
     Processed,
@@ -100,11 +99,7 @@ class OpenvinoBackend(Backend[OpenvinoOptions, OpenvinoHandle]):
 
     def effective_options(self, handle: OpenvinoHandle) -> Mapping[str, object]:
         """Return what OpenVINO reports to use, with a reason for each option that it does not report."""
-        found = readback.effective(handle.compiled)
-        found["adjusted_values"] = EffectiveOption.read_back(
-            handle.options.adjusted_values, "etconfig applies it itself"
-        )
-        return found
+        return readback.effective(handle.compiled)
 
     def destroy(self, handle: OpenvinoHandle) -> None:
         """Release the request, then the model."""

@@ -39,6 +39,12 @@ class DeviceChoice:
         return self.kind in VIRTUAL
 
     @property
+    def batch(self) -> int:
+        """The number of requests that BATCH is to collect; 1 without one."""
+        found = re.search(r"\(([0-9]+)\)", self.text)
+        return 1 if found is None else int(found[1])
+
+    @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of the devices that compute, each once; if OpenVINO chooses, those not excluded."""
         chosen = tuple(dict.fromkeys(kind_of(target) for target in self.targets))

@@ -16,7 +16,7 @@ from etconfig_openvino.installed import openvino
 from etconfig_openvino.messages import help_for, reason_of
 from etconfig_openvino.options import OpenvinoOptions
 from etconfig_openvino.properties import CORE, PROPERTIES
-from etconfig_openvino.readback import adjustments
+from etconfig_openvino.readback import Built, adjustments, built_of, remember
 from etconfig_openvino.rules import RECOMMENDED, reached
 from etconfig_openvino.settings import Settings, requested, settings_of, targets_of, word_of
 
@@ -62,6 +62,7 @@ def build(options: OpenvinoOptions, model: object = None, *, weights: object = N
             lambda: core.compile_model(read(), settings.device, properties),
             _name(model),
             lambda: _help_for_model(core, model, read),
+            directory,
         )
 
 
@@ -163,7 +164,11 @@ def _check_known(options: OpenvinoOptions, known: Mapping[str, frozenset[str]]) 
 
 
 def compiled_strictly(
-    options: OpenvinoOptions, make: Callable[[], Any], name: str, explain: Callable[[], str] = str
+    options: OpenvinoOptions,
+    make: Callable[[], Any],
+    name: str,
+    explain: Callable[[], str] = str,
+    cache: Path | None = None,
 ) -> Any:
     """Return what `make` compiles, unless OpenVINO replaced values of the options.
 
@@ -172,6 +177,7 @@ def compiled_strictly(
         make: Compiles or imports the model.
         name: The name of the model for messages.
         explain: Returns what to do about an error that OpenVINO's text does not explain, after a semicolon.
+        cache: The directory that OpenVINO caches the compiled model in.
 
     Raises:
         ModelError: OpenVINO refuses; the message has its reason and what to do.
@@ -185,11 +191,15 @@ def compiled_strictly(
         raise ModelError(f"OpenVINO cannot load {name}: {reason_of(text)}{advice}") from error
     replaced = list(adjustments(compiled, options))
     if replaced and options.adjusted_values == "refuse":
-        raise AdjustedValueError(
-            f"{'; '.join(replaced)}: ask for a value that this device has, or set adjusted_values to report"
+        advice = (
+            "export the model so, or name the device without BATCH"
+            if parse_device(options.device).kind == "BATCH"
+            else "ask for a value that this device has"
         )
+        raise AdjustedValueError(f"{'; '.join(replaced)}: {advice}, or set adjusted_values to report")
     for each in replaced:
         _LOG.warning("%s", each)
+    remember(compiled, Built(options, cache))
     return compiled
 
 
@@ -253,6 +263,9 @@ def update(
         raise ModelError(
             f"OpenVINO cannot change {', '.join(sorted(changed))}: {reason_of(str(error))}"
         ) from error
+    built = built_of(compiled)
+    if built is not None:
+        remember(compiled, Built(options, built.cache))
 
 
 def _reader(core: Any, model: object, weights: object) -> Callable[[], Any]:

@@ -50,13 +50,17 @@ class DeviceMatch:
     Attributes:
         virtual: The virtual device that the model was compiled for, such as `AUTO`; None without one.
         devices: The devices that run it.
+        collects: False if BATCH collects no requests of the model.
     """
 
     virtual: str | None
     devices: tuple[str, ...]
+    collects: bool = True
 
     def __call__(self, requested: object) -> bool:
         """Return True if it is met."""
         choice = parse_device(str(requested))
+        if not self.collects and choice.batch > 1:
+            return False
         is_kind = choice.kind == self.virtual if choice.is_virtual else self.virtual is None
         return is_kind and all(map(choice.includes, self.devices))

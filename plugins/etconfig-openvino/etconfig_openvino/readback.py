@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from etconfig.plugin.v1 import EffectiveOption
@@ -11,6 +13,7 @@ from etconfig_openvino.devices import VIRTUAL, kind_of, parse_device
 from etconfig_openvino.matching import DeviceMatch, ValueMatch, is_met
 from etconfig_openvino.options import OpenvinoOptions
 from etconfig_openvino.properties import CORE, PROPERTIES, Property
+from etconfig_openvino.rules import reached
 
 _TYPE_NAMES = {
     "float32": "f32",
@@ -24,6 +27,8 @@ _TYPE_NAMES = {
 _NOT_KEPT = frozenset({"weights_path"})
 """Options that decide how a model is loaded, and that its properties do not show."""
 
+_BUILT = "etconfig_built"
+_PASSED = "passed to OpenVINO, which does not report it"
 _NO_TRACE = "it decides how a model is loaded, and leaves no trace in the model"
 _CONSTANT = frozenset({("MULTI", "PERFORMANCE_HINT")})
 """What a virtual device reports of itself whatever was asked for."""
@@ -33,6 +38,29 @@ _KEPT = frozenset({("HETERO", "MODEL_DISTRIBUTION_POLICY")})
 
 _UNLIMITED = 2**63
 """OpenVINO reports no limit as a number that no option has."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """How etconfig loaded a model.
+
+    Attributes:
+        options: The options.
+        cache: The directory of its cache; None if nothing is cached.
+    """
+
+    options: OpenvinoOptions
+    cache: Path | None
+
+
+def remember(compiled: Any, built: Built) -> None:
+    """Note how a compiled model was loaded; the note belongs to it."""
+    setattr(compiled, _BUILT, built)
+
+
+def built_of(compiled: Any) -> Built | None:
+    """Return how a model was loaded; None if etconfig did not load it."""
+    return getattr(compiled, _BUILT, None)
 
 
 class Readings:
@@ -54,6 +82,8 @@ class Readings:
         """The devices that compute, such as `CPU`."""
         self.virtual = self._virtual()
         """The virtual device that the model was compiled for, such as `AUTO`; None without one."""
+        self.collects = _collects(compiled) if self.virtual == "BATCH" else True
+        """Whether BATCH collects requests of the model; None if nothing shows it."""
         self.kinds = tuple(map(kind_of, self.devices)) if self.virtual is None else (self.virtual,)
         """The kinds of device that the model was compiled for: a virtual one, or those that compute."""
 
@@ -91,10 +121,19 @@ def effective(compiled: Any) -> dict[str, EffectiveOption]:
     Args:
         compiled: An `openvino.CompiledModel`, whoever compiled it.
     """
-    readings = Readings(compiled)
+    readings, built = Readings(compiled), built_of(compiled)
     found = {"device": _device(readings), "adjusted_values": EffectiveOption.unknown(_NO_TRACE)}
     for name, prop in PROPERTIES.items():
         found[name] = _option(name, prop, readings)
+        if built is not None and not found[name].is_known and _is_passed(name, built):
+            found[name] = EffectiveOption.assumed(getattr(built.options, name), _PASSED)
+    if built is not None:
+        found["adjusted_values"] = EffectiveOption.assumed(
+            built.options.adjusted_values, "etconfig applies it itself when it loads a model"
+        )
+        found["cache_dir"] = _cache(built)
+    if readings.virtual == "BATCH" and readings.collects is not True:
+        found["batch_timeout_ms"] = EffectiveOption.unknown(_why_not_collected(readings))
     return found
 
 
@@ -105,10 +144,12 @@ def adjustments(compiled: Any, options: OpenvinoOptions) -> Iterator[str]:
         for name, prop in PROPERTIES.items()
         if (value := getattr(options, name)) is not None and value not in prop.adjustable
     }
-    if not wanted:
+    choice = parse_device(options.device)
+    if not wanted and choice.batch == 1:
         return
-    is_virtual = parse_device(options.device).is_virtual
-    readings = Readings(compiled, None if is_virtual else [PROPERTIES[name].key for name in wanted])
+    readings = Readings(compiled, None if choice.is_virtual else [PROPERTIES[name].key for name in wanted])
+    if choice.batch > 1 and readings.collects is False:
+        yield f"device is {choice.text!r}, but {_why_not_collected(readings)}"
     for name, value in wanted.items():
         for device, raw in readings.values(PROPERTIES[name]).items():
             used = spelled(name, raw)
@@ -166,10 +207,61 @@ def _why_unknown(prop: Property, readings: Readings) -> str:
 def _device(readings: Readings) -> EffectiveOption:
     if not readings.devices:
         return EffectiveOption.unknown("OpenVINO does not report the devices of this model")
-    match = DeviceMatch(readings.virtual, readings.devices)
+    if readings.collects is None:
+        return EffectiveOption.unknown(_why_not_collected(readings))
+    why = "" if readings.collects else f"; {_why_not_collected(readings)}"
+    match = DeviceMatch(readings.virtual, readings.devices, readings.collects)
     return EffectiveOption.read_back(
-        ",".join(readings.devices), "the devices that run the model", meets=match
+        ",".join(readings.devices), f"the devices that run the model{why}", meets=match
     )
+
+
+def _is_passed(name: str, built: Built) -> bool:
+    """Return True if an option was passed to a device that is asked to follow it."""
+    value, choice = getattr(built.options, name), parse_device(built.options.device)
+    is_cache = name == "cache_mode" and built.cache is None
+    return value is not None and not is_cache and bool(reached(name, value, choice))
+
+
+def _cache(built: Built) -> EffectiveOption:
+    """Return the directory for compiled models if one of this model is there."""
+    wanted = built.options.cache_dir
+    if wanted is None:
+        return EffectiveOption.assumed(None, "none was passed")
+    if built.cache is None:
+        return EffectiveOption.assumed(None, "the model is compiled already, so nothing is cached")
+    if any(built.cache.glob("*")):
+        return EffectiveOption.observed(wanted, f"the compiled model is in {built.cache}")
+    if parse_device(built.options.device).kind == "AUTO":
+        return EffectiveOption.assumed(wanted, f"{_PASSED}; AUTO has written nothing yet")
+    return EffectiveOption.observed(None, f"OpenVINO wrote nothing to {built.cache}")
+
+
+def _collects(compiled: Any) -> bool | None:
+    """Return whether BATCH runs several requests of a model at once; None if nothing shows it.
+
+    It then wants more requests at once than the device alone, unless the application asked for a number.
+    """
+    try:
+        at_once = int(compiled.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
+        asked = int(compiled.get_property("PERFORMANCE_HINT_NUM_REQUESTS"))
+        (device,) = compiled.get_property("DEVICE_PROPERTIES").values()
+        alone = int(device["OPTIMAL_NUMBER_OF_INFER_REQUESTS"])
+    except (RuntimeError, TypeError, ValueError, KeyError, AttributeError):  # older releases report less
+        return False if _is_open(compiled) else None
+    if at_once > (asked or alone):
+        return True
+    return False if _is_open(compiled) or not asked else None
+
+
+def _is_open(compiled: Any) -> bool:
+    return any(port.partial_shape.is_dynamic for port in compiled.inputs)
+
+
+def _why_not_collected(readings: Readings) -> str:
+    if readings.collects is None:
+        return "OpenVINO does not report whether BATCH collects requests of this model"
+    return "BATCH collects no requests of this model: it needs fixed shapes, and a batch of 1"
 
 
 def _properties_of(compiled: Any, keys: Iterable[str] | None) -> dict[str, Any]:

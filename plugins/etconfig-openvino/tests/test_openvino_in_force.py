@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from etconfig_openvino import engine
+from etconfig_openvino import engine, readback
 from etconfig_openvino.errors import AdjustedValueError, ModelError, PropertyError
 from etconfig_openvino.installed import installed_version
 from etconfig_openvino.options import OpenvinoOptions
 from etconfig_openvino.plugin import SPEC
 from etconfig_openvino.properties import PROPERTIES
+from in_force import check_names, table_of
 
 import etconfig
 from etconfig.plugin.v1 import EffectiveSource
@@ -20,6 +25,7 @@ from etconfig.plugin.v1 import EffectiveSource
 pytestmark = pytest.mark.engines
 INSTALLATION = etconfig.Installation(search_path=()).with_backends({"OpenvinoBackend": SPEC})
 
+TABLE = table_of(Path(__file__).parents[1] / "README.md")
 VERSION = installed_version() or ""
 IS_TABLES = VERSION >= "2026.4"
 """True if OpenVINO is the one of the table of properties, or newer: each option and value is known."""
@@ -133,21 +139,23 @@ class TestEveryOption:
             view = in_force(compiled, options)
             found = view[name]
             unreported = name in UNREPORTED or (device, name) == ("HETERO:CPU", "model_distribution_policy")
-            if found.effective.is_known is unreported or (found.differs is not None) is unreported:
+            expected = "assumed" if unreported else "read back"
+            if found.effective.source.value != expected or expected not in TABLE[name].sources:
                 wrong.append((name, value, found))
-            elif found.differs or view["device"].differs is not False:
+            elif found.differs is not False or view["device"].differs is not False:
                 wrong.append((name, value, found, view["device"]))
         assert not wrong
         own = {name for name, prop in PROPERTIES.items() if "CPU" in prop.devices} - ELSEWHERE
         assert own <= seen | MACHINE
 
     @pytest.mark.skipif(not IS_TABLES, reason="older releases refuse some values")
-    def test_behind_batch_nothing_is_known_but_the_timeout(self, model: Any) -> None:
+    def test_behind_batch_all_but_the_timeout_is_assumed(self, model: Any) -> None:
         for name, value in cases("BATCH:CPU(4)"):
             if "CPU" in PROPERTIES[name].devices:
                 options = asked("BATCH:CPU(4)", name, value)
                 found = in_force(engine.build(options, model), options)
-                assert (found[name].differs, found["device"].differs) == (None, False), name
+                assert (found[name].differs, bool(found["device"].differs)) == (False, False), name
+                assert found[name].effective.source is EffectiveSource.ASSUMED, name
         options = OpenvinoOptions(device="BATCH:CPU(4)", batch_timeout_ms=7)
         assert in_force(engine.build(options, model), options)["batch_timeout_ms"].differs is False
 
@@ -235,3 +243,197 @@ class TestNothingIsDropped:
         expected = rf"bf16; OpenVINO {VERSION} has no such value: change kv_cache_precision, or leave it out"
         with pytest.raises(ModelError, match=expected):
             engine.compiled_strictly(options, refuse, "net.xml")
+
+
+def _relu(device: str, shape: list[int], adjusted: Any, values: dict[str, Any]) -> tuple[Any, Any]:
+    import openvino
+    from openvino import opset13 as ops
+
+    x = ops.parameter(openvino.PartialShape(shape), np.float32, name="x")
+    options = OpenvinoOptions(device=device, adjusted_values=adjusted, **values)
+    return options, openvino.Model([ops.relu(x)], [x], "net")
+
+
+@pytest.mark.skipif(not IS_TABLES, reason="older releases report less")
+class TestBatch:
+    """BATCH leaves a model alone whose batch is open or not 1, without a word."""
+
+    def test_a_batch_that_is_lost_is_an_error_or_differs(self) -> None:
+        wrong = []
+        values: tuple[dict[str, Any], ...] = ({}, {"num_streams": 2}, {"performance_hint": "throughput"})
+        for shape in ([-1, 4], [2, 4], [1, -1]):
+            for each in values:
+                with pytest.raises(AdjustedValueError, match=r"BATCH collects no requests .* without BATCH"):
+                    engine.build(*_relu("BATCH:CPU(4)", shape, "refuse", each))
+                options, model = _relu("BATCH:CPU(4)", shape, "report", each)
+                view = in_force(engine.build(options, model), options)
+                if view.differing != ("device",) or view["batch_timeout_ms"].effective.is_known:
+                    wrong.append((shape, each, view["device"]))
+        assert wrong == []
+
+    def test_a_batch_that_is_collected(self) -> None:
+        for each in ({}, {"num_streams": 2}, {"performance_hint_num_requests": 2}):
+            options, model = _relu("BATCH:CPU(4)", [1, 4], "refuse", each)
+            assert in_force(engine.build(options, model), options)["device"].differs is False, each
+
+    def test_what_nothing_shows_is_unknown(self) -> None:
+        options, model = _relu("BATCH:CPU(4)", [1, 4], "refuse", {"performance_hint_num_requests": 7})
+        found = readback.effective(engine.build(options, model))["device"]
+        assert found.reason == "OpenVINO does not report whether BATCH collects requests of this model"
+
+    def test_without_a_number_openvino_chooses(self) -> None:
+        options, model = _relu("BATCH:CPU", [-1, 4], "refuse", {})
+        assert in_force(engine.build(options, model), options)["device"].differs is False
+
+
+def result(options: OpenvinoOptions, at: Path) -> float:
+    """Return the product of small numbers, which is denormal."""
+    from openvino import Model
+    from openvino import opset13 as ops
+
+    x = ops.parameter([1, 8], np.float32, name="x")
+    model = Model([ops.multiply(x, ops.constant(np.full((1, 8), 1e-10, np.float32)))], [x], "net")
+    (output,) = engine.build(options, model)([np.full((1, 8), 1e-30, np.float32)]).values()
+    return float(output[0][0])
+
+
+def refusal(options: OpenvinoOptions, at: Path) -> str:
+    """Return the name of the error of loading a model, or `loads`."""
+    try:
+        engine.build(options, at / "net.xml")
+    except (ModelError, PropertyError, AdjustedValueError) as error:
+        return type(error).__name__
+    return "loads"
+
+
+def other_refusal(options: OpenvinoOptions, at: Path) -> str:
+    kept = engine.build(options, at / "net.xml")
+    seen = refusal(OpenvinoOptions(), at)
+    del kept
+    return seen
+
+
+def is_mapped(options: OpenvinoOptions, at: Path) -> bool:
+    kept = engine.build(options, at / "net.xml")
+    seen = str(at / "net.bin") in Path("/proc/self/maps").read_text()
+    del kept
+    return seen
+
+
+def cached_bytes(options: OpenvinoOptions, at: Path) -> int:
+    cache = at / str(options.cache_mode)
+    values = {**dict(options), "cache_dir": str(cache)}
+    engine.build(OpenvinoOptions(**values), at / "net.xml")
+    return sum(path.stat().st_size for path in cache.rglob("*.blob"))
+
+
+_Measure = Callable[[OpenvinoOptions, Path], Any]
+EFFECTS: dict[str, tuple[_Measure, dict[str, Any], list[tuple[Any, Any]]]] = {
+    "device": (refusal, {}, [("CPU", "loads"), ("GPU.7", "PropertyError")]),
+    "adjusted_values": (
+        refusal,
+        {"inference_num_threads": 4096},
+        [("report", "loads"), ("refuse", "AdjustedValueError")],
+    ),
+    "cpu_denormals_optimization": (lambda *given: result(*given) == 0, {}, [(False, False), (True, True)]),
+    "enable_cpu_reservation": (
+        other_refusal,
+        {"inference_num_threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1},
+        [(False, "loads"), (True, "ModelError")],
+    ),
+    "enable_mmap": (is_mapped, {}, [(True, True), (False, False)]),
+    "cache_mode": (
+        lambda *given: cached_bytes(*given) > 100_000,
+        {"cache_dir": "c"},
+        [("optimize_speed", True), ("optimize_size", False)],
+    ),
+}
+"""For each option: what to measure, what is set beside it, and what each value of it leads to."""
+ELSEWHERE_MEASURED = {"cpu_inference_precision", "inference_num_threads", "cache_dir"}
+
+THREADS = """
+import os, sys, numpy as np, openvino
+from etconfig_openvino import engine, readback
+from etconfig_openvino.options import OpenvinoOptions
+before = len(os.listdir("/proc/self/task"))
+compiled = engine.build(OpenvinoOptions(inference_num_threads=int(sys.argv[1])), sys.argv[2])
+compiled([np.zeros((1, 256), np.float32)])
+found = readback.effective(compiled)["inference_num_threads"]
+print(len(os.listdir("/proc/self/task")) - before, found.value)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs the files of Linux")
+@pytest.mark.skipif(not IS_TABLES, reason="older releases have fewer options")
+class TestEffects:
+    """What an option does is what `effective` says."""
+
+    @pytest.fixture
+    def at(self, ov: Any, tmp_path: Path) -> Path:
+        """A directory with a model of 262 kB."""
+        from openvino import opset13 as ops
+
+        x = ops.parameter([1, 256], np.float32, name="x")
+        weight = ops.constant(np.random.default_rng(0).normal(size=(256, 256)).astype(np.float32))
+        ov.save_model(
+            ov.Model([ops.matmul(x, weight, False, False)], [x], "net"),
+            tmp_path / "net.xml",
+            compress_to_fp16=False,
+        )
+        return tmp_path
+
+    def test_the_readme_names_every_option(self) -> None:
+        check_names(TABLE, OpenvinoOptions.option_infos(), EFFECTS.keys() | ELSEWHERE_MEASURED)
+
+    def test_each(self, at: Path) -> None:
+        wrong = []
+        for name, (measure, beside, cases_of) in EFFECTS.items():
+            for value, expected in cases_of:
+                given = {**beside, name: value}
+                if "cache_dir" in given:
+                    given["cache_dir"] = str(at / "c")
+                options = OpenvinoOptions(**given)
+                seen = measure(options, at)
+                if seen != expected:
+                    wrong.append((name, value, f"{seen!r} was seen, not {expected!r}"))
+                if seen in ("PropertyError", "AdjustedValueError"):
+                    continue  # nothing is in force
+                found = readback.effective(engine.build(options, at / "net.xml"))[name]
+                if found.value != value or found.source.value not in TABLE[name].sources:
+                    wrong.append((name, value, found))
+        assert wrong == [], "\n".join(map(str, wrong))
+
+    def test_the_cache_is_seen(self, at: Path, ov: Any) -> None:
+        cache = at / "seen"
+        options = OpenvinoOptions(cache_dir=str(cache))
+        compiled = engine.build(options, at / "net.xml")
+        found = readback.effective(compiled)["cache_dir"]
+        assert (found.value, found.source) == (str(cache), EffectiveSource.OBSERVED)
+        assert [*cache.rglob("*.blob")]
+        for path in cache.rglob("*.*"):
+            path.unlink()
+        assert in_force(compiled, options).differing == ("cache_dir",)
+        other = readback.effective(ov.Core().compile_model(str(at / "net.xml"), "CPU"))
+        assert not other["cache_dir"].is_known
+
+    def test_the_precision_is_that_of_the_results(self, at: Path) -> None:
+        x = np.random.default_rng(1).normal(size=(1, 256)).astype(np.float32)
+        weight = np.random.default_rng(0).normal(size=(256, 256)).astype(np.float32)
+        for precision in ("f32", "bf16"):
+            options = OpenvinoOptions(cpu_inference_precision=precision, adjusted_values="report")  # type: ignore[arg-type]
+            compiled = engine.build(options, at / "net.xml")
+            error = np.abs(compiled([x])[0] - x @ weight).max()
+            found = readback.effective(compiled)["cpu_inference_precision"]
+            assert bool(error > 1e-3) is (found.value == "bf16"), (precision, found, error)
+
+    @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+    def test_threads_are_those_of_the_system(self, at: Path) -> None:
+        counts = []
+        for number in ("1", "2"):
+            done = subprocess.run(
+                [sys.executable, "-c", THREADS, number, at / "net.xml"], capture_output=True, text=True
+            )
+            added, value = done.stdout.split()
+            assert value == number
+            counts.append(int(added))
+        assert counts[1] == counts[0] + 1

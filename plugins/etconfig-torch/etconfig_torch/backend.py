@@ -108,7 +108,8 @@ class TorchBackend(Backend[TorchOptions, TorchHandle]):
         """Return the settings as PyTorch reports them, and the device of the weights."""
         from etconfig_torch.build import effective_options
 
-        return effective_options(handle.options, handle.program.device)
+        program = handle.program
+        return effective_options(handle.options, program.device, has_tensors=program.has_tensors)
 
     def destroy(self, handle: TorchHandle) -> None:
         """Release the weights and the settings of the process."""

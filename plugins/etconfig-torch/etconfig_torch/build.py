@@ -92,7 +92,9 @@ def effective_module(module: Any) -> Mapping[str, EffectiveOption]:
     """Return what is in force, by option. Raises TypeError unless `build_module` returned the module."""
     _, options, device = _built(module)
     tensor = next(iter([*module.parameters(), *module.buffers()]), None)
-    return effective_options(options, device if tensor is None else tensor.device)
+    return effective_options(
+        options, device if tensor is None else tensor.device, has_tensors=tensor is not None
+    )
 
 
 def _built(module: Any) -> tuple[int, TorchOptions, torch.device]:
@@ -144,34 +146,45 @@ def with_compile(options: TorchOptions, call: Any) -> Any:
     )
 
 
-def effective_options(options: TorchOptions, device: torch.device) -> dict[str, EffectiveOption]:
-    """Return what is in force: the process's settings as PyTorch reports them, and the device."""
-    settings = {name: _read_back(setting, _remark(name, device)) for name, setting in SETTINGS.items()}
+def effective_options(
+    options: TorchOptions, device: torch.device, *, has_tensors: bool
+) -> dict[str, EffectiveOption]:
+    """Return what is in force: the process's settings as PyTorch reports them, and the device.
+
+    Args:
+        options: The options.
+        device: The device of the tensors, or the one to compute on.
+        has_tensors: True if there are tensors.
+    """
+    settings = {name: _setting(name, setting, device) for name, setting in SETTINGS.items()}
     fixed = ["device_module", "autocast", "compile_mode", "compile_backend", "compile_dynamic"]
     assumed = {name: EffectiveOption.assumed(_plain(getattr(options, name)), _FIXED) for name in fixed}
-    name = str(device)
     is_same = torch.device(options.device).type == device.type and torch.device(options.device).index is None
-    return {
-        "device": EffectiveOption.read_back(options.device if is_same else name, "the device of its tensors"),
-        **assumed,
-        **settings,
-    }
+    name = options.device if is_same else str(device)
+    found = (
+        EffectiveOption.read_back(name, "the device of its tensors")
+        if has_tensors
+        else EffectiveOption.assumed(name, "it has no tensors that show it")
+    )
+    return {"device": found, **assumed, **settings}
 
 
-def _read_back(setting: Setting, remark: Callable[[Any], str]) -> EffectiveOption:
+_OWNERS = {"cudnn": ("cuda", "cuDNN is for CUDA"), "onednn": ("cpu", "oneDNN is for the CPU")}
+"""The only device of each library, by the start of its options, and that in words."""
+
+
+def _setting(name: str, setting: Setting, device: torch.device) -> EffectiveOption:
+    """Return a setting as PyTorch reports it; assumed if it is for other devices than that of the model."""
     try:
         value = setting.read()
-        return EffectiveOption.read_back(value, f"PyTorch reports it{remark(value)}")
     except RuntimeError as error:  # after two of PyTorch's ways to set it were mixed
         return EffectiveOption.unknown(f"PyTorch does not report it: {str(error).splitlines()[0]}")
-
-
-def _remark(name: str, device: torch.device) -> Callable[[Any], str]:
-    """Return a function that returns what to know of a value in force, for its reader."""
-    if name == "num_threads":
-        return _threads_remark
-    is_idle = name.startswith("cudnn") and device.type == "cpu"
-    return lambda value: f"; cuDNN is for CUDA, so it changes nothing on {device}" if is_idle else ""
+    owner, words = _OWNERS.get(name.partition("_")[0], (device.type, ""))
+    if owner != device.type:
+        idle = f"PyTorch reports it for the process; {words}, so it changes nothing on {device}"
+        return EffectiveOption.assumed(value, idle)
+    remark = _threads_remark(value) if name == "num_threads" else ""
+    return EffectiveOption.read_back(value, f"PyTorch reports it{remark}")
 
 
 def _threads_remark(count: int) -> str:

@@ -86,7 +86,8 @@ SPEC = BackendSpec(
     update=update,
     joint_update=joint_update,
     environment={
-        "OMP_NUM_THREADS": "The threads of operators, unless `num_threads` is set.",
+        "OMP_NUM_THREADS": "The threads of operators, unless `num_threads` has a value, also a recommended "
+        "one; a warning in the log says so.",
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "With `0`, PyTorch does not import the packages that add devices by "
         "itself; name one with `device_module` then.",
     },

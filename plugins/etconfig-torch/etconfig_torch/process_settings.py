@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 import gc
 import itertools
+import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +20,11 @@ import torch
 
 from etconfig_torch.errors import SettingRefusedError
 from etconfig_torch.options import TorchOptions
+
+_VARIABLE = "OMP_NUM_THREADS"
+"""The environment variable that PyTorch takes the threads of operators from."""
+
+_LOG = logging.getLogger("etconfig_torch")
 
 
 class Setting:
@@ -64,6 +71,9 @@ class ThreadCount(Setting):
     def bring_into_force(self, name: str, value: Any) -> None:
         """Set the value in this thread, and let others take it in `follow`. Raises SettingRefusedError."""
         super().bring_into_force(name, value)
+        given = os.environ.get(_VARIABLE)
+        if given is not None and given != str(value) and self._latest != (value,):
+            _LOG.warning("num_threads is %d, so %s=%s has no effect", value, _VARIABLE, given)
         if self._latest != (value,):
             self._latest = (value,)
         self._of_thread.followed = self._latest

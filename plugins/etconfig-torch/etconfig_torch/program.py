@@ -65,6 +65,11 @@ class LoadedProgram:
         self._has_stable_arrays = has_stable_arrays
         self._bound: _Bound | None = None
 
+    @property
+    def has_tensors(self) -> bool:
+        """True if it has weights or other constants, which are on its device."""
+        return bool(self._constants)
+
     def run(self, args: Sequence[Value], resize_output: Callable[..., Any]) -> None:
         """Run the program on the arguments of a delegate: inputs, then outputs.
 

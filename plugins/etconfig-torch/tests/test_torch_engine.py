@@ -23,6 +23,7 @@ import pytest
 from etconfig_torch.errors import SettingRefusedError, UnreadableModelError, UnsafeArchiveError
 from etconfig_torch.options import Autocast, CompileMode, MatmulPrecision, TorchOptions
 from etconfig_torch.plugin import SPEC, build, effective, update
+from in_force import check_names, table_of
 
 import etconfig
 from etconfig.plugin.v1 import BackendUnavailableError
@@ -295,6 +296,121 @@ class TestConflicts:
             update(module, before, after, frozenset({"num_threads"}))
         assert torch.get_num_threads() == 2
         del other
+
+
+class NoTensors(torch.nn.Module):  # type: ignore[misc]  # torch may be absent
+    """A module without weights."""
+
+    def forward(self, x: Any) -> Any:
+        """Return memory that nothing was written to."""
+        return torch.empty_like(x)
+
+
+def kernels(module: Any) -> set[str]:
+    """Return the names of the operators that a convolution runs."""
+    with torch.profiler.profile() as profile:
+        module(torch.zeros(16, 3, 8, 8))
+    return {event.key for event in profile.key_averages()}
+
+
+def refused(options: TorchOptions) -> bool:
+    try:
+        build(options, torch.nn.ReLU())
+    except BackendUnavailableError:
+        return True
+    return False
+
+
+def autocast_error(options: TorchOptions) -> float:
+    torch.manual_seed(0)
+    model, x = torch.nn.Linear(64, 64), torch.randn(8, 64)
+    expected = model(x)
+    return float((build(options, model)(x).float() - expected).abs().max().detach())
+
+
+def compiled_frames(options: TorchOptions) -> int:
+    """Return how often PyTorch compiles a module when it runs."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    build(options, torch.nn.ReLU())(torch.ones(2))
+    return int(torch._dynamo.utils.counters["frames"]["ok"])
+
+
+_CONVOLUTION = {"onednn": "aten::mkldnn_convolution"}
+_EAGER = {"compile_backend": "eager"}
+EFFECTS: dict[str, tuple[Any, dict[str, Any], list[tuple[Any, Any]]]] = {
+    "device": (refused, {}, [("cpu", False), ("xpu:9", True)]),
+    "autocast": (
+        lambda options: autocast_error(options) > 1e-4,
+        {},
+        [(Autocast.NONE, False), (Autocast.BFLOAT16, True)],
+    ),
+    "compile_mode": (compiled_frames, _EAGER, [(CompileMode.DEFAULT, 1)]),
+    "compile_backend": (refused, {"compile_mode": CompileMode.DEFAULT}, [("eager", False), ("eagre", True)]),
+    "onednn": (
+        lambda options: _CONVOLUTION["onednn"] in kernels(build(options, torch.nn.Conv2d(3, 3, 3))),
+        {},
+        [(True, True), (False, False)],
+    ),
+    "deterministic_algorithms": (
+        lambda options: bool(build(options, NoTensors())(torch.zeros(99)).isnan().all()),
+        {},
+        [(True, True)],
+    ),
+}
+"""For each option: what to measure, what is set beside it, and what each value of it leads to."""
+
+THREADS = """
+import os, torch
+from etconfig_torch.plugin import build, effective
+from etconfig_torch.options import TorchOptions
+tasks = lambda: len(os.listdir("/proc/self/task"))
+before = tasks()
+for number in (1, 3):
+    module = build(TorchOptions(num_threads=number), torch.nn.ReLU())
+    module(torch.ones(1000, 1000))
+    print(tasks() - before, effective(module)["num_threads"].value)
+    del module
+"""
+
+
+class TestInForce:
+    """What an option does is what `effective` says."""
+
+    TABLE = table_of(HERE.parent / "README.md")
+
+    def test_the_readme_names_every_option(self) -> None:
+        check_names(self.TABLE, TorchOptions.option_infos(), EFFECTS.keys() | {"num_threads"})
+
+    def test_each(self) -> None:
+        wrong = []
+        for name, (measure, beside, cases) in EFFECTS.items():
+            for value, expected in cases:
+                options = TorchOptions(**{**beside, name: value})
+                seen = measure(options)
+                if seen != expected:
+                    wrong.append((name, value, f"{seen!r} was seen, not {expected!r}"))
+                gc.collect()  # the claims of modules
+        for name, row in self.TABLE.items():
+            sources = {effective(build(TorchOptions(), each))[name] for each in (exported(), NoTensors())}
+            if not {each.source.value for each in sources} <= {*row.sources}:
+                wrong.append((name, row, sources))
+        assert wrong == [], "\n".join(map(str, wrong))
+
+    @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts the threads of Linux")
+    def test_threads_are_those_of_the_system(self) -> None:
+        assert in_process(THREADS).splitlines() == ["0 1", "2 3"]
+
+    def test_a_module_without_tensors_shows_no_device(self) -> None:
+        found = effective(build(TorchOptions(), NoTensors()))["device"]
+        assert (found.value, found.source.value) == ("cpu", "assumed")
+
+    def test_a_variable_that_the_option_replaces_is_logged(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setenv("OMP_NUM_THREADS", "7")
+        build(TorchOptions(num_threads=3), torch.nn.ReLU())
+        assert caplog.messages == ["num_threads is 3, so OMP_NUM_THREADS=7 has no effect"]
 
 
 PROFILE = """

@@ -131,7 +131,7 @@ class TvmBackend(Backend[TvmOptions, Handle]):
         return {
             **threads_in_force(handle.runtime, options),
             "memory": EffectiveOption.assumed(options.memory, passed_on),
-            "device": options.device,
+            "device": EffectiveOption.assumed(options.device, "delegates run on the processor"),
             "device_index": EffectiveOption.assumed(options.device_index, "delegates run on the processor"),
             "checksum": EffectiveOption.observed(options.checksum, "the SHA-256 of the payload was compared"),
             "runtime": EffectiveOption.assumed(options.runtime, "delegates need the minimal runtime only"),

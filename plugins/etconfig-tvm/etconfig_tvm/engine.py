@@ -117,15 +117,12 @@ def effective(session: object) -> Mapping[str, EffectiveOption]:
     options = state.options
     passed_on = "passed to TVM's virtual machine, which does not report it"
     verified = "the SHA-256 was compared" if state.is_verified else "the library has none"
-    device = state.runtime.has_device(options.device, options.device_index)
+    started = "TVM's virtual machine was started on it"
     return {
         **threads_in_force(state.runtime, options),
         "memory": EffectiveOption.assumed(options.memory, passed_on),
-        **{
-            name: EffectiveOption.observed(getattr(options, name), "TVM finds the device")
-            for name in ("device", "device_index")
-            if device
-        },
+        "device": EffectiveOption.assumed(options.device, started),
+        "device_index": EffectiveOption.assumed(options.device_index, started),
         "checksum": EffectiveOption.observed(options.checksum, verified),
         "runtime": EffectiveOption.observed(options.runtime, "the type of the session"),
         "runtime_library": EffectiveOption.observed(

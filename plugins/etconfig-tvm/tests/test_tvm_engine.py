@@ -19,6 +19,7 @@ from etconfig_tvm.engine import apply_threads, build, effective, update
 from etconfig_tvm.errors import CompileError, DeviceError, TargetError, ThreadPoolError
 from etconfig_tvm.options import Checksum, Device, Memory, Runtime, TvmOptions
 from etconfig_tvm.threads import usable_cores
+from in_force import check_names, table_of
 
 import etconfig
 from etconfig.plugin.v1 import EffectiveSource, LibraryError, OptionError
@@ -431,6 +432,37 @@ class TestThreads:
         _run(session, compiled[1])
         found = effective(session)
         assert (found["cores"].value, found["pin_threads"].value) == (usable_cores(), False)
+
+
+class TestInForce:
+    """Other tests measure the time and cores of threads, and see the errors of devices and checksums."""
+
+    TABLE = table_of(Path(__file__).parents[1] / "README.md")
+
+    def test_the_readme_names_every_option(self) -> None:
+        measured = TvmOptions.option_infos().keys() - {"memory"}
+        check_names(self.TABLE, TvmOptions.option_infos(), measured)
+
+    def test_each_source_is_that_of_the_table(self, library: Path, compiled: Any) -> None:
+        """Before the first run in this thread, and after it."""
+        session = build(TvmOptions(cores=usable_cores()[:1]), library)
+        before = effective(session)
+        _run(session, compiled[1])
+        after = effective(session)
+        assert before.keys() == self.TABLE.keys()
+        wrong = [
+            (name, found)
+            for name, row in self.TABLE.items()
+            for found in (before[name], after[name])
+            if found.source.value not in row.sources
+        ]
+        assert wrong == []
+        assert (after["cores"].value, after["num_threads"].value) == (usable_cores()[:1], 1)
+
+    def test_the_runtime_library_is_the_one_that_the_process_maps(self, library: Path) -> None:
+        found = effective(build(TvmOptions(), library))["runtime_library"]
+        path = Path(found.reason.removeprefix("loaded from ")).resolve()
+        assert str(path) in Path("/proc/self/maps").read_text()
 
 
 class TestArguments:
