@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,14 +19,15 @@ from etconfig.cli.shared.output import (
     print_error,
     repository_names,
     show,
-    show_commands,
     show_diff,
+    show_escaped,
     show_json,
     show_styled,
     style_for,
     with_progress,
 )
 from etconfig.cli.shared.standard_input import StandardInput
+from etconfig.cli.shared.standard_output import command_output
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import files_of_command, writing
 from etconfig.diagnostics import Diagnostic, Severity
@@ -183,11 +183,11 @@ def _print(problems: Sequence[Diagnostic], form: str) -> None:
     if form in ("json", "sarif"):
         show_json(render(problems, form))
         return
-    style = style_for(sys.stdout)
+    style = style_for(command_output())
     shown = worth_showing(problems)
     text = render(shown, form, style)
     if form == "github":
-        show_commands(text)
+        show_escaped(text)
     else:
         show_styled(text, style)
     if len(shown) < len(problems):

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from etconfig.cli.shared.standard_output import command_errors, command_output, show_unencodable
 from etconfig.cli.startup.quick_answers import quick_text
 from etconfig.version import __version__
 
@@ -28,10 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115  (open until the end, no pathlib)
+    show_unencodable()
     try:
         status = _run(arguments)
     except KeyboardInterrupt:
-        sys.stderr.write("\n")  # after the ^C that the terminal shows
+        command_errors().write("\n")  # after the ^C that the terminal shows
         status = _INTERRUPTED
     except OSError as error:
         status = _give_up_output(error)
@@ -42,8 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str]) -> int:
     text = f"etconfig {__version__}\n" if list(arguments) == ["--version"] else quick_text(arguments)
     if text is not None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        command_output().write(text)
+        command_output().flush()
         return 0
     # Plugins of pydantic itself are not used, and looking for them scans every distribution.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -58,7 +60,7 @@ def _print_traceback(_kind: object, error: BaseException, _trace: object) -> Non
 
     from etconfig.diagnostics.escape import escape_lines
 
-    sys.stderr.write(escape_lines("".join(format_exception(error))))
+    command_errors().write(escape_lines("".join(format_exception(error))))
 
 
 def _give_up_output(error: OSError) -> int:
@@ -67,11 +69,11 @@ def _give_up_output(error: OSError) -> int:
     A reader that closed the pipe (`| head`) is not an error; a full disk is. stdout is redirected, since
     Python would flush it again at exit.
     """
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), command_output().fileno())
     if isinstance(error, BrokenPipeError):
         return 0
     from etconfig.diagnostics.escape import escape_line
 
     place = escape_line(str(error.filename or "cannot write to stdout"))
-    sys.stderr.write(f"error: {place}: {error.strerror}\n")
+    command_errors().write(f"error: {place}: {error.strerror}\n")
     return 2
