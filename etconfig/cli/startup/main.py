@@ -35,8 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         command_errors().write("\n")  # after the ^C that the terminal shows
         status = _INTERRUPTED
-    except OSError as error:
-        status = _give_up_output(error)
+    except (ImportError, MemoryError, OSError, RuntimeError, SystemError) as error:
+        if _is_short_of_memory(error):
+            command_errors().write(
+                "error: the system gives this process too little memory, or too few threads\n"
+            )
+            status = 2
+        elif isinstance(error, OSError):
+            status = _give_up_output(error)
+        else:
+            raise
     if status:
         sys.exit(status)
 
@@ -52,6 +60,23 @@ def _run(arguments: Sequence[str]) -> int:
     from etconfig.cli.startup.group import run
 
     return run(arguments)
+
+
+_SHORT_OF_MEMORY = (
+    "returned NULL without setting",  # an extension module whose own allocation failed
+    "can't start new thread",
+    "failed to map segment",
+    "annot allocate memory",
+)
+
+
+def _is_short_of_memory(error: BaseException | None) -> bool:
+    """Return True if a limit of the system is the cause, as under `ulimit -v`, and not a bug."""
+    while error is not None:
+        if isinstance(error, MemoryError) or any(each in str(error) for each in _SHORT_OF_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _print_traceback(_kind: object, error: BaseException, _trace: object) -> None:
