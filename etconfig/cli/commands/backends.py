@@ -16,7 +16,7 @@ from etconfig.app.executors import (
 )
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_backend
-from etconfig.cli.shared.listings import list_backends, list_with_runtime, passed_over
+from etconfig.cli.shared.listings import MAX_WIDTH, list_backends, list_with_runtime, passed_over
 from etconfig.cli.shared.options import (
     RequestedDevice,
     device_options,
@@ -33,7 +33,6 @@ from etconfig.plugin import BACKENDS
 
 _FEW = 12
 """The most options that are always shown in full."""
-_MAX_WIDTH = 160
 
 if TYPE_CHECKING:
     from etconfig.facts import FactSheet
@@ -154,7 +153,7 @@ def _show(
         for info in infos
     ]
     headers = ("OPTION", "VALUE", "DEFAULT", "APPLIES", "SCOPE", "MEANING")
-    if is_full or len(infos) <= _FEW or _width([headers, *rows]) <= _MAX_WIDTH:
+    if is_full or len(infos) <= _FEW or _width([headers, *rows]) <= MAX_WIDTH:
         print_table(headers, rows)
         if is_full:
             _show_keys(infos)
@@ -162,7 +161,7 @@ def _show(
             show()
             show("--full shows the keys of tables, too")
         return
-    limits = (_MAX_WIDTH, 34, 24, 8, 8, 60)
+    limits = (MAX_WIDTH, 34, 24, 8, 8, 60)
     print_table(headers, [[_cut(*each) for each in zip(row, limits, strict=True)] for row in rows])
     show()
     show("--full shows values and meanings in full, and the keys of tables")

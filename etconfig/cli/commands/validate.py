@@ -93,12 +93,13 @@ def command(
 ) -> int:
     """Check configuration files; exit with 1 if there are findings.
 
-    Files named etconfig.toml and pyproject.toml are project files, those with [model.NAME] and no
-    [profile] are files of models, all others are profiles. In a directory, every *.toml below it
-    is checked. With --facts, --device or --fact, the arguments must resolve on each of these devices:
-    those of a profile where its `match` holds, those of a project file everywhere, with the profile that it
-    names or that auto selects. A file called - is a profile on standard input. Files that do not exist or
-    cannot be read do not keep the others from being checked; the exit status is then 2.
+    Without FILES, checks the project file, and the profiles and models that it names. Files named
+    etconfig.toml and pyproject.toml are project files, those with [model.NAME] and no [profile] are files
+    of models, all others are profiles. In a directory, every *.toml below it is checked. With --facts,
+    --device or --fact, the arguments must resolve on each of these devices: those of a profile where its
+    `match` holds, those of a project file everywhere, with the profile that it names or that auto selects.
+    A file called - is a profile on standard input. Files that do not exist or cannot be read do not keep
+    the others from being checked; the exit status is then 2.
 
     \b
     Examples:

@@ -34,7 +34,7 @@ class _LazyGroup(SuggestingGroup):
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="etconfig %(version)s")
+@click.version_option(__version__, "-V", "--version", message="etconfig %(version)s")
 def etconfig() -> None:
     """Typed configuration and plugin discovery for ExecuTorch backends.
 

@@ -50,7 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    text = f"etconfig {__version__}\n" if list(arguments) == ["--version"] else quick_text(arguments)
+    text = (
+        f"etconfig {__version__}\n" if list(arguments) in (["--version"], ["-V"]) else quick_text(arguments)
+    )
     if text is not None:
         command_output().write(text)
         command_output().flush()
