@@ -21,6 +21,7 @@ from etconfig.conformance.runner.isolation import run_isolated
 from etconfig.conformance.runner.report import Report, make_report
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DelegateError, PluginCallError, PluginLoadError
 from etconfig.plugin.culprit import located_cause
 from etconfig.plugin.loader import error_place
@@ -181,9 +182,9 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
         return Outcome.FAILED, f"{error.message}; correct {error.call}, and return what the options allow"
     except DelegateError as error:
         place = error_place(subject.entry, error.__cause__)
-        return Outcome.FAILED, f"{place}{type(error).__name__}: {error}"
+        return Outcome.FAILED, f"{place}{error_text(error)}"
     except Exception as error:
-        return Outcome.FAILED, f"{type(error).__name__}: {error}"
+        return Outcome.FAILED, error_text(error)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit and GeneratorExit would end the kit, with any exit status
