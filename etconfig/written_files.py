@@ -84,10 +84,12 @@ class FilesOfRun:
 
     Args:
         force: Replace other files, too, also through a link.
+        streams: Where output to paths such as /dev/stdout goes instead.
     """
 
-    def __init__(self, *, force: bool = False) -> None:
+    def __init__(self, *, force: bool = False, streams: Mapping[str, Path] | None = None) -> None:
         self.force = force
+        self._streams = streams or {}
         self._read: set[tuple[int, int]] = set()
         self._claimed: set[str] = set()
         self._written: set[str] = set()
@@ -154,6 +156,7 @@ class FilesOfRun:
         Raises:
             RefusedFileError: a link must not be followed.
         """
+        path = self._streams.get(os.path.abspath(path), path)  # noqa: PTH100  (not the end of a link)
         if not path.is_symlink():
             return path
         if not is_named:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import EngineError, OptionError
 from etconfig.option_path import parse_option_path
 from etconfig.resolver.arguments import instance_label
@@ -55,7 +56,7 @@ class EngineObject:
             raise TypeError(
                 f"method: expected the object that build of {self.spec.id} returned for model {self.name!r}, "
                 f"given {type(built).__name__}, which {self.spec.id} cannot read: "
-                f"{type(error).__name__}: {error}"
+                f"{error_text(error)}"
             ) from error
 
     def applies(self, option: str) -> Applies:
@@ -118,7 +119,7 @@ class EngineObject:
         try:
             self.spec.update(built, options, self._options, changed)
         except Exception as error:
-            raise self.failure(f"{type(error).__name__}: {error}") from error
+            raise self.failure(error_text(error)) from error
         self._options = options
 
 

@@ -16,6 +16,7 @@ from etconfig.app.executor_options import (
 from etconfig.app.installation import Installation
 from etconfig.app.targets import find_spec
 from etconfig.diagnostics import Diagnostic, Severity, guessed_fix, nearest
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import (
     BackendUnavailableError,
     EtconfigError,
@@ -149,7 +150,7 @@ def executor_report(
     except EtconfigError:
         raise
     except Exception as error:
-        cause = f"{type(error).__name__}: {error}"
+        cause = error_text(error)
         raise PluginCallError(group=EXECUTORS, name=name, call="report()", cause=cause) from error
     if not isinstance(report, ExecutorReport):
         cause = f"it returned a {type(report).__name__}, not an ExecutorReport"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DelegateError
 from etconfig.resolver import Arguments
 from etconfig.schema import BackendSpec, Scope
@@ -21,7 +22,7 @@ class DisagreementError(Exception):
     def __init__(self, backend: str, error: Exception) -> None:
         super().__init__(backend, error)
         self.backend = backend
-        self.cause = f"{type(error).__name__}: {error}"
+        self.cause = error_text(error)
 
 
 def joint_specs(wanted: Iterable[Arguments]) -> Mapping[str, BackendSpec]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from etconfig.errors import ConfigError, ProfileError
 from etconfig.facts import FactSheet
 from etconfig.parameters import AnyPath, as_path
 from etconfig.profile import Profile, ProjectFile, Reference, Selection
+from etconfig.provenance import Sourced
 from etconfig.records import record
 
 AUTO = "auto"
@@ -86,6 +88,25 @@ def choose_profile(
         return _select(installation, installation.project, facts, require_match)
     named = profile if isinstance(profile, str) else as_path("profile", profile, _EXPECTED)
     return ProfileChoice(chain=installation.profile_chain(named))
+
+
+def facts_of_choice(
+    installation: Installation, facts: FactSheet, by_hand: Mapping[str, Sourced[object]]
+) -> FactSheet:
+    """Return the facts that options see: those of a device, as its profile and the project file correct them.
+
+    Args:
+        installation: The profiles, and the project file.
+        facts: The device.
+        by_hand: Facts set by hand, by name; they win.
+
+    Raises:
+        ConfigError: as for `choose_profile`, or a hand-set fact is wrong.
+    """
+    known = installation.known_facts(facts, by_hand)
+    for profile in choose_profile(installation, None, known).chain:
+        facts = facts.with_overrides(profile.settings.facts)
+    return installation.known_facts(facts, by_hand)
 
 
 def choose_project_profile(

@@ -42,11 +42,21 @@ def escape_styled_lines(text: str) -> str:
     )
 
 
-def escape_json(text: str) -> str:
-    """Escape the same characters in a JSON text, which stays equal data: they occur only in its strings."""
+def escape_json(text: str, encoding: str | None = None) -> str:
+    """Escape the same characters in a JSON text, which stays equal data: they occur only in its strings.
+
+    Args:
+        text: The JSON text.
+        encoding: The encoding of the stream that it is written to; characters that it lacks are escaped, too.
+    """
     if not text.replace("\n", "").isprintable():
         text = "".join(c if c == "\n" or c.isprintable() else _json_notation(c) for c in text)
-    return _BRACKET_COMMAND.sub(r"\\u0023", text)
+    text = _BRACKET_COMMAND.sub(r"\\u0023", text)
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return "".join(c if c.isascii() else _json_notation(c) for c in text)
+    return text
 
 
 def shorten(text: str, limit: int = MAX_TEXT) -> str:

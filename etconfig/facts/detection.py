@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from etconfig.diagnostics.error_text import error_text
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.detector import Detector, Reading
 from etconfig.facts.detectors import BUILTIN_DETECTORS
 from etconfig.facts.fact import Fact, unknown_facts
 from etconfig.facts.host import Host
-from etconfig.facts.registry import FactRegistry, Volatility
+from etconfig.facts.registry import MAX_CHARACTERS, FactRegistry, Volatility
 from etconfig.facts.sheet import FactSheet
 from etconfig.facts.sources import DEVICE_ROOT
 from etconfig.facts.system import System
@@ -192,7 +193,7 @@ def _work(
                     return
                 run.facts.append(_fact_or_reason(reading, run.detector, registry))
         except BaseException as error:  # sys.exit() in a plugin must not stop the other detectors
-            run.failure = f"{_FAILURE} {type(error).__name__}: {error}"
+            run.failure = f"{_FAILURE} {error_text(error)}"
         done.put(run)
 
 
@@ -222,6 +223,7 @@ def fact_of(reading: object, detector: Detector, registry: FactRegistry) -> Fact
     info = registry.get(reading.name)
     if info is None or info.name not in detector.provides:
         raise ValueError(f"it gave {reading.name!r}, which it does not provide")
+    _check_texts(reading)
     origin = Origin(OriginKind.DETECTED, reading.source, detail=reading.detail)
     if reading.reason is not None:
         return Fact.unknown(reading.name, info, reading.reason, origin)
@@ -229,6 +231,18 @@ def fact_of(reading: object, detector: Detector, registry: FactRegistry) -> Fact
         return Fact.known(reading.name, info, info.check(reading.value), origin)
     except ValueError as error:
         raise ValueError(f"{reading.name}: {error}") from error
+
+
+def _check_texts(reading: Reading) -> None:
+    """Check the texts about a value. Raises ValueError: one of them is not a text, or too long."""
+    for name in ("source", "detail", "reason"):
+        text: object = getattr(reading, name)
+        if text is None and name != "source":
+            continue
+        if type(text) is not str:  # a class of its own may raise where it is shown
+            raise ValueError(f"{reading.name}: expected a str as its {name}, found {type(text).__name__}")
+        if len(text) > MAX_CHARACTERS:
+            raise ValueError(f"{reading.name}: its {name} has {len(text):,} characters")
 
 
 def _missing_facts(run: _Run, registry: FactRegistry) -> Iterator[Fact]:

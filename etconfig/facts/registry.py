@@ -35,6 +35,9 @@ _NAME = re.compile(rf"[a-z][a-z0-9_]*(\.({INDEX}|[a-z][a-z0-9_]*))+")
 _NUMBER = re.compile(INDEX_PATTERN)
 _SHOWN_CHARACTERS = 60
 
+MAX_CHARACTERS = 1 << 20
+"""The most characters of a fact, which is a text or a list of texts, and of the texts about it."""
+
 
 class FactType(enum.Enum):
     """The type of a fact's value."""
@@ -55,6 +58,9 @@ class FactType(enum.Enum):
         Raises:
             ValueError: it has another type; the message says what was expected and found.
         """
+        size = _size(value)
+        if size > MAX_CHARACTERS:
+            raise ValueError(f"expected at most {MAX_CHARACTERS:,} characters, found {size:,}")
         checked = self._convert(value)
         if checked is None:
             raise ValueError(f"expected {_EXPECTED[self]}, found {shown_value(value)}")
@@ -69,9 +75,9 @@ class FactType(enum.Enum):
         if self is FactType.FLOAT:
             return _finite(value) if isinstance(value, (int, float)) else None
         if self is FactType.STRING:
-            return value if _is_text(value) else None
+            return str.__str__(value) if _is_text(value) else None  # not a class of its own
         if self is FactType.STRING_LIST and isinstance(value, (list, tuple)):
-            return tuple(value) if all(map(_is_text, value)) else None
+            return tuple(map(str.__str__, value)) if all(map(_is_text, value)) else None
         return None
 
 
@@ -92,13 +98,25 @@ def _finite(number: int | float) -> float | None:
     return converted if math.isfinite(converted) else None
 
 
+def _size(value: object) -> int:
+    """Return the characters of a text, or of all texts of a list, where each item counts one, too."""
+    if isinstance(value, str):
+        return str.__len__(value)
+    if isinstance(value, (list, tuple)):
+        return len(value) + sum(str.__len__(each) for each in value if isinstance(each, str))
+    return 0
+
+
 def _is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and value.isprintable()
 
 
 def shown_value(value: object) -> str:
     """Return `value` for a message: shortened, and with `true` for True."""
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    try:
+        text = str(value).lower() if isinstance(value, bool) else repr(value)
+    except Exception as error:
+        text = f"a {type(value).__name__} whose text raises {type(error).__name__}"
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from etconfig.diagnostics.error_text import error_message
 from etconfig.errors import ArenaConflictError, InvalidMemoryError, MethodInUseError
 from etconfig.kernel.memory import Array, address_of, allocate_zeroed
 from etconfig.method.contract import ExecutorProgram, MethodRequest, RunnableMethod
@@ -200,7 +201,9 @@ def _arena(plan: ExecutionPlan, at: int, given: object, size_bytes: int) -> Arra
         view = memoryview(given)  # type: ignore[arg-type]  # the except clause below is the check
     except (TypeError, ValueError, BufferError) as error:
         kind = type(given).__name__
-        raise refuse("a numpy array, bytearray, mmap or memoryview", f"{kind} ({error})") from error
+        raise refuse(
+            "a numpy array, bytearray, mmap or memoryview", f"{kind} ({error_message(error)})"
+        ) from error
     if not view.c_contiguous:
         raise refuse("contiguous bytes", "an array with gaps or in another order")
     if view.readonly:

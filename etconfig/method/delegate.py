@@ -21,6 +21,7 @@ from etconfig.backend import (
     resize_nothing,
 )
 from etconfig.compile_specs import CompileSpecs
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DelegateError, DelegateInvalidCompatibilityError, InvalidPayloadError
 from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import MethodAllocator, TemporaryAllocator
@@ -95,7 +96,7 @@ def _failure(backend_id: str, method: str, phase: str, error: Exception) -> Dele
     for kind in (DelegateInvalidCompatibilityError, InvalidPayloadError):
         if isinstance(error, kind):
             return kind(backend=backend_id, method=method, phase=phase, cause=error.cause, help=error.help)
-    cause = f"{type(error).__name__}: {error}"
+    cause = error_text(error)
     return DelegateError(backend=backend_id, method=method, phase=phase, cause=cause)
 
 

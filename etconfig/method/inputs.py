@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from etconfig.diagnostics.error_text import error_message
 from etconfig.errors import InvalidInputError
 from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import Array
@@ -105,7 +106,9 @@ class TensorCheck:
         except Exception as error:  # a foreign array type may raise anything
             if is_of_signal_handler(error):
                 raise
-            raise self._refusal(f"{type(value).__name__}, which gives no array: {error}") from error
+            raise self._refusal(
+                f"{type(value).__name__}, which gives no array: {error_message(error)}"
+            ) from error
 
     def _refusal(self, given: str, fix: str | None = None) -> InvalidInputError:
         return InvalidInputError(

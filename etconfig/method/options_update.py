@@ -8,6 +8,7 @@ from typing import Any
 
 from etconfig.backend import BoundBackend
 from etconfig.diagnostics import Diagnostic, did_you_mean_backend
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DelegateError, OptionError
 from etconfig.method.contract import OptionChanges
 from etconfig.option_path import parse_option_path
@@ -70,7 +71,7 @@ def joint_update(backend: BoundBackend, method: str) -> Iterator[None]:
     except DelegateError:
         raise
     except Exception as error:
-        cause = f"{type(error).__name__}: {error}"
+        cause = error_text(error)
         raise DelegateError(backend=backend.backend_id, method=method, phase="update", cause=cause) from error
 
 

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from etconfig.diagnostics.error_text import error_message
 from etconfig.errors import InvalidOutputError
 from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import Array
@@ -140,7 +141,11 @@ class OutputChecker:
         except Exception as error:  # a foreign array type may raise anything
             if is_of_signal_handler(error):
                 raise
-            self._refuse(role, _description(form), f"{type(given).__name__}, which gives no array: {error}")
+            self._refuse(
+                role,
+                _description(form),
+                f"{type(given).__name__}, which gives no array: {error_message(error)}",
+            )
         if address is not None and array.size and array.ctypes.data != address():
             self._refuse(role, _description(form), f"{type(given).__name__}, of which numpy gets a copy")
         return array

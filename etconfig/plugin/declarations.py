@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from etconfig.diagnostics.error_text import error_text
 from etconfig.plugin.entry_points import BACKENDS, FACTS, EntryPoint
 from etconfig.plugin.failure import PluginFailure, load_error
 
@@ -60,7 +61,7 @@ class Declarations:
             try:
                 tables[entry.location] = _read(entry)
             except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-                cause = f"{entry.value} cannot be read: {type(error).__name__}: {error}"
+                cause = f"{entry.value} cannot be read: {error_text(error)}"
                 fix = "write it as docs/packaging.md says, and install it again"
                 self._broken.append(PluginFailure.of(load_error(entry, cause, fix)))
         return tables

@@ -10,12 +10,22 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
-from etconfig.plugin.entry_points import GROUPS, EntryPoint, parse_entry_points, unknown_groups
+from etconfig.plugin.entry_points import (
+    GROUPS,
+    EntryPoint,
+    normalized_name,
+    parse_entry_points,
+    unknown_groups,
+)
 from etconfig.plugin.failure import PluginFailure, reinstall_help
 from etconfig.plugin.index import PluginIndex
 from etconfig.plugin.policy import PluginPolicy
 
 _SUFFIXES = (".dist-info", ".egg-info")
+_FILE = "entry_points.txt"
+_MAX_ARCHIVED = 1 << 20
+"""The most bytes of a file in an archive that are read."""
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _EVERYTHING = PluginPolicy()
 _UNKNOWN_VERSION = "(unknown version)"
 
@@ -32,8 +42,12 @@ def discover_plugins(
         policy: The plugins that may be used; by default all.
     """
     scan = _Scan()
-    for directories in _distributions(sys.path if search_path is None else search_path):
+    roots = [*(sys.path if search_path is None else search_path)]
+    for directories in _distributions(roots):
         scan.add(directories)
+    for root in roots:
+        for directory, data in _archived(root):
+            scan.add_archived(directory, data)
     return PluginIndex(tuple(scan.entries), tuple(scan.failures), policy)
 
 
@@ -54,7 +68,24 @@ def _metadata_names(root: str) -> list[str]:
     try:
         return sorted(name for name in os.listdir(root) if name.endswith(_SUFFIXES))  # noqa: PTH208
     except OSError:
-        return []  # sys.path may contain archives and directories that do not exist
+        return []  # archives, see `_archived`, and directories that do not exist
+
+
+def _archived(root: str) -> Iterator[tuple[str, bytes]]:
+    """Yield each metadata directory of an archive on the search path, with its entry_points.txt."""
+    if not os.path.isfile(root):  # noqa: PTH113
+        return
+    import zipfile  # few search paths contain archives
+
+    try:
+        with zipfile.ZipFile(root) as archive:
+            for name in archive.namelist():
+                directory, _, file = name.rpartition("/")
+                if file == _FILE and directory.endswith((*_SUFFIXES, "EGG-INFO")):
+                    with archive.open(name) as member:
+                        yield f"{root}/{directory}", member.read(_MAX_ARCHIVED)
+    except Exception:  # damaged in whatever way: Python cannot import from it either
+        return
 
 
 def _name_and_version(directory_name: str) -> tuple[str, str]:
@@ -75,11 +106,11 @@ class _Scan:
         declaring = []
         for directory in directories:
             try:
-                data = _read_bytes(f"{directory}/entry_points.txt")
+                data = _read_bytes(f"{directory}/{_FILE}")
             except OSError as error:
                 self._fail(directory, f"its entry_points.txt cannot be read: {error.strerror}")
             else:
-                if b"etconfig." in data:
+                if b"etconfig." in data or data.startswith(_UTF_16):
                     declaring.append((directory, data))
         if len(declaring) > 1:
             places = " and ".join(directory for directory, _ in declaring)
@@ -88,9 +119,18 @@ class _Scan:
         for directory, data in declaring[-1:]:
             self._add_entries(directory, data)
 
+    def add_archived(self, directory: str, data: bytes) -> None:
+        """Report a distribution in an archive, unless it is installed, too."""
+        known = {normalized_name(entry.distribution) for entry in self.entries}
+        if b"etconfig." in data and normalized_name(_identity(directory)[0]) not in known:
+            cause = f"it is in the archive {directory.rpartition('/')[0]}, where etconfig finds no plugins"
+            self._fail(
+                directory, cause, "install it with pip instead of adding the archive to the search path"
+            )
+
     def _add_entries(self, directory: str, data: bytes) -> None:
         try:
-            values, problems = parse_entry_points(data.decode())
+            values, problems = parse_entry_points(data.decode("utf-8-sig"))
         except UnicodeDecodeError:
             values, problems = {}, ["it is not UTF-8"]
         distribution, version = _identity(directory)

@@ -73,7 +73,7 @@ def parse_entry_points(text: str) -> tuple[dict[tuple[str, str], str], list[str]
     """
     values: dict[tuple[str, str], str] = {}
     problems: list[str] = []
-    group: str | None = None
+    group: str | None = ""
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if not line or line[0] in "#;":
             continue
@@ -81,6 +81,8 @@ def parse_entry_points(text: str) -> tuple[dict[tuple[str, str], str], list[str]
             group = line[1:-1].strip() if line.endswith("]") else None
             if group is None:
                 problems.append(f"line {number}: expected [GROUP], found {line!r}")
+        elif group == "":
+            problems.append(f"line {number}: expected [GROUP] first, found {line!r}")
         elif group in GROUPS:
             name, _, value = (part.strip() for part in line.partition("="))
             if not (name and value):

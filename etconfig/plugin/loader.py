@@ -10,6 +10,7 @@ import importlib
 import inspect
 import operator
 import re
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -17,11 +18,12 @@ from typing import Any, Generic, Protocol, TypeVar
 import pluggy
 
 from etconfig.diagnostics import did_you_mean
+from etconfig.diagnostics.error_text import error_message
 from etconfig.errors import PluginLoadError
 from etconfig.plugin import hookspecs
 from etconfig.plugin.api_version import CURRENT, negotiate
 from etconfig.plugin.call_check import call_problem, code_place
-from etconfig.plugin.entry_points import BACKENDS, EntryPoint
+from etconfig.plugin.entry_points import BACKENDS, FACTS, EntryPoint
 from etconfig.plugin.failure import load_error, reinstall_help
 from etconfig.plugin.hookspecs import PROJECT, PluginRequest
 from etconfig.records import record
@@ -38,6 +40,9 @@ class Answer(Protocol):
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
 ResultT = TypeVar("ResultT")
+
+IMPORT_LIMIT_S = 10.0
+"""The time limit of importing a plugin of facts, in seconds."""
 
 _UNKNOWN_FIELD = re.compile(
     r"(?P<name>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<field>\w+)'"
@@ -79,7 +84,7 @@ def load_plugin(entry: EntryPoint, hook: Hook[AnswerT], *, core_api: int = CURRE
     Raises:
         PluginLoadError: it cannot be imported, does not implement the hook, or returns a wrong answer.
     """
-    plugin = guarded(entry, "its import", lambda: _import(entry))
+    plugin = guarded(entry, "its import", lambda: _imported(entry))
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(hookspecs)
     guarded(entry, "its registration", lambda: _register(entry, manager, plugin))
@@ -105,7 +110,7 @@ def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> Resu
         raise
     except BaseException as error:
         # Python 3.13 appends a guess, which the help below makes anyway
-        first_line = _PYTHONS_GUESS.sub("", (str(error).splitlines() or ["no message"])[0])
+        first_line = _PYTHONS_GUESS.sub("", (error_message(error).splitlines() or ["no message"])[0])
         cause = f"{error_place(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
         fix = _fix_of_author(entry, symbol, error)
         raise load_error(entry, cause, _exception_help(entry, error), author_help=fix, error=error) from error
@@ -151,7 +156,7 @@ def _fix_of_author(entry: EntryPoint, symbol: str, error: BaseException) -> str:
     if isinstance(error, ImportError) and (error.name or "").partition(".")[0] == PROJECT:
         from etconfig.plugin import v1  # imported late: it is needed for this help only
 
-        missing = str(error).partition("cannot import name ")[2].partition("'")[2].partition("'")[0]
+        missing = error_message(error).partition("cannot import name ")[2].partition("'")[2].partition("'")[0]
         guess = did_you_mean(missing, v1.__all__) or "docs/public-api.md lists the names"
         return f"import names that etconfig.plugin.v1 has; {guess}"
     if isinstance(error, ModuleNotFoundError) and error.name == entry.module:
@@ -179,7 +184,7 @@ def _fields_instead(error: BaseException) -> list[str]:
 
     Empty if the error has another cause.
     """
-    match = isinstance(error, TypeError) and _UNKNOWN_FIELD.match(str(error))
+    match = isinstance(error, TypeError) and _UNKNOWN_FIELD.match(error_message(error))
     if not match:
         return []
     from etconfig.plugin import v1  # imported late: it is needed for this help only
@@ -187,6 +192,37 @@ def _fields_instead(error: BaseException) -> list[str]:
     if match["name"] not in v1.__all__:
         return []
     return [match["field"], *inspect.signature(getattr(v1, match["name"])).parameters]
+
+
+def _imported(entry: EntryPoint) -> Any:
+    """Import a plugin; one of facts, which commands need that know nothing of it, within a time limit.
+
+    It runs in a thread then, where no Ctrl-C arrives: what it raises is its own.
+    """
+    if entry.group != FACTS:
+        return _import(entry)
+    found: list[Any] = []
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(_import(entry))
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=work, name="etconfig-import", daemon=True)
+    thread.start()
+    thread.join(IMPORT_LIMIT_S)
+    if raised and isinstance(raised[0], KeyboardInterrupt):
+        raise ImportError(f"{type(raised[0]).__name__}: {error_message(raised[0])}") from raised[0]
+    if raised:
+        raise raised[0]
+    if not found:
+        cause = f"its import did not finish within {IMPORT_LIMIT_S:g} s"
+        raise load_error(
+            entry, cause, f"upgrade or uninstall {entry.distribution}, or report it to its author"
+        )
+    return found[0]
 
 
 def _import(entry: EntryPoint) -> Any:
@@ -213,7 +249,7 @@ def _register(entry: EntryPoint, manager: pluggy.PluginManager, plugin: Any) -> 
     try:
         manager.register(plugin)
     except pluggy.PluginValidationError as error:
-        cause = " ".join(str(error).split())
+        cause = " ".join(error_message(error).split())
         raise load_error(entry, cause, "let each hook take the one argument request") from error
 
 

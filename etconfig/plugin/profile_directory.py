@@ -13,7 +13,7 @@ from etconfig.plugin.index import PluginIndex
 if TYPE_CHECKING:
     from etconfig.errors import PluginLoadError
 
-_VALUE = re.compile(r"(?P<package>\w+):(?P<directory>\w[\w.-]*(?:/\w[\w.-]*)*)")
+_VALUE = re.compile(r"(?P<package>\w+(?:\.\w+)*):(?P<directory>\w[\w.-]*(?:/\w[\w.-]*)*)")
 
 
 def profile_directories(index: PluginIndex) -> tuple[dict[EntryPoint, Path], tuple[PluginFailure, ...]]:
@@ -39,7 +39,7 @@ def _directory_or_failure(entry: EntryPoint) -> Path | PluginFailure:
 
 
 def resolve_profile_directory(entry: EntryPoint) -> Path:
-    """Return the directory that a value such as `acme_profiles:profiles` names.
+    """Return the directory that a value such as `acme_profiles:profiles` or `acme.npu:profiles` names.
 
     Raises:
         PluginLoadError: the value is malformed, the package does not exist, or it lacks the directory.
@@ -63,12 +63,13 @@ def _missing(entry: EntryPoint, cause: str) -> PluginLoadError:
 def _package_directories(entry: EntryPoint, package: str) -> list[Path]:
     import importlib.util
 
+    top, *inner = package.split(".")
     try:
-        # Finding a top-level package imports nothing.
-        spec = importlib.util.find_spec(package)
+        # Finding a top-level package imports nothing; one inside it is looked for as a directory.
+        spec = importlib.util.find_spec(top)
     except (ImportError, ValueError):
         spec = None
     if spec is None or spec.submodule_search_locations is None:
-        cause = f"there is no package {package}"
+        cause = f"there is no package {top}"
         raise _missing(entry, cause)
-    return [Path(location) for location in spec.submodule_search_locations]
+    return [Path(location, *inner) for location in spec.submodule_search_locations]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from etconfig.diagnostics.error_text import error_text
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names, shown_text
 from etconfig.effective import ComparedOption, EffectiveOption, compare_options
 from etconfig.errors import EngineError, PluginCallError
@@ -170,7 +171,7 @@ def _reported(spec: BackendSpec, built: object, label: str) -> Mapping[str, Effe
         found: Any = spec.effective(built)
         raw = dict(found) if isinstance(found, Mapping) else None
     except Exception as error:
-        cause = f"{type(error).__name__}: {error}"
+        cause = error_text(error)
         raise EngineError(backend=spec.id, method=label, phase="effective", cause=cause) from error
     if raw is None:
         raise _wrong(spec, f"it returned {type(found).__name__}, expected options in force by name")

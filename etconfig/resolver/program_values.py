@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from etconfig.compile_specs import CompileSpec, CompileSpecs
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginCallError
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.schema import BackendSpec, OptionProblem, check_value, find_option
@@ -43,7 +44,7 @@ def _values(
     try:
         raw = dict(spec.from_program(reader))
     except Exception as error:
-        raise _failed(spec, program, f"{type(error).__name__}: {error}") from error
+        raise _failed(spec, program, error_text(error)) from error
     read = ", ".join(sorted(reader.read & compile_specs.keys()))
     origin = Origin(
         OriginKind.PROGRAM, program or PROGRAM_IN_MEMORY, detail=f"compile spec {read}" if read else None

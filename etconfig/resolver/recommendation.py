@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginCallError
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
@@ -46,7 +47,7 @@ def recommend(spec: BackendSpec, facts: Mapping[str, object]) -> Recommendation:
         answer: object = spec.recommend(reader)
         raw = dict(answer) if isinstance(answer, Mapping) else None
     except Exception as error:
-        raise _failed(spec, f"{type(error).__name__}: {error}") from error
+        raise _failed(spec, error_text(error)) from error
     if raw is None:
         raise _failed(spec, f"it returned {answer!r:.60}, expected a mapping of option names to values")
     advised = {entry.option for entry in spec.advice}.intersection(raw)

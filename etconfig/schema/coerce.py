@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from etconfig.diagnostics import Respelling, guessed, nearest, nearest_word, shown_names_near
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import OptionError
 from etconfig.plain_data import RepeatedKeyError, jsonable
 from etconfig.records import record
@@ -441,7 +442,7 @@ def _made(wanted: OptionType, table: Any, values: Mapping[str, object], raw: obj
         causes = [detail.get("ctx", {}).get("error") or detail["msg"] for detail in error.errors()]
         reason = "; ".join(map(str, causes))
     except Exception as error:  # the table's own check, which is code of the plugin
-        reason = f"its check failed: {type(error).__name__}: {error}"
+        reason = f"its check failed: {error_text(error)}"
     else:
         return made
     return Mismatch(expected=wanted.expected, given=show_value(raw), help=reason, is_explained=True)

@@ -1,7 +1,7 @@
 """JSON Schema (draft 2020-12) of a backend's options, for editors and other tools.
 
-Properties that JSON Schema does not know have names of the form `x-etconfig-*`. One difference remains: JSON
-Schema cannot distinguish `1` from `1.0`.
+Properties that JSON Schema does not know have names of the form `x-etconfig-*`. Two differences remain: JSON
+Schema cannot distinguish `1` from `1.0`, and editors pass dates of TOML to it as texts.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from etconfig.diagnostics import MAX_NAMES, Respelling, guessed, nearest, shown_names_near
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import OptionError
 from etconfig.records import record
 from etconfig.schema.coerce import Mismatch, coerce, show_value
@@ -139,7 +140,7 @@ def build_options(schema: OptionsSchema, values: Mapping[str, object]) -> Valida
 
         problem = OptionProblem(
             kind=ProblemKind.FAILING_CHECK,
-            message=f"{owner}: the backend's check of its options failed: {type(error).__name__}: {error}",
+            message=f"{owner}: the backend's check of its options failed: {error_text(error)}",
             help=correct_code(
                 options_class, options_class.__name__, "raise ValueError, with what the user should do"
             ),

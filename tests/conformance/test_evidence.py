@@ -21,7 +21,7 @@ from etconfig.conformance.kit.outcome import CheckFailedError, Outcome
 from etconfig.conformance.kit.result import Result
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.process.apart import apart
-from etconfig.conformance.runner.report import make_report
+from etconfig.conformance.runner.report import findings_of_report, make_report
 from etconfig.conformance.runner.runner import run_conformance
 from etconfig.plugin.v1 import ApiRange, ConformanceContribution, Observable, Observed, Unobservable
 
@@ -200,7 +200,7 @@ class TestReport:
         under_test = subject()
         option_evidence.option_evidence.run(under_test)
         result = Result(check_id="option-evidence", outcome=Outcome.PASSED)
-        report = make_report(under_test, [result])
+        report = make_report(under_test, [result], findings_of_report(under_test))
         assert report.unobservable == dict.fromkeys(evidence, reason)
         assert report.summary.endswith("· 3 unobservable")
         assert report.to_jsonable()["unobservable"]["accumulate"] == reason

@@ -72,15 +72,15 @@ class TestConformance:
     def test_a_text_of_two_checks_is_printed_once(
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        both = (made(failing, "loads", level=0), made(failing, "runs", level=1))
+        both = (made(failing, "first", level=0), made(failing, "second", level=1))
         for module in (catalog, runner, report):
             monkeypatch.setattr(module, "all_checks", lambda: both)
         assert cli("conformance", "ReferenceCpuBackend").stdout.splitlines()[:5] == [
             "L0 loads",
-            "  failed          loads",
+            "  failed          first",
             "                    seen 2, expected 1",
             "L1 runs",
-            "  failed          runs: as loads",
+            "  failed          second: as first",
         ]
 
     def test_each_of_several_problems_begins_a_line(
@@ -90,7 +90,7 @@ class TestConformance:
             raise CheckFailedError("first " + "and long " * 12 + "\nsecond")
 
         for module in (catalog, runner, report):
-            monkeypatch.setattr(module, "all_checks", lambda: (made(failing_twice, "loads", level=0),))
+            monkeypatch.setattr(module, "all_checks", lambda: (made(failing_twice, "twice", level=0),))
         lines = cli("conformance", "ReferenceCpuBackend").stdout.splitlines()
         assert [line.split()[0] for line in lines[2:5]] == ["first", "long", "second"]
 

@@ -224,3 +224,35 @@ class TestInterrupt:
         os.close(ours)  # a read that begins only after the signal came would wait for ever
         printed, errors = process.communicate(timeout=60)
         assert (process.returncode, printed, errors) == (130, "", "\n")
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        "MemoryError",
+        "OSError(12, 'Cannot allocate memory')",
+        "SystemError('<function f> returned NULL without setting an exception')",
+        'RuntimeError("can\'t start new thread")',
+        "ImportError('libx.so: failed to map segment from shared object')",
+    ],
+)
+def test_a_lack_of_memory_is_an_error_and_no_bug(
+    raised: str, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        exec(f"raise {raised}")
+
+    monkeypatch.setattr("etconfig.cli.startup.main.quick_text", fail)
+    message = "error: the system gives this process too little memory, or too few threads\n"
+    assert cli("backends") == Outcome(2, "", message)
+
+
+def test_another_runtime_error_is_a_bug(
+    place: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Outcome]
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("etconfig.cli.startup.main.quick_text", fail)
+    with pytest.raises(RuntimeError, match="a bug"):
+        cli("backends")

@@ -80,3 +80,34 @@ def test_no_match_reads_them_not_even_its_own(board: Path, cli: Callable[..., Ou
     assert cli("profiles", "match", *WHERE, "--json").json["selected"] != "acme/board"
     (board / "etconfig.toml").write_text('[facts]\n"cpu.performance_cores" = 3\n')
     assert cli("profiles", "match", *WHERE, "--json").json["selected"] == "acme/board"
+
+
+class TestDefaults:
+    """`backends` shows the value that `resolve` gives to an option that nothing sets."""
+
+    def both(self, cli: Callable[..., Outcome], *device: str) -> tuple[object, object]:
+        shown = cli("backends", "ReferenceCpuBackend", *device, "--json").json["options"]
+        resolved = cli("resolve", *device, "--json").json["arguments"]
+        (options,) = (each["options"] for each in resolved if each["backend"] == "ReferenceCpuBackend")
+        return shown["num_threads"]["here"]["value"], options["num_threads"]["value"]
+
+    def test_facts_of_the_profile_the_project_file_and_the_command_line_count(
+        self, place: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        facts = '[facts]\n"cpu.available_cores" = {}\n'
+        (place / "board.toml").write_text(f'[profile]\nname = "board"\n{facts.format(3)}')
+        assert self.both(cli, *ON_DEVICE) == (4, 4)
+        (place / "etconfig.toml").write_text('profile = "board.toml"\n')
+        assert self.both(cli, *ON_DEVICE) == (3, 3)
+        (place / "etconfig.toml").write_text(f'profile = "board.toml"\n{facts.format(2)}')
+        assert self.both(cli, *ON_DEVICE) == (2, 2)
+        assert self.both(cli, *ON_DEVICE, "--fact", "cpu.available_cores=1") == (1, 1)
+
+    def test_a_broken_profile_is_reported_and_leaves_the_list(
+        self, place: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        (place / "etconfig.toml").write_text('profile = "missing.toml"\n')
+        done = cli("backends", "ReferenceCpuBackend", *ON_DEVICE)
+        assert (done.status, "num_threads" in done.stdout) == (0, True)
+        assert "missing.toml" in done.stderr
+        assert done.stderr.endswith("the facts that the profile sets are left out\n")

@@ -415,3 +415,35 @@ core = 77
             for each in json.loads(done.stdout)
         ]
         assert found == list(self.FOUND)
+
+
+class TestProject:
+    """Without files, the project file and what it names are checked."""
+
+    BAD = '[profile]\nname = "x"\n[options.ReferenceCpuBackend]\nnum_thread = 1\n'
+
+    def test_profiles_of_its_directories_and_the_named_one_are_checked(
+        self, place: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        for name in ("boards/a.toml", "own.toml", "other.toml"):
+            (place / name).parent.mkdir(exist_ok=True)
+            (place / name).write_text(self.BAD)
+        (place / "etconfig.toml").write_text('profile = "own.toml"\nprofile_path = ["boards", "missing"]\n')
+        done = cli("validate", "--format", "concise")
+        assert done.status == 1
+        assert sorted({line.partition(":")[0] for line in done.stdout.splitlines()}) == [
+            "boards/a.toml",
+            "etconfig.toml",
+            "own.toml",
+        ]
+
+    def test_a_project_file_that_cannot_be_read_is_checked(
+        self, place: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        (place / "etconfig.toml").write_text("[facts\n")
+        assert cli("validate", "--format", "concise").stdout.startswith("etconfig.toml:1:1: invalid-toml")
+
+    def test_without_one_files_must_be_named(self, place: Path, cli: Callable[..., Outcome]) -> None:
+        done = cli("validate")
+        assert done.status == 2
+        assert "name files; without a project file, there are none to check" in done.stderr

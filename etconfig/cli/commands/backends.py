@@ -16,8 +16,9 @@ from etconfig.app.executors import (
 )
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_backend
-from etconfig.cli.shared.listings import list_backends, list_with_runtime, passed_over
+from etconfig.cli.shared.listings import MAX_WIDTH, list_backends, list_with_runtime, passed_over
 from etconfig.cli.shared.options import (
+    RequestedDevice,
     device_options,
     executor_if_installed,
     executor_option,
@@ -25,16 +26,16 @@ from etconfig.cli.shared.options import (
     make_installation,
     read_device,
 )
-from etconfig.cli.shared.output import print_json, print_table, show
+from etconfig.cli.shared.output import fail, print_json, print_table, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.packages import how_to_install
 from etconfig.plugin import BACKENDS
 
 _FEW = 12
 """The most options that are always shown in full."""
-_MAX_WIDTH = 160
 
 if TYPE_CHECKING:
+    from etconfig.facts import FactSheet
     from etconfig.resolver import UnconfiguredValue
     from etconfig.schema import BackendSpec, OptionInfo
 
@@ -84,7 +85,7 @@ def command(
 
         installation = installation.with_backends(undeclared_specs([backend], runtime))
     spec = installation.plugins.backend_spec(backend)
-    facts = read_device(installation, sheet, fact_texts).known
+    facts = _facts(read_device(installation, sheet, fact_texts))
     values = values_without_configuration(spec, facts.values, installation.advice)
     status = backend_status(installation, backend, executor, runtime)
     passed = _passed_over(installation, backend)
@@ -92,6 +93,20 @@ def command(
         print_json(_data(spec, values, status, executor, passed))
     else:
         _show(spec, values, status, executor, passed, is_full=full)
+
+
+def _facts(device: RequestedDevice) -> FactSheet:
+    """Return the facts that `resolve` uses; without those of the profile if that is wrong, which is said."""
+    from etconfig.app.profile_choice import facts_of_choice
+    from etconfig.errors import ConfigError
+
+    known = device.known
+    try:
+        return facts_of_choice(device.installation, device.facts, device.by_hand)
+    except ConfigError as error:
+        fail(error)
+        show("the facts that the profile sets are left out", err=True)
+        return known
 
 
 def _list(installation: Installation, executor: str, as_json: bool) -> None:
@@ -138,7 +153,7 @@ def _show(
         for info in infos
     ]
     headers = ("OPTION", "VALUE", "DEFAULT", "APPLIES", "SCOPE", "MEANING")
-    if is_full or len(infos) <= _FEW or _width([headers, *rows]) <= _MAX_WIDTH:
+    if is_full or len(infos) <= _FEW or _width([headers, *rows]) <= MAX_WIDTH:
         print_table(headers, rows)
         if is_full:
             _show_keys(infos)
@@ -147,7 +162,7 @@ def _show(
             show()
             show("--full shows the keys of tables, too")
         return
-    limits = (_MAX_WIDTH, 34, 24, 8, 8, 60)
+    limits = (MAX_WIDTH, 34, 24, 8, 8, 60)
     print_table(headers, [[_cut(*each) for each in zip(row, limits, strict=True)] for row in rows])
     show()
     show("--full shows values and meanings in full, and the keys of tables")

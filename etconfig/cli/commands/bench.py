@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -26,6 +25,7 @@ from etconfig.cli.shared.options import (
     run_program_argument,
 )
 from etconfig.cli.shared.output import print_json
+from etconfig.cli.shared.standard_output import command_errors
 from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _read_report(path: Path) -> BenchmarkReport:
 @contextmanager
 def _progress_bars() -> Iterator[Callable[[str, float], object]]:
     """Give a function that shows a bar for each phase on stderr, if that is a terminal."""
-    if not sys.stderr.isatty():
+    if not command_errors().isatty():
         yield lambda phase, done: None
         return
     with ExitStack() as shown:
@@ -156,7 +156,9 @@ def _progress_bars() -> Iterator[Callable[[str, float], object]]:
         def show(phase: str, done: float) -> None:
             if phase not in bars:
                 shown.close()  # the bar of the phase before
-                bars[phase] = shown.enter_context(click.progressbar(length=100, label=phase, file=sys.stderr))
+                bars[phase] = shown.enter_context(
+                    click.progressbar(length=100, label=phase, file=command_errors())
+                )
             bar = bars[phase]
             if int(100 * done) > bar.pos:  # drawing takes time: once for each percent
                 bar.update(int(100 * done) - bar.pos)

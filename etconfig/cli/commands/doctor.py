@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import print_json, show_styled, style_for
+from etconfig.cli.shared.standard_output import command_output
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.diagnostics.escape import escape_line, shorten
 
@@ -39,7 +39,7 @@ def command(as_json: bool) -> int:
 
 
 def _print(findings: Iterable[Finding]) -> None:
-    style = style_for(sys.stdout)
+    style = style_for(command_output())
     roles = {"ok": "help", "warning": "warning", "error": "error"}
     for finding in findings:
         status = style(roles[finding.status], finding.status.rjust(7))

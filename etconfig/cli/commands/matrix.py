@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,13 +25,14 @@ from etconfig.cli.shared.output import (
     print_json,
     repository_names,
     show,
-    show_commands,
     show_diagnostics,
     show_document,
+    show_escaped,
     show_findings,
     with_progress,
 )
 from etconfig.cli.shared.standard_input import standard_input
+from etconfig.cli.shared.standard_output import terminal_width
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
 
@@ -236,7 +236,7 @@ def _show_annotations(matrix: DeviceMatrix, differences: Sequence[MatrixDifferen
     from etconfig.diagnostics.render import render
 
     found = [*(each.diagnostic() for each in differences), *_placed(matrix)]
-    show_commands(render(map(repository_names(), found), "github"))
+    show_escaped(render(map(repository_names(), found), "github"))
 
 
 def _placed(matrix: DeviceMatrix) -> Iterator[Diagnostic]:
@@ -253,4 +253,4 @@ def _with_errors(matrix: DeviceMatrix) -> str:
 
 
 def _width() -> int:
-    return max(_MIN_WIDTH, shutil.get_terminal_size((_WIDTH, 24)).columns)
+    return max(_MIN_WIDTH, terminal_width(_WIDTH))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,14 +19,15 @@ from etconfig.cli.shared.output import (
     print_error,
     repository_names,
     show,
-    show_commands,
     show_diff,
+    show_escaped,
     show_json,
     show_styled,
     style_for,
     with_progress,
 )
 from etconfig.cli.shared.standard_input import StandardInput
+from etconfig.cli.shared.standard_output import command_output
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import files_of_command, writing
 from etconfig.diagnostics import Diagnostic, Severity
@@ -95,12 +95,13 @@ def command(
 ) -> int:
     """Check configuration files; exit with 1 if there are errors.
 
-    Files named etconfig.toml and pyproject.toml are project files, those with [model.NAME] and no
-    [profile] are files of models, all others are profiles. In a directory, every *.toml below it
-    is checked. With --facts, --device or --fact, the arguments must resolve on each of these devices:
-    those of a profile where its `match` holds, those of a project file everywhere, with the profile that it
-    names or that auto selects. A file called - is a profile on standard input. Files that do not exist or
-    cannot be read do not keep the others from being checked; the exit status is then 2.
+    Without FILES, checks the project file, and the profiles and models that it names. Files named
+    etconfig.toml and pyproject.toml are project files, those with [model.NAME] and no [profile] are files
+    of models, all others are profiles. In a directory, every *.toml below it is checked. With --facts,
+    --device or --fact, the arguments must resolve on each of these devices: those of a profile where its
+    `match` holds, those of a project file everywhere, with the profile that it names or that auto selects.
+    A file called - is a profile on standard input. Files that do not exist or cannot be read do not keep
+    the others from being checked; the exit status is then 2.
 
     \b
     Examples:
@@ -186,11 +187,11 @@ def _print(problems: Sequence[Diagnostic], form: str) -> None:
     if form in ("json", "sarif"):
         show_json(render(problems, form))
         return
-    style = style_for(sys.stdout)
+    style = style_for(command_output())
     shown = worth_showing(problems)
     text = render(shown, form, style)
     if form == "github":
-        show_commands(text)
+        show_escaped(text)
     else:
         show_styled(text, style)
     if len(shown) < len(problems):

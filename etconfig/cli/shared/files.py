@@ -59,13 +59,38 @@ def find_files(texts: Sequence[str], suffix: str = _SUFFIX) -> FoundFiles:
 
 def _find_argument(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> FoundFiles:
     try:
-        return find_files(texts)
+        return find_files(texts or _files_of_project())
     except click.BadParameter as error:
         error.ctx, error.param = context, parameter
         raise
 
 
-files_argument = click.argument("files", nargs=-1, required=True, type=click.Path(), callback=_find_argument)
+def _files_of_project() -> list[str]:
+    """Return the project file here, and the files and directories of profiles and models that it names.
+
+    Raises:
+        click.BadParameter: there is no project file.
+    """
+    from etconfig.app.installation import Installation
+    from etconfig.errors import EtconfigError
+
+    installation = Installation(Path.cwd())
+    if installation.project_path is None:
+        raise click.BadParameter("name files; without a project file, there are none to check")
+    found, folder = [installation.project_path], installation.project_path.parent
+    try:
+        project = installation.project
+        if project is not None:
+            named = [*project.profile_path, *project.models]
+            if project.profile is not None and project.profile.target.endswith(_SUFFIX):
+                named.append(project.profile)
+            found += [path for path in (folder / each.target for each in named) if path.exists()]
+    except (EtconfigError, OSError):
+        pass  # checking the project file says why
+    return [os.path.relpath(path) for path in found]
+
+
+files_argument = click.argument("files", nargs=-1, required=False, type=click.Path(), callback=_find_argument)
 
 
 def named_as_given(problems: Iterable[Diagnostic], files: Iterable[Path]) -> Iterator[Diagnostic]:

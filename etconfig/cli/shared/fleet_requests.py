@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +12,7 @@ import click
 
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.output import show
+from etconfig.cli.shared.standard_output import command_errors
 from etconfig.cli.shared.writing import note_reads, refused_write
 from etconfig.display import count_text
 from etconfig.records import record
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 def show_part(part: InventoryPart, number: int, count: int) -> None:
     """Show the progress on a terminal."""
-    if sys.stderr.isatty():
+    if command_errors().isatty():
         show(f"{number}/{count} {part.source.label}: {count_text(part.rows, 'device')}", err=True)
 
 
 def show_file(label: str, number: int, count: int) -> None:
     """Show the progress of workers on a terminal."""
-    if sys.stderr.isatty():
+    if command_errors().isatty():
         show(f"{number}/{count} {label}", err=True)
 
 

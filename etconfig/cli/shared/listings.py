@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from etconfig.plugin import BACKENDS
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 10_000
 """The most rows of a table, and the most blocks of a text, that are printed."""
+
+MAX_WIDTH = 160
+"""The width of a table that is not printed on a terminal."""
+
+_GAP, _NARROW = "  ", 24
+"""The space between columns, and the width from which on no column is made narrower."""
 
 
 @record(frozen=True)
@@ -147,14 +153,40 @@ def first_rows(
 
 
 def table_text(headers: Sequence[str], rows: Iterable[Sequence[str]], count: int | None = None) -> str:
-    """Return rows below their headers, in aligned columns, ready to be printed; `count` as `first_rows`."""
+    """Return rows below their headers, in aligned columns, ready to be printed; `count` as `first_rows`.
+
+    Where the table would be wider than `MAX_WIDTH`, long cells continue on the next lines.
+    """
     from etconfig.diagnostics.escape import escape_lines
 
     shown, count = first_rows(rows, count)
     table = [headers, *([cell_text(cell) for cell in row] for row in shown)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
+    widths = _fitting([max(map(len, column)) for column in zip(*table, strict=True)])
+    lines = (line for row in table for line in _lines(row, widths))
     return escape_lines("".join(f"{line.rstrip()}\n" for line in lines)) + more_text(count)
+
+
+def _fitting(widths: list[int]) -> list[int]:
+    """Make the widest columns narrower until the table fits, or all of them are narrow."""
+    space = MAX_WIDTH - len(_GAP) * (len(widths) - 1)
+    while sum(widths) > space and max(widths) > _NARROW:
+        widths[widths.index(max(widths))] -= 1
+    return widths
+
+
+def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of a row: a cell that is too long is continued, between words."""
+    if all(len(cell) <= width for cell, width in zip(row, widths, strict=True)):
+        yield _GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        return
+    import textwrap  # few tables are that wide
+
+    wrapped = [
+        textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False)
+        for cell, width in zip(row, widths, strict=True)
+    ]
+    for cells in zip_longest(*wrapped, fillvalue=""):
+        yield _GAP.join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
 
 
 def record_text(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -7,7 +7,6 @@ controls the terminal, breaks a line, or becomes a command for a CI service.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
@@ -23,6 +22,7 @@ from etconfig.cli.shared.listings import (
     record_text,
     table_text,
 )
+from etconfig.cli.shared.standard_output import command_errors, command_output, terminal_width
 from etconfig.diagnostics.escape import (
     escape_json,
     escape_line,
@@ -52,7 +52,9 @@ _UNREAD = f"{__name__}.unread"
 
 def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print on stdout or stderr. If nobody reads it any more, the command goes on, for its exit status."""
-    stream = sys.stderr if err else sys.stdout
+    stream = command_errors() if err else command_output()
+    encoding = stream.encoding or "utf-8"  # a stream that has none takes any text
+    text = text.encode(encoding, "backslashreplace").decode(encoding)
     try:
         click.echo(text, file=stream, nl=nl)
     except BrokenPipeError:
@@ -90,8 +92,8 @@ def show_blocks(blocks: Iterable[str]) -> None:
     _print(more_text(len(blocks)), nl=False)
 
 
-def show_commands(text: str) -> None:
-    """Print workflow commands on stdout, whose parts are already escaped."""
+def show_escaped(text: str) -> None:
+    """Print a text on stdout whose parts are already escaped, such as workflow commands."""
     _print(text, nl=False)
 
 
@@ -124,7 +126,7 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
 
     found = list(diagnostics)
     shown = worth_showing(found)
-    style = style_for(sys.stderr)
+    style = style_for(command_errors())
     show_styled(render(shown, "text", style), style, err=True)
     if len(shown) < len(found):
         show(f"and {len(found) - len(shown):,} more problems", err=True)
@@ -136,7 +138,7 @@ def show_findings(diagnostics: Iterable[Diagnostic]) -> None:
 
     found = list(diagnostics)
     shown = worth_showing(found)
-    style = style_for(sys.stdout)
+    style = style_for(command_output())
     show_styled(render(shown, "text", style), style)
     if len(shown) < len(found):
         show(f"{len(found) - len(shown):,} more problems are not shown; --json has all", err=True)
@@ -154,7 +156,7 @@ def fail(error: EtconfigError) -> None:
 
 def print_error(message: str, help_line: str | None = None) -> None:
     """Print one sentence on stderr, and a line of help if there is one."""
-    style = style_for(sys.stderr)
+    style = style_for(command_errors())
     text = f"{style('error', 'error')}: {escape_lines(shorten(message))}\n"
     if help_line:
         text += f"  = {style('help', 'help')}: {escape_lines(shorten(help_line))}\n"
@@ -163,11 +165,11 @@ def print_error(message: str, help_line: str | None = None) -> None:
 
 def with_progress(items: Sequence[ItemT], label: str) -> Iterator[ItemT]:
     """Yield the items; if there are many and stderr is a terminal, a bar shows the progress."""
-    if len(items) < _LONG or not sys.stderr.isatty():
+    if len(items) < _LONG or not command_errors().isatty():
         yield from items
         return
     steps = max(1, len(items) // 100)
-    with click.progressbar(items, label=label, file=sys.stderr, update_min_steps=steps) as bar:
+    with click.progressbar(items, label=label, file=command_errors(), update_min_steps=steps) as bar:
         yield from bar
 
 
@@ -178,7 +180,7 @@ def print_json(data: object) -> None:
 
 def show_json(text: str) -> None:
     """Print a JSON text on stdout whole; unprintable characters in its strings are escaped as JSON does."""
-    _print(escape_json(text), nl=False)
+    _print(escape_json(text, command_output().encoding), nl=False)
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], count: int | None = None) -> None:
@@ -191,7 +193,7 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], count: in
         rows: The rows.
         count: The number of rows, if it is known: then only those that are shown are made.
     """
-    if not sys.stdout.isatty():
+    if not command_output().isatty():
         _print(table_text(headers, rows, count), nl=False)
         return
     shown, count = first_rows(rows, count)
@@ -206,7 +208,8 @@ def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None
     from rich.table import Table
     from rich.text import Text
 
-    console, table = Console(), Table(box=SIMPLE_HEAD, pad_edge=False)
+    console = Console(file=command_output(), width=terminal_width(80))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     needed = 2
     for index, header in enumerate(headers):
         # A column without spaces, such as the names of backends, is not wrapped; the last one is.

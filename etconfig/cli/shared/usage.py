@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from etconfig.cli.shared.output import print_error
+from etconfig.cli.shared.standard_output import own_standard_output
 
 _ORDER = "etconfig.order"
 """The key of click's context for the name of each parameter, in the order of the command line."""
@@ -16,8 +20,13 @@ class StrictCommand(click.Command):
     """A command that refuses empty paths, and a second value for an option that takes one.
 
     click would take the last value; an empty path, such as an unset variable of a script, would be the
-    current directory.
+    current directory. While it runs, no plugin writes to standard output.
     """
+
+    def __init__(self, *arguments: Any, **values: Any) -> None:
+        if values.get("callback") is not None:
+            values["callback"] = _with_own_output(values["callback"])
+        super().__init__(*arguments, **values)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse as click does.
@@ -48,6 +57,19 @@ class StrictCommand(click.Command):
                         "give it once, or run the command once for each value"
                     )
         return super().parse_args(ctx, args)
+
+
+def _with_own_output(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command own standard output, unless a command below it follows, whose help may be printed yet."""
+
+    @functools.wraps(callback)
+    def run(*arguments: Any, **values: Any) -> Any:
+        if click.get_current_context().invoked_subcommand is not None:
+            return callback(*arguments, **values)
+        with own_standard_output():
+            return callback(*arguments, **values)
+
+    return run
 
 
 def may_be_path(parameter: click.Parameter) -> bool:

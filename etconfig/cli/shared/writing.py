@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from etconfig.cli.shared.standard_output import moved_paths
 from etconfig.written_files import FileKind, FilesOfRun, RefusedFileError
 
 _KEY = "etconfig.files_of_run"
@@ -69,7 +70,7 @@ def files_of_command() -> FilesOfRun:
         return FilesOfRun()
     root = context.find_root()
     if _KEY not in root.meta:
-        files = FilesOfRun(force=bool(context.params.get("force")))
+        files = FilesOfRun(force=bool(context.params.get("force")), streams=moved_paths())
         while context is not None:
             files.reads(_read_by(context))
             context = context.parent

@@ -45,8 +45,8 @@ Usage: etconfig [OPTIONS] COMMAND [ARGS]...
     etconfig run model.pte --profile auto --input x.npy
 
 Options:
-  --version   Show the version and exit.
-  -h, --help  Show this message and exit.
+  -V, --version  Show the version and exit.
+  -h, --help     Show this message and exit.
 
 Commands:
 {commands}

@@ -8,7 +8,8 @@ from importlib import import_module
 
 import click
 
-from etconfig.cli.shared.output import fail
+from etconfig.cli.shared.output import fail, show_escaped
+from etconfig.cli.shared.standard_output import own_standard_output
 from etconfig.cli.shared.usage import SuggestingGroup, fail_usage
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.version import __version__
@@ -33,7 +34,7 @@ class _LazyGroup(SuggestingGroup):
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="etconfig %(version)s")
+@click.version_option(__version__, "-V", "--version", message="etconfig %(version)s")
 def etconfig() -> None:
     """Typed configuration and plugin discovery for ExecuTorch backends.
 
@@ -52,9 +53,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     instruction = os.environ.get(_COMPLETION_VARIABLE)
     if instruction:
-        from click.shell_completion import shell_complete
-
-        return shell_complete(etconfig, {}, "etconfig", _COMPLETION_VARIABLE, instruction)
+        return _complete(instruction)
     try:
         # Not `etconfig.main(...)`: it exits with 1 for `| head` and Ctrl-C, and here 1 means findings.
         with etconfig.make_context("etconfig", list(arguments)) as context:
@@ -72,3 +71,17 @@ def run(arguments: Sequence[str]) -> int:
             raise
         fail(error)
         return 2
+
+
+def _complete(instruction: str) -> int:
+    """Print the completion script of a shell, or the completions of its line, as click does."""
+    from click.shell_completion import get_completion_class
+
+    shell, _, what = instruction.partition("_")
+    found = get_completion_class(shell)
+    if found is None or what not in ("source", "complete"):
+        return 1
+    completion = found(etconfig, {}, "etconfig", _COMPLETION_VARIABLE)
+    with own_standard_output():
+        show_escaped(f"{completion.source() if what == 'source' else completion.complete()}\n")
+    return 0

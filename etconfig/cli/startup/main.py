@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from etconfig.cli.shared.standard_output import command_errors, command_output, show_unencodable
 from etconfig.cli.startup.quick_answers import quick_text
 from etconfig.version import __version__
 
@@ -28,22 +29,33 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115  (open until the end, no pathlib)
+    show_unencodable()
     try:
         status = _run(arguments)
     except KeyboardInterrupt:
-        sys.stderr.write("\n")  # after the ^C that the terminal shows
+        command_errors().write("\n")  # after the ^C that the terminal shows
         status = _INTERRUPTED
-    except OSError as error:
-        status = _give_up_output(error)
+    except (ImportError, MemoryError, OSError, RuntimeError, SystemError) as error:
+        if _is_short_of_memory(error):
+            command_errors().write(
+                "error: the system gives this process too little memory, or too few threads\n"
+            )
+            status = 2
+        elif isinstance(error, OSError):
+            status = _give_up_output(error)
+        else:
+            raise
     if status:
         sys.exit(status)
 
 
 def _run(arguments: Sequence[str]) -> int:
-    text = f"etconfig {__version__}\n" if list(arguments) == ["--version"] else quick_text(arguments)
+    text = (
+        f"etconfig {__version__}\n" if list(arguments) in (["--version"], ["-V"]) else quick_text(arguments)
+    )
     if text is not None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        command_output().write(text)
+        command_output().flush()
         return 0
     # Plugins of pydantic itself are not used, and looking for them scans every distribution.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -52,13 +64,30 @@ def _run(arguments: Sequence[str]) -> int:
     return run(arguments)
 
 
+_SHORT_OF_MEMORY = (
+    "returned NULL without setting",  # an extension module whose own allocation failed
+    "can't start new thread",
+    "failed to map segment",
+    "annot allocate memory",
+)
+
+
+def _is_short_of_memory(error: BaseException | None) -> bool:
+    """Return True if a limit of the system is the cause, as under `ulimit -v`, and not a bug."""
+    while error is not None:
+        if isinstance(error, MemoryError) or any(each in str(error) for each in _SHORT_OF_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def _print_traceback(_kind: object, error: BaseException, _trace: object) -> None:
     """Print the traceback of a bug as Python does, escaped: its texts may come from a file or a plugin."""
     from traceback import format_exception
 
     from etconfig.diagnostics.escape import escape_lines
 
-    sys.stderr.write(escape_lines("".join(format_exception(error))))
+    command_errors().write(escape_lines("".join(format_exception(error))))
 
 
 def _give_up_output(error: OSError) -> int:
@@ -67,11 +96,11 @@ def _give_up_output(error: OSError) -> int:
     A reader that closed the pipe (`| head`) is not an error; a full disk is. stdout is redirected, since
     Python would flush it again at exit.
     """
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), command_output().fileno())
     if isinstance(error, BrokenPipeError):
         return 0
     from etconfig.diagnostics.escape import escape_line
 
     place = escape_line(str(error.filename or "cannot write to stdout"))
-    sys.stderr.write(f"error: {place}: {error.strerror}\n")
+    command_errors().write(f"error: {place}: {error.strerror}\n")
     return 2

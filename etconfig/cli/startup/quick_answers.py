@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
+
+from etconfig.cli.shared.standard_output import command_output, own_standard_output
 
 _LISTINGS = {
     "backends": ("backends", False),
@@ -22,7 +23,7 @@ def quick_text(arguments: Sequence[str]) -> str | None:
     click takes over if arguments need parsing, if text is laid out for a terminal, and if something is
     wrong: the full command finds the error again and reports it.
     """
-    if sys.stdout.isatty():
+    if command_output().isatty():
         return None
     if list(arguments) in (["--help"], ["-h"]):
         from etconfig.cli.startup.command_list import group_help
@@ -32,7 +33,8 @@ def quick_text(arguments: Sequence[str]) -> str | None:
     if listing is None:
         return None
     try:
-        return _listing_text(*listing)
+        with own_standard_output():
+            return _listing_text(*listing)
     except Exception as error:
         from etconfig.errors import EtconfigError  # not needed before something goes wrong
 
@@ -55,5 +57,5 @@ def _listing_text(things: str, as_json: bool) -> str | None:
     if things == "profiles" and installation.profiles.problems:
         return None
     if as_json:
-        return escape_json(json_text(listing.to_jsonable()))
+        return escape_json(json_text(listing.to_jsonable()), command_output().encoding)
     return table_text(listing.headers, listing.rows) if listing.rows else None

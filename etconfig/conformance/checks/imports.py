@@ -12,15 +12,14 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stdout
 from importlib import import_module
-from io import StringIO
 from typing import Any
 
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.process.guards import watch_actions
 from etconfig.conformance.process.loading import probe
+from etconfig.conformance.process.printed import watch_output
 from etconfig.conformance.subject.contributions import facts_of_vendor
 from etconfig.conformance.subject.subject import Subject
 
@@ -113,8 +112,8 @@ def import_pure(subject: Subject) -> None:
         import_module(name)
     sys.dont_write_bytecode = True
     before = {what: look() for what, look in _STATE.items()}
-    actions = watch_actions()
-    with redirect_stdout(StringIO()) as printed:
+    with watch_output() as printed:
+        actions = watch_actions()
         subject.spec  # noqa: B018  # imports it
         facts_of_vendor(subject)
         subject.programs  # noqa: B018  # imports the vendor's contribution to the kit
@@ -128,8 +127,8 @@ def import_pure(subject: Subject) -> None:
             )
     if actions:
         raise CheckFailedError(f"{actions[0]} while the plugin is loaded; do it in Backend.init")
-    if printed.getvalue():
-        raise CheckFailedError(f"{where} prints {printed.getvalue()!r}; use a logger")
+    if printed != [""]:
+        raise CheckFailedError(f"{where} prints {printed[0]!r}; use a logger")
 
 
 def _require_no_problem(subject: Subject, where: str, answer: Mapping[str, Any]) -> None:

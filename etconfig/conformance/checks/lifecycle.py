@@ -13,11 +13,13 @@ from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.fault_injector import ARGUMENTS, FaultInjector
 from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
+from etconfig.conformance.process.printed import watch_output
 from etconfig.conformance.process.process_resources import ProcessResources
 from etconfig.conformance.subject.changed_payload import refuses_part
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.loaded_peer import LoadedPeer
 from etconfig.conformance.subject.subject import Subject
+from etconfig.diagnostics.escape import shorten
 from etconfig.errors import DelegateError, MethodClosedError
 
 _REFUSALS = 5
@@ -37,6 +39,23 @@ def order(subject: Subject) -> None:
         older.answer_all("after the newer one ran")
         older.method.close()
         newer.answer_all("after the older one was closed")
+
+
+@check(
+    "prints-nothing",
+    level=2,
+    rests_on=("answers",),
+    since="1.1",
+    prevents="backends that spoil what an application writes to standard output",
+)
+def prints_nothing(subject: Subject) -> None:
+    """Nothing is printed on standard output while a method is loaded, runs, and is closed."""
+    case = subject.simplest
+    with watch_output() as printed, LoadedPeer(subject, case, "the method") as peer:
+        peer.answer_all("while its output was watched")
+    if printed != [""]:
+        text = shorten(repr(printed[0]), 200)
+        raise CheckFailedError(f"{case.name}: the backend prints {text}; use a logger, or standard error")
 
 
 class _HandleCounter(FaultInjector):
@@ -178,5 +197,5 @@ def _use_destroyed(subject: Subject, case: DelegatedCase, last_call: _LastCall) 
         ) from None
 
 
-CHECKS = (order, destroy_once, failed_init, reinit, use_after_destroy)
+CHECKS = (order, prints_nothing, destroy_once, failed_init, reinit, use_after_destroy)
 """The checks of this module, in the order of the report."""

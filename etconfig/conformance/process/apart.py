@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.diagnostics.error_text import error_text
 
 ApartT = TypeVar("ApartT")
 
@@ -45,7 +46,7 @@ def _answer(work: Callable[[], Any], writing: int) -> NoReturn:
     try:
         result = work()
     except BaseException as error:
-        problem = f"{type(error).__name__}: {error}"
+        problem = error_text(error)
     try:
         with os.fdopen(writing, "wb") as pipe:
             pickle.dump((result, problem), pipe)

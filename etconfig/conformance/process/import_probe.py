@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from etconfig.conformance.process.guards import watch_imports
 from etconfig.conformance.process.stopwatch import Stopwatch
+from etconfig.diagnostics.error_text import error_text
 
 if TYPE_CHECKING:
     from etconfig.conformance.kit.settings import Settings
@@ -32,7 +33,7 @@ def run_requested_probe() -> None:
     try:
         answer = {"problem": None, **_load(request)}
     except Exception as error:
-        answer = {"problem": f"{type(error).__name__}: {error}"}
+        answer = {"problem": error_text(error)}
     Path(request["answer"]).write_text(json.dumps({**answer, "places": places}), encoding="utf-8")
 
 

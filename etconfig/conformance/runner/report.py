@@ -166,8 +166,14 @@ def _is_obstacle(check: Check, result: Result) -> bool:
     return is_refused or not result.outcome.is_good
 
 
-def make_report(subject: Subject, results: Sequence[Result]) -> Report:
-    """Return the report on a subject."""
+def findings_of_report(subject: Subject) -> dict[str, Any]:
+    """Return what a report needs to know of the backend, as plain data. Imports the vendor's plugin."""
+    return {"coverage": _coverage(subject), "unobservable": _unobservable(subject)}
+
+
+def make_report(subject: Subject, results: Sequence[Result], findings: Mapping[str, Any]) -> Report:
+    """Return the report on a subject, from `findings_of_report`, or without them if they are empty."""
+    passed = [each.check_id for each in results if each.outcome is Outcome.PASSED]
     return Report(
         backend=subject.backend_id,
         distribution=subject.entry.distribution,
@@ -177,18 +183,18 @@ def make_report(subject: Subject, results: Sequence[Result]) -> Report:
         pinned_kit=subject.settings.kit,
         results=tuple(results),
         checks_asked=subject.settings.checks,
-        unobservable=_unobservable(subject, results),
-        # a backend that ended the process of a check might end this one too
-        coverage={} if any(each.outcome.is_loss for each in results) else _coverage(subject),
+        unobservable=findings.get("unobservable", {}) if EVIDENCE_CHECK in passed else {},
+        coverage=findings.get("coverage", {}),
     )
 
 
-def _unobservable(subject: Subject, results: Sequence[Result]) -> Mapping[str, str]:
-    """Return the reasons that the vendor declares, if the check of evidence has accepted them."""
-    passed = (each.check_id for each in results if each.outcome is Outcome.PASSED)
-    if EVIDENCE_CHECK not in passed:
-        return {}
-    return {name: each.reason for name, each in subject.evidence.items() if isinstance(each, Unobservable)}
+def _unobservable(subject: Subject) -> Mapping[str, str]:
+    """Return the reasons that the vendor declares."""
+    try:
+        evidence = subject.evidence
+    except EtconfigError:
+        return {}  # a check has reported why
+    return {name: each.reason for name, each in evidence.items() if isinstance(each, Unobservable)}
 
 
 def _coverage(subject: Subject) -> Mapping[str, bool]:

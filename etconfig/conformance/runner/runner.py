@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from etconfig.app.executors import NUMPY, find_executor
 from etconfig.conformance.checks.catalog import all_checks, with_bases
@@ -14,11 +15,13 @@ from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableErro
 from etconfig.conformance.kit.result import Result
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.process.kept_worker import KeptWorker
+from etconfig.conformance.process.shared_process import SharedProcess
 from etconfig.conformance.runner.dependence import UnknownCheckError, not_judged, root_cause
 from etconfig.conformance.runner.isolation import run_isolated
 from etconfig.conformance.runner.report import Report, make_report
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DelegateError, PluginCallError, PluginLoadError
 from etconfig.plugin.culprit import located_cause
 from etconfig.plugin.loader import error_place
@@ -34,8 +37,8 @@ def run_conformance(
 ) -> Report:
     """Run every check up to the level of the settings, or those that the settings name.
 
-    A check is not run if one that it rests on failed. After a check that crashed or timed out, all others
-    run in their own processes.
+    A check is not run if one that it rests on failed. No check runs in this process, which a backend could
+    end. After a check that crashed or timed out, all others run in their own processes.
 
     Args:
         settings: The backend to check, and how.
@@ -53,15 +56,18 @@ def run_conformance(
     if settings.executor != NUMPY:
         find_executor(subject.installation, settings.executor)
     results: dict[str, Result] = {}
-    with KeptWorker() as worker:
+    with SharedProcess(settings) as shared, KeptWorker() as worker:
         worker.start()  # needed soon, unless the first check fails
         for each in checks:
             is_suspect = any(result.outcome.is_loss for result in results.values())
             check = _guarded(each) if is_suspect else each
-            result = results[each.id] = run_after(check, subject, xfails or {}, results, worker)
+            result = results[each.id] = run_after(check, subject, xfails or {}, results, worker, shared)
             if progress is not None:
                 progress(each, result)
-    return make_report(subject, tuple(results.values()))
+        lost = any(each.outcome.is_loss for each in results.values())
+        # a backend that ended the process of a check might end others, too
+        findings = {} if lost else _findings(subject, shared)
+    return make_report(subject, tuple(results.values()), findings)
 
 
 def chosen_checks(settings: Settings) -> tuple[Check, ...]:
@@ -89,12 +95,13 @@ def run_after(
     xfails: Mapping[str, str],
     results: Mapping[str, Result],
     worker: KeptWorker | None = None,
+    shared: SharedProcess | None = None,
 ) -> Result:
     """Run one check, unless one of the `results` is a failure that it rests on."""
     root = root_cause(check, results, subject.settings.kit)
     if root is not None:
         return not_judged(check, root, subject.settings.kit)
-    return run_check(check, subject, xfails, worker)
+    return run_check(check, subject, xfails, worker, shared)
 
 
 def _guarded(check: Check) -> Check:
@@ -103,18 +110,56 @@ def _guarded(check: Check) -> Check:
 
 
 def run_check(
-    check: Check, subject: Subject, xfails: Mapping[str, str], worker: KeptWorker | None = None
+    check: Check,
+    subject: Subject,
+    xfails: Mapping[str, str],
+    worker: KeptWorker | None = None,
+    shared: SharedProcess | None = None,
 ) -> Result:
-    """Run one check, in its own process if it is isolated."""
-    ended = run_isolated(check, subject, worker) if check.is_isolated else run_here(check, subject)
+    """Run one check: in its own process if it is isolated, else in the shared one, or here without one."""
+    if check.is_isolated:
+        ended = run_isolated(check, subject, worker)
+    else:
+        ended = (shared and _run_shared(check, subject, shared)) or run_here(check, subject)
     result = judge(ended, xfails.get(check.id))
     return replace(result, is_advisory=is_newer(check.since, subject.settings.kit))
 
 
-def run_here(check: Check, subject: Subject) -> Result:
-    """Run one check in this process, even if it is isolated. Ctrl-C interrupts it."""
+def _run_shared(check: Check, subject: Subject, shared: SharedProcess) -> Result | None:
+    """Run one check in the shared process; None if that does not know it, as those of tests."""
     started = time.perf_counter()
-    outcome, message = _outcome_of(check, subject)
+    request = {"settings": subject.settings.to_jsonable(), "check": check.id}
+    ended = shared.ask(request, timeout_seconds=check.timeout_seconds)
+    if ended.problem is None:
+        return None if ended.answer is None else Result.from_jsonable(ended.answer)
+    return Result(
+        check_id=check.id,
+        outcome=Outcome.TIMED_OUT if ended.is_late else Outcome.CRASHED,
+        message=ended.problem,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _findings(subject: Subject, shared: SharedProcess) -> Mapping[str, Any]:
+    request = {"settings": subject.settings.to_jsonable()}
+    return shared.ask(request, timeout_seconds=SUSPECT_SECONDS).answer or {}
+
+
+def run_here(check: Check, subject: Subject, *, owns_process: bool = False) -> Result:
+    """Run one check in this process, even if it is isolated.
+
+    Args:
+        check: The check.
+        subject: The backend.
+        owns_process: True if Ctrl-C does not reach this process, so that KeyboardInterrupt is the backend's.
+    """
+    started = time.perf_counter()
+    try:
+        outcome, message = _outcome_of(check, subject)
+    except KeyboardInterrupt as error:
+        if not owns_process:
+            raise
+        outcome, message = _ending(error)
     seconds = time.perf_counter() - started
     return Result(check_id=check.id, outcome=outcome, message=message, seconds=seconds)
 
@@ -131,18 +176,25 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
         return Outcome.NOT_APPLICABLE, str(error)
     except NotDelegatedError as error:
         return Outcome.NOT_DELEGATED, str(error)
-    except SystemExit as error:  # otherwise the backend would end the kit, with any exit status
-        return Outcome.CRASHED, f"it raised SystemExit: {error.code}; raise another error instead"
     except PluginLoadError as error:  # the reader is the author
         return Outcome.FAILED, f"{located_cause(error)}; {error.author_help}"
     except PluginCallError as error:
         return Outcome.FAILED, f"{error.message}; correct {error.call}, and return what the options allow"
     except DelegateError as error:
         place = error_place(subject.entry, error.__cause__)
-        return Outcome.FAILED, f"{place}{type(error).__name__}: {error}"
+        return Outcome.FAILED, f"{place}{error_text(error)}"
     except Exception as error:
-        return Outcome.FAILED, f"{type(error).__name__}: {error}"
+        return Outcome.FAILED, error_text(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit and GeneratorExit would end the kit, with any exit status
+        return _ending(error)
     return Outcome.PASSED, None
+
+
+def _ending(error: BaseException) -> tuple[Outcome, str]:
+    said = f": {error}" if str(error) else ""
+    return Outcome.CRASHED, f"it raised {type(error).__name__}{said}; raise another error instead"
 
 
 def judge(result: Result, reason: str | None) -> Result:

@@ -30,7 +30,8 @@ def run_check_of(request: dict[str, Any]) -> None:
     faulthandler.dump_traceback_later(request["timeout_seconds"] + EXIT_SECONDS, exit=True)
     _limit_memory(request["memory_limit_bytes"])
     (check,) = (each for each in all_checks() if each.id == request["check"])
-    result = run_here(check, Subject(Settings.from_jsonable(request["settings"])))
+    subject = Subject(Settings.from_jsonable(request["settings"]))
+    result = run_here(check, subject, owns_process=True)
     # Written before the process exits, which destructors and threads of the backend may prevent.
     Path(request["answer"]).write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
     sys.stderr.write(

@@ -40,6 +40,14 @@ class UncountedWeights(Interposer):
         super().destroy(handle)
 
 
+class Chatty(Interposer):
+    """Prints whenever it runs, not through Python."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        os.write(1, b"running\n")
+        super().execute(context, handle, args)
+
+
 class DestroysOnError(Interposer):
     """Destroys its handle when an execute fails, although the core destroys it, too."""
 
@@ -101,6 +109,7 @@ class FreedModel(Interposer):
         super().destroy(handle)
 
 
+CHATTY = Mutant("prints-nothing", r"add: the backend prints 'running\\n.*; use a logger", backend=Chatty)
 UNCOUNTED_WEIGHTS = Mutant("order", "the weights are gone", backend=UncountedWeights)
 DESTROYS_ON_ERROR = Mutant(
     "destroy-once", "add: the CpuHandle that init returned was destroyed 2 times", backend=DestroysOnError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,37 @@ class TestSearchPath:
         archive.write_bytes(b"PK")
         index = discover_plugins([str(archive), str(tmp_path / "missing")])
         assert (index.installed, index.failures) == ((), ())
+
+    @pytest.mark.parametrize("name", ["acme-1.0-py3-none-any.whl", "plugins.zip", "acme.pyz"])
+    def test_a_plugin_in_an_archive_is_reported(self, tmp_path, name):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("acme-1.0.dist-info/entry_points.txt", "[etconfig.backends]\nA = acme\n")
+            archive.writestr("other-1.0.dist-info/entry_points.txt", "[console_scripts]\nb = c\n")
+        index = discover_plugins([str(tmp_path / name)])
+        assert [(each.distribution, each.version) for each in index.failures] == [("acme", "1.0")]
+        assert index.failures[0].cause.endswith(f"{name}, where etconfig finds no plugins")
+        write_distribution(tmp_path / "site", "acme-1.0.dist-info")
+        assert discover_plugins([str(tmp_path / name), str(tmp_path / "site")]).failures == ()
+
+    def test_other_encodings_of_entry_points_are_read_or_reported(self, tmp_path):
+        write_distribution(tmp_path, "acme-1.0.dist-info")
+        path = tmp_path / "acme-1.0.dist-info" / "entry_points.txt"
+        text = path.read_text()
+        path.write_text(text, encoding="utf-8-sig")
+        assert sources(tmp_path) == [("A", "acme 1.0")]
+        for encoding in ("utf-16", "utf-16-be"):
+            path.write_bytes(b"\xfe\xff" * (encoding == "utf-16-be") + text.encode(encoding))
+            index = discover_plugins([str(tmp_path)])
+            assert [each.cause for each in index.failures] == [
+                "its entry_points.txt is malformed: it is not UTF-8"
+            ]
+
+    def test_lines_before_the_first_group_are_reported(self, tmp_path):
+        write_distribution(tmp_path, "acme-1.0.dist-info", "A = acme\n[etconfig.facts]\nb = c\n")
+        index = discover_plugins([str(tmp_path)])
+        assert [each.cause for each in index.failures] == [
+            "its entry_points.txt is malformed: line 1: expected [GROUP] first, found 'A = acme'"
+        ]
 
     def test_a_development_install_is_found_by_its_egg_info(self, tmp_path):
         write_distribution(tmp_path, "acme_npu.egg-info", headers="Name: acme-npu\nVersion: 3.0.dev1\n")
@@ -218,5 +250,5 @@ class TestEntryPointsFile:
     def test_a_repeated_equal_line_is_harmless(self):
         assert parse_entry_points("[etconfig.facts]\na = m\na = m\n")[1] == []
 
-    def test_lines_before_any_group_are_skipped(self):
-        assert parse_entry_points("a = m\n") == ({}, [])
+    def test_lines_before_any_group_are_reported(self):
+        assert parse_entry_points("a = m\n") == ({}, ["line 1: expected [GROUP] first, found 'a = m'"])

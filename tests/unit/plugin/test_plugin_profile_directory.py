@@ -51,7 +51,8 @@ class TestResolveProfileDirectory:
             "acme_profiles:../x",
             "acme_profiles:boards/../..",
             "acme_profiles:.git",
-            "acme.profiles:boards",
+            "acme..profiles:boards",
+            ".acme:boards",
             "acme_profiles:a b",
         ],
     )
@@ -60,6 +61,13 @@ class TestResolveProfileDirectory:
             resolve_profile_directory(replace(ENTRY, value=value))
         assert caught.value.cause == f"its entry point has the value {value!r}"
         assert caught.value.help == "write PACKAGE:DIRECTORY"
+
+    def test_a_directory_of_an_inner_package_is_found_without_an_import(self, tmp_path, monkeypatch):
+        (tmp_path / "outer" / "npu" / "boards").mkdir(parents=True)
+        (tmp_path / "outer" / "__init__.py").write_text("1 / 0")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        directory = resolve_profile_directory(replace(ENTRY, value="outer.npu:boards"))
+        assert directory == tmp_path / "outer" / "npu" / "boards"
 
     @pytest.mark.parametrize(
         ("value", "cause"),
