@@ -263,7 +263,7 @@ def test_another_runtime_error_is_a_bug(
 def test_a_thread_that_is_abandoned_inside_a_library_does_not_abort_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ending the interpreter would unwind it: here, its handler tells whether that was tried."""
+    """Ending the interpreter would unwind it: here, its handler shows that it was tried."""
     write_distribution(tmp_path, "slow-1.0.dist-info", "[etconfig.facts]\nslow = slow\n", "Name: slow\n")
     (tmp_path / "slow.py").write_text(
         "import atexit, os, time\natexit.register(os.write, 2, b'finalized')\ntime.sleep(60)\n"
