@@ -214,7 +214,7 @@ def _imported(entry: EntryPoint) -> Any:
     thread.start()
     thread.join(IMPORT_LIMIT_S)
     if raised and isinstance(raised[0], KeyboardInterrupt):
-        raise ImportError(f"{type(raised[0]).__name__}: {error_message(raised[0])}") from raised[0]
+        raise ImportError("KeyboardInterrupt, though nobody pressed Ctrl-C") from raised[0]
     if raised:
         raise raised[0]
     if not found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from command_line import TWO_CAMERAS, Outcome
+from plugin_data import write_distribution
 
 import etconfig
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
@@ -106,7 +108,7 @@ class TestCommandLine:
             ),
             (
                 ["validate", "missing.toml"],
-                "invalid value for 'FILES...': File 'missing.toml' does not exist",
+                "invalid value for '[FILES]...': File 'missing.toml' does not exist",
                 "etconfig validate",
             ),
             (
@@ -256,3 +258,22 @@ def test_another_runtime_error_is_a_bug(
     monkeypatch.setattr("etconfig.cli.startup.main.quick_text", fail)
     with pytest.raises(RuntimeError, match="a bug"):
         cli("backends")
+
+
+def test_a_thread_that_is_abandoned_inside_a_library_does_not_abort_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ending the interpreter would unwind it: here, its handler shows that it was tried."""
+    write_distribution(tmp_path, "slow-1.0.dist-info", "[etconfig.facts]\nslow = slow\n", "Name: slow\n")
+    (tmp_path / "slow.py").write_text(
+        "import atexit, os, time\natexit.register(os.write, 2, b'finalized')\ntime.sleep(60)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    script = (
+        "import sys, etconfig.plugin.loader as loader\n"
+        "loader.IMPORT_LIMIT_S = 0.05; sys.argv[1:] = ['facts', '--json']\n"
+        "from etconfig.cli.startup.main import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["facts"]

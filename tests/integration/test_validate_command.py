@@ -67,7 +67,7 @@ class TestArguments:
         Path("empty").mkdir()
         done = cli("validate", argument)
         assert done.status == 2
-        assert done.stderr.startswith(f"error: invalid value for 'FILES...': {message}\n")
+        assert done.stderr.startswith(f"error: invalid value for '[FILES]...': {message}\n")
 
     def test_a_file_that_cannot_be_read_is_a_finding_and_the_rest_goes_on(
         self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]

@@ -13,7 +13,7 @@ NOTHING = "-"
 
 
 class Row(NamedTuple):
-    """What the table says of an option: its sources, and what shows its effect."""
+    """The sources of an option in the table, and what shows its effect."""
 
     sources: tuple[str, ...]
     effect: str

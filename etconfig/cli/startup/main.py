@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from etconfig.cli.shared.standard_output import command_errors, command_output, show_unencodable
 from etconfig.cli.startup.quick_answers import quick_text
@@ -15,6 +16,9 @@ from etconfig.version import __version__
 _INTERRUPTED = 130
 """The exit status of a command that Ctrl-C ended, by the convention of shells: 128 + SIGINT."""
 
+_ABANDONED = ("etconfig-facts", "etconfig-import")
+"""The names of threads that are not waited for beyond a time limit."""
+
 _COLLECT_EVERY = 500_000
 """The number of new objects after which the garbage collector runs. Imports make many objects and no
 garbage: collecting after every 700, Python's default, takes a tenth of a short command's time."""
@@ -22,7 +26,7 @@ garbage: collecting after every 700, Python's default, takes a tenth of a short 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exits with its status unless that is 0: 1 findings, 2 usage or I/O."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    is_process, arguments = arguments is None, sys.argv[1:] if arguments is None else arguments
     gc.set_threshold(_COLLECT_EVERY)
     sys.excepthook = _print_traceback
     atexit.register(gc.freeze)  # the process ends: no need to search for cycles
@@ -45,8 +49,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
             status = _give_up_output(error)
         else:
             raise
+    if is_process and _has_abandoned_threads():
+        _end_at_once(status)
     if status:
         sys.exit(status)
+
+
+def _has_abandoned_threads() -> bool:
+    """Return True if a detector or an import still runs that nobody waits for, as after Ctrl-C."""
+    threading = sys.modules.get("threading")
+    return threading is not None and any(
+        each.name.startswith(_ABANDONED) for each in threading.enumerate() if each.daemon
+    )
+
+
+def _end_at_once(status: int) -> None:
+    """End the process without ending its interpreter, which would unwind threads inside libraries in C++.
+
+    They would call `std::terminate`, and the process would end with SIGABRT.
+    """
+    for stream in (command_output(), command_errors(), sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    os._exit(status)
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -30,7 +30,7 @@ _WITH_POOL = "etconfig loaded the method with a thread pool"
 
 @dataclass(frozen=True)
 class XnnpackState:
-    """What is seen of XNNPACK when a method was loaded.
+    """The state of XNNPACK when a method was loaded.
 
     Attributes:
         defaults: The defaults of the process for options that were not passed, by name.

@@ -42,7 +42,7 @@ _UNLIMITED = 2**63
 
 @dataclass(frozen=True)
 class Built:
-    """How etconfig loaded a model.
+    """The options and the cache that etconfig loaded a model with.
 
     Attributes:
         options: The options.

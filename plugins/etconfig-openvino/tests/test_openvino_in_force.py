@@ -366,7 +366,7 @@ print(len(os.listdir("/proc/self/task")) - before, found.value)
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs the files of Linux")
 @pytest.mark.skipif(not IS_TABLES, reason="older releases have fewer options")
 class TestEffects:
-    """What an option does is what `effective` says."""
+    """The effect of an option is the one that `effective` says."""
 
     @pytest.fixture
     def at(self, ov: Any, tmp_path: Path) -> Path:

@@ -375,7 +375,7 @@ for number in (1, 3):
 
 
 class TestInForce:
-    """What an option does is what `effective` says."""
+    """The effect of an option is the one that `effective` says."""
 
     TABLE = table_of(HERE.parent / "README.md")
 

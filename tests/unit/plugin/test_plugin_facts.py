@@ -188,3 +188,31 @@ class TestExecutor:
             caught.value.cause,
         )
         assert caught.value.help == "write: def open_program(self, request)"
+
+
+class TestImports:
+    """A plugin of facts that hangs or ends its import is left out and named; others keep their facts."""
+
+    def failure_of(self, directory: Path, source: str) -> str:
+        write_distribution(
+            directory, "wild-1.0.dist-info", "[etconfig.facts]\nwild = wild_facts\n", "Name: wild\n"
+        )
+        (directory / "wild_facts.py").write_text(source)
+        installation = Installation(search_path=[str(directory)])
+        assert "cpu.arch" in installation.fact_registry.names
+        sys.modules.pop("wild_facts", None)
+        (failure,) = installation.plugins.failures
+        return failure.cause
+
+    @pytest.mark.parametrize("error", ["KeyboardInterrupt", "GeneratorExit", "SystemExit(0)"])
+    def test_what_an_import_raises_is_its_own(
+        self, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.syspath_prepend(str(tmp_path))
+        assert error.partition("(")[0] in self.failure_of(tmp_path, f"raise {error}")
+
+    def test_an_import_that_hangs_is_abandoned(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.setattr("etconfig.plugin.loader.IMPORT_LIMIT_S", 0.05)
+        cause = self.failure_of(tmp_path, "import time\ntime.sleep(30)\n")
+        assert cause == "its import did not finish within 0.05 s"
