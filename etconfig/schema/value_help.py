@@ -224,12 +224,26 @@ def _lists(wanted: OptionType, raw: object) -> Iterator[_Guess]:
         items = _json_list(raw)
         if items is not None:
             yield _Guess(items, is_safe=True)
-        if "," in raw:
-            yield _Guess([part.strip() for part in raw.split(",") if part.strip()])
-            yield _Guess([parse_scalar(part.strip()) for part in raw.split(",") if part.strip()])
+        inside = _inside_brackets(raw.strip())
+        if inside is None:  # a list of lists, or a bracket without the other one: no item is certain
+            return
+        if "," in inside or inside != raw.strip():
+            yield _Guess([part.strip() for part in inside.split(",") if part.strip()])
+            yield _Guess([parse_scalar(part.strip()) for part in inside.split(",") if part.strip()])
     if isinstance(raw, (bool, int, float, str)):
         yield _Guess([raw])
         yield from (_Guess([guess.value]) for guess in _guesses(wanted.item, raw))
+
+
+def _inside_brackets(text: str) -> str | None:
+    """Return `a, b` for `[a, b]`, which a shell leaves that takes the quotes away, and for `a, b`.
+
+    None if brackets or quotes are left.
+    """
+    is_bracketed = text.startswith("[") and text.endswith("]") and len(text) > 1
+    inside = text[1:-1] if is_bracketed else text
+    is_plain = not set("[]") & set(inside) and not (is_bracketed and set("\"'{}") & set(inside))
+    return inside if is_plain else None
 
 
 def _json_list(text: str) -> list[object] | None:
