@@ -86,6 +86,8 @@ class Declaration:
     invalidates_cache: bool = False
     known_keys: Mapping[str, KnownKey] | None = None
     keys_of_options: Mapping[str, str] | None = None
+    newer_keys: str | None = None
+    also_called: Mapping[ChoiceValue, ChoiceValue] | None = None
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Leave pydantic's JSON Schema as it is; etconfig generates its own."""
@@ -161,6 +163,8 @@ def option(
     invalidates_cache: bool = False,
     known_keys: Mapping[str, KnownKey] | None = None,
     keys_of_options: Mapping[str, str] | None = None,
+    newer_keys: str | None = None,
+    also_called: Mapping[str | int, str | int] | None = None,
 ) -> Any:
     """Declare one option of a `BackendOptions` class.
 
@@ -183,6 +187,10 @@ def option(
         known_keys: The keys that an option of the type `dict[str, str]` may have, and the texts of each; an
             engine may ignore others without an error.
         keys_of_options: Keys that another option sets, by key: they are refused with the name of that option.
+        newer_keys: The option that takes the keys of an engine that is newer than `known_keys`, which the
+            refusal of an unknown key names.
+        also_called: Other spellings of the choices, such as those of the engine's own API, and the choice of
+            each: they are refused with what to write.
 
     Returns:
         A pydantic field.
@@ -206,6 +214,8 @@ def option(
         invalidates_cache=_flag("invalidates_cache", invalidates_cache),
         known_keys=_known_keys(known_keys),
         keys_of_options=_keys_of_options(keys_of_options, known_keys),
+        newer_keys=_text("newer_keys", newer_keys),
+        also_called=_spellings(also_called),
     )
     if default is MISSING:
         return Field(json_schema_extra=declaration)
@@ -264,6 +274,14 @@ def _keys_of_options(
         raise ValueError(
             f"keys_of_options of option() has the known key {both[0]!r}; leave it out of one of them"
         )
+    return MappingProxyType(dict(given))
+
+
+def _spellings(given: Mapping[str | int, str | int] | None) -> Mapping[ChoiceValue, ChoiceValue] | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise TypeError(f"also_called of option() is {given!r}; expected choices by their other spellings")
     return MappingProxyType(dict(given))
 
 

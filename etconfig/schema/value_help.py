@@ -28,6 +28,9 @@ _DECIMAL_COMMA = re.compile(r"-?[0-9]{1,15},[0-9]{1,15}")
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _MULTIPLE = re.compile(r"[kmgt](?:hz|fps|w)?|thousand|million|billion", re.IGNORECASE)
 """Words that stand for a factor: the number before one is not the number that was meant."""
+_SCOPE = re.compile(r"::|\.(?=[A-Za-z])")
+"""The mark between an enum and its member in C++ and in Python."""
+
 _MAX_LISTED = 6
 _MAX_LENGTH = 200
 _MIN_BEGINNING = 3
@@ -200,9 +203,14 @@ def _choices(wanted: OptionType, raw: object) -> Iterator[_Guess]:
     if not isinstance(raw, (str, int)):
         return
     text = str(raw).strip()
+    also_called = wanted.also_called or {}
+    scoped = _SCOPE.split(text)[-1]
+    for spelling in (raw, text, scoped):
+        if spelling in also_called:
+            yield _Guess(also_called[spelling], is_safe=True)
     yield from (_Guess(choice, is_safe=True) for choice in wanted.choices if str(choice) == text)
     plain = _plain(text)
-    same = [choice for choice in wanted.choices if _plain(str(choice)) == plain]
+    same = [choice for choice in wanted.choices if _plain(str(choice)) in (plain, _plain(scoped))]
     if len(same) == 1:
         yield _Guess(same[0], is_safe=str(same[0]).casefold() == text.casefold())
     starting = [choice for choice in wanted.choices if _plain(str(choice)).startswith(plain)]

@@ -1,4 +1,4 @@
-"""Suggestions for misspelt names and values: the nearest one, and repairs that are no new mistakes."""
+"""Suggestions for misspelt names and values: the nearest one, and no repair that is a mistake itself."""
 
 from __future__ import annotations
 

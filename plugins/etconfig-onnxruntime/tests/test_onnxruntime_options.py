@@ -66,6 +66,24 @@ class TestMistakes:
             ),
             ({"config_entries": {"qnn.lora_config": "x"}}, "set the option 'run_config_entries' instead"),
             ({"run_config_entries": {"gpu_graph_id": "1"}}, "set the option 'gpu_graph_id' instead"),
+            (
+                {"config_entries": {"session.graph_optimization_level": "1"}},
+                "set the option 'graph_optimization_level' instead",
+            ),
+            ({"config_entries": {"session.log_id": "x"}}, "set the option 'logid' instead"),
+            ({"config_entries": {"execution_mode": "x"}}, "set the option 'execution_mode' instead"),
+            (
+                {"config_entries": {"session.of_a_newer_one": "1"}},
+                "if yours is newer than this list and knows it, set it in 'newer_config_entries'",
+            ),
+            (
+                {"newer_config_entries": {"session.prepack.enable_parallel": "1"}},
+                "has the known key 'session.prepack.enable_parallel'; set it in config_entries",
+            ),
+            (
+                {"newer_run_config_entries": {"session.disable_prepacking": "1"}},
+                "has the known key 'session.disable_prepacking'; set it in disable_prepacking",
+            ),
             ({"disable_specified_optimizers": ["ConstantFoldng"]}, "did you mean 'ConstantFolding'?"),
             ({"execution_mode": "parallel", "inter_op_num_threads": 1}, "needs inter_op_num_threads above 1"),
             ({"profile_file_prefix": "p"}, "needs enable_profiling"),
@@ -209,6 +227,8 @@ class TestTables:
             "required_metadata",
             "config_entries",
             "run_config_entries",
+            "newer_config_entries",
+            "newer_run_config_entries",
         }
         ways = [*ATTRIBUTES, *SESSION_ENTRIES, *RUN_ATTRIBUTES, *RUN_ENTRIES, *DYNAMIC_ENTRIES, *ours]
         assert sorted(ways) == sorted(OnnxRuntimeOptions.option_infos())
