@@ -148,6 +148,8 @@ class Matcher:
             return None
         if isinstance(value, Expression) and self.names.expressions is not None:
             self._found += self.names.expressions().problems(spec, info, value, assignment.condition)
+        if info.names_methods and self.names.backends_of is not None and self.names.noun == METHOD:
+            self._found += _unknown_methods(spec, info, assignment, value, self.names.backends_of)
         return MatchedAssignment(assignment, info, value, layer.is_bundled)
 
     def _same_option(
@@ -240,6 +242,26 @@ def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Express
     from etconfig.resolver.value_problems import expression_problem
 
     return expression_problem(spec, info, expression)
+
+
+def _unknown_methods(
+    spec: BackendSpec, info: OptionInfo, assignment: Assignment, value: object, methods: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Yield a problem for each name in an array of methods that the program does not have.
+
+    It is a warning if it is nearly that of one, and else a note: the configuration may serve other programs.
+    """
+    for index, name in enumerate(value if isinstance(value, (list, tuple)) else ()):
+        if name in methods:
+            continue
+        guess = did_you_mean(name, methods)
+        yield Diagnostic(
+            code="unknown-method",
+            message=f"{spec.id}.{info.name}[{index}]: the program has no method {name!r}",
+            spans=(assignment.place.find_inside((index,), is_key=False),),
+            help=guess or f"it has {', '.join(methods)}",
+            severity=Severity.NOTE if guess is None else Severity.WARNING,
+        )
 
 
 def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> Iterator[Diagnostic]:

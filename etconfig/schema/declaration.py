@@ -88,6 +88,7 @@ class Declaration:
     keys_of_options: Mapping[str, str] | None = None
     newer_keys: str | None = None
     also_called: Mapping[ChoiceValue, ChoiceValue] | None = None
+    names_methods: bool = False
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Leave pydantic's JSON Schema as it is; etconfig generates its own."""
@@ -111,6 +112,7 @@ class OptionInfo:
         renamed_from: Its former names, which are still accepted.
         wire: Its form in ExecuTorch's option map.
         invalidates_cache: True if what the backend compiles depends on it, so that `cache_key` counts it.
+        names_methods: True if the texts of its array are names of methods.
     """
 
     name: str
@@ -126,6 +128,7 @@ class OptionInfo:
     renamed_from: tuple[str, ...]
     wire: Wire
     invalidates_cache: bool = False
+    names_methods: bool = False
 
     @property
     def is_required(self) -> bool:
@@ -165,6 +168,7 @@ def option(
     keys_of_options: Mapping[str, str] | None = None,
     newer_keys: str | None = None,
     also_called: Mapping[str | int, str | int] | None = None,
+    names_methods: bool = False,
 ) -> Any:
     """Declare one option of a `BackendOptions` class.
 
@@ -191,6 +195,8 @@ def option(
             refusal of an unknown key names.
         also_called: Other spellings of the choices, such as those of the engine's own API, and the choice of
             each: they are refused with what to write.
+        names_methods: True if the texts of the array are names of methods, which are compared with those of
+            the program.
 
     Returns:
         A pydantic field.
@@ -216,6 +222,7 @@ def option(
         keys_of_options=_keys_of_options(keys_of_options, known_keys),
         newer_keys=_text("newer_keys", newer_keys),
         also_called=_spellings(also_called),
+        names_methods=_flag("names_methods", names_methods),
     )
     if default is MISSING:
         return Field(json_schema_extra=declaration)

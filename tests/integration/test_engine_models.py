@@ -124,6 +124,35 @@ class TestBuild:
         with pytest.raises(FileNotFoundError, match="absent"):
             config.build("detector", "absent.tiny")
 
+    def test_errors_about_a_value_name_the_model_and_the_place_of_the_value(
+        self, installation: Installation
+    ) -> None:
+        def refuse(error: Exception) -> BackendSpec:
+            def build(options: TinyOptions, *arguments: object, **named: object) -> TinySession:
+                raise error
+
+            return replace(SPEC, build=build)
+
+        unavailable = BackendUnavailableError(
+            backend="TinyEngine", reason="it lacks threads", help="buy some"
+        )
+        text = "set for model 'detector@left': "
+        for error, expected in (
+            (ValueError("threads is too much"), f"threads is too much; {text}threads at board.toml:5:11"),
+            (
+                RuntimeError("threads and precision"),
+                f"threads and precision; {text}threads at board.toml:5:11, precision at board.toml:11:13",
+            ),
+            (ValueError("something else"), "something else"),
+            (OSError(2, "no threads"), "[Errno 2] no threads"),
+            (unavailable, f"{unavailable}; {text}threads at board.toml:5:11"),
+        ):
+            refusing = installation.with_backends({"TinyEngine": refuse(error)})
+            found = etconfig.resolve(models=MODELS, profile="board.toml", installation=refusing)
+            with pytest.raises(type(error)) as caught:
+                found.build("detector", instance="left")
+            assert str(caught.value) == expected
+
     def test_a_backend_without_build_is_refused(self, config: etconfig.Resolution) -> None:
         with pytest.raises(BackendUnavailableError, match="its declaration has no build") as caught:
             config.build("both", "model.tiny", backend="OtherEngine")
