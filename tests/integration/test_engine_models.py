@@ -13,7 +13,7 @@ from tiny_engine import OTHER, SPEC, TinyOptions, TinySession
 
 import etconfig
 from etconfig.app.installation import Installation
-from etconfig.errors import BackendUnavailableError, ConfigError, ModelError, OptionError
+from etconfig.errors import BackendUnavailableError, ConfigError, ModelError, OptionError, PluginCallError
 from etconfig.schema import BackendSpec
 
 PROFILE = """\
@@ -159,6 +159,37 @@ class TestBuild:
         assert caught.value.help == (
             "hand options_for(...) to the engine, or install a plugin that creates its objects"
         )
+
+
+class TestDevice:
+    """`verify_on_device` of a backend refuses options that a device excludes, at their place."""
+
+    def validated(self, installation: Installation, verify: Any) -> list[tuple[str, str]]:
+        of_device = installation.with_backends({"TinyEngine": replace(SPEC, verify_on_device=verify)})
+        facts = etconfig.FactSheet.from_values({"cpu.available_cores": 4, "cpu.arch": "arm64"})
+        found = etconfig.validate_file("board.toml", of_device, facts=facts)
+        return [(str(problem), str(problem.help)) for problem in found]
+
+    def test_options_that_the_facts_exclude_are_errors(self, installation: Installation) -> None:
+        def verify(options: TinyOptions, facts: dict[str, object]) -> Any:
+            if facts["cpu.arch"] == "arm64" and options.threads == 2:
+                yield "threads is 2, which arm64 lacks"
+
+        assert self.validated(installation, verify) == [
+            (
+                "board.toml:5:11: TinyEngine: threads is 2, which arm64 lacks",
+                "choose another value for this device, or set it for others with [[when]]",
+            )
+        ]
+        assert self.validated(installation, lambda options, facts: []) == []
+
+    def test_a_function_that_fails_is_named(self, installation: Installation) -> None:
+        for verify, cause in (
+            (lambda options, facts: [facts["gpu.count"]], "KeyError: 'gpu.count'"),
+            (lambda options, facts: [1], "TypeError: it returned [1]"),
+        ):
+            with pytest.raises(PluginCallError, match=re.escape(cause)):
+                self.validated(installation, verify)
 
 
 class TestWrongArguments:

@@ -200,6 +200,11 @@ class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
             raise ValueError("providers is empty; name one, or set provider_selection_policy")
         if self.provider_selection_policy is not None and self.providers:
             raise ValueError("providers must be [] when provider_selection_policy is set")
+        if "cpu" in names[:-1]:
+            later = ", ".join(map(repr, names[names.index("cpu") + 1 :]))
+            raise ValueError(
+                f"providers names {later} after 'cpu', which takes all nodes that are left; put 'cpu' last"
+            )
         if self.disable_cpu_ep_fallback and "cpu" in names:
             raise ValueError("disable_cpu_ep_fallback contradicts the provider 'cpu'; leave one of them out")
         return self

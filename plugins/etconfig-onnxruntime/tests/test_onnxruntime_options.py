@@ -42,6 +42,10 @@ class TestMistakes:
             ({"providers": []}, "providers is empty; name one, or set provider_selection_policy"),
             ({"providers": [{"provider": "cpu"}, {"provider": "cpu"}]}, "providers names 'cpu' twice"),
             (
+                {"providers": [{"provider": "cpu"}, {"provider": "cuda"}]},
+                "providers names 'cuda' after 'cpu', which takes all nodes that are left; put 'cpu' last",
+            ),
+            (
                 {"providers": [{"provider": "cpu"}], "disable_cpu_ep_fallback": True},
                 "disable_cpu_ep_fallback contradicts the provider 'cpu'",
             ),
@@ -210,6 +214,27 @@ class TestProviders:
     def test_a_mistake_is_found_at_its_place(self, table: dict[str, object], message: str) -> None:
         (found,) = problems(providers=[table])
         assert message in found
+
+
+class TestDevice:
+    """Providers that the ONNX Runtime of a device lacks are refused where its facts are known."""
+
+    def test_absent_providers_are_named(self) -> None:
+        from etconfig_onnxruntime.plugin import SPEC
+
+        def reasons(facts: dict[str, object], **values: object) -> list[str]:
+            assert SPEC.verify_on_device is not None
+            return [*SPEC.verify_on_device(OnnxRuntimeOptions(**values), facts)]
+
+        here = {"onnxruntime.providers": ("AzureExecutionProvider", "cpu")}
+        both = ({"provider": "cuda"}, {"provider": "cpu"})
+        assert reasons(here, providers=both) == [
+            "providers names 'cuda', and onnxruntime.providers of this device has "
+            "'AzureExecutionProvider', 'cpu'"
+        ]
+        assert reasons(here, providers=both, absent_providers="skip") == []
+        assert len(reasons(here, providers=both[:1], absent_providers="skip")) == 1
+        assert reasons(here) == reasons({}, providers=both) == []
 
 
 class TestTables:
