@@ -159,6 +159,8 @@ class BackendSpec:
             raises if they disagree at the end, or passes an error of the block on, and then the settings
             of the process are those from before. One may be entered inside of another in the same thread:
             the outermost one decides. None if each update stands for itself.
+        data_names: Returns the names of the data that a payload leaves to the program or to data files:
+            `data_names(payload)`, so that `inspect` lists missing ones; none if it cannot read the payload.
         verify_on_device: Returns the reasons why options cannot be used on a device, each a sentence that
             names the options: `verify_on_device(options, facts)`, with the known facts by name.
 
@@ -182,6 +184,7 @@ class BackendSpec:
     effective: Callable[[Any], Mapping[str, Any]] | None = None
     update: Callable[[Any, Any, Any, frozenset[str]], None] | None = None
     joint_update: Callable[[], AbstractContextManager[object]] | None = None
+    data_names: Callable[[bytes], Iterable[str]] | None = None
     verify_on_device: Callable[[Any, Mapping[str, object]], Iterable[str]] | None = None
 
     def __post_init__(self) -> None:
