@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 import string
 from collections.abc import Iterator
+from typing import Literal
 
+import pytest
 from effort import scaled
 
 from etconfig.diagnostics import Span, nearest
@@ -16,6 +18,7 @@ from etconfig.facts.misnomers import meant_value
 from etconfig.facts.suggestions import likely_facts
 from etconfig.facts.usual_texts import usual_texts
 from etconfig.profile import parse_expression
+from etconfig.schema import BackendOptions, OptionProblem, check_value, find_option, option
 
 
 def facts_of_plugin(namespace: str, *names: str) -> tuple[FactInfo, ...]:
@@ -165,3 +168,68 @@ def problems_of(text: str) -> tuple:
     except ProfileError as error:
         return error.diagnostics
     return ()
+
+
+class Engine(BackendOptions):
+    """Options like those of an engine."""
+
+    num_threads: int = option(1, applies="load", doc="Threads.")
+    thread_pool_size: int = option(1, applies="load", doc="A size.")
+    performance_mode: Literal["balanced", "high_performance", "Low_Power", "burst"] = option(
+        "burst", applies="load", doc="A mode.", also_called={"kHtpBurst": "burst", 7: "Low_Power"}
+    )
+    graph_optimization: Literal["none", "basic", "Extended"] = option("none", applies="load", doc="A level.")
+    cache_directory: str = option("", applies="load", doc="A place.")
+    names: list[str] = option([], applies="load", doc="Names.")
+
+
+class TestOptions:
+    """A typo of an option or of one of its values suggests the nearest, and its repair is valid."""
+
+    def test_a_typo_of_an_option_suggests_that_option(self) -> None:
+        chance, wrong, infos = random.Random(4), [], Engine.option_infos()
+        for name in infos:
+            for typo in typos(name, chance):
+                _, problem = find_option(Engine, typo)
+                if typo in infos:
+                    continue
+                assert problem is not None
+                if problem.help != f"did you mean {name!r}?" or (
+                    problem.respelling is not None and problem.respelling.right != name
+                ):
+                    wrong.append((typo, problem.help))
+        assert not wrong
+
+    def test_the_repair_of_a_value_is_valid_and_differs(self) -> None:
+        chance, wrong, count = random.Random(5), [], 0
+        for name, info in Engine.option_infos().items():
+            for choice in map(str, info.choices):
+                swapped = choice[:-2] + choice[-1] + choice[-2]
+                for typo in (*typos(choice, chance), swapped, swapped.upper(), swapped.capitalize()):
+                    value = check_value(Engine, info, typo)
+                    if not isinstance(value, OptionProblem) or value.respelling is None:
+                        continue
+                    count += 1
+                    right = value.respelling.right.strip('"')
+                    if right == typo or isinstance(check_value(Engine, info, right), OptionProblem):
+                        wrong.append((name, typo, right))
+        assert not wrong
+        assert count > 30
+
+    def test_other_spellings_are_mapped(self) -> None:
+        info = Engine.option_infos()["performance_mode"]
+        for written, meant in (("kHtpBurst", "burst"), ("Mode::kHtpBurst", "burst"), (7, "Low_Power")):
+            problem = check_value(Engine, info, written)
+            assert isinstance(problem, OptionProblem)
+            assert problem.help == f'write "{meant}"'
+
+    def test_a_wrong_spelling_is_refused_when_it_is_declared(self) -> None:
+        for also_called in ({"x": "absent"}, {"burst": "balanced"}):
+            with pytest.raises(TypeError, match="has other spellings of its choices, but"):
+
+                class Wrong(BackendOptions):
+                    """Options."""
+
+                    mode: Literal["balanced", "burst"] = option(
+                        "burst", applies="load", doc="A mode.", also_called=also_called
+                    )
