@@ -116,6 +116,11 @@ def declaring_plugin(backend: str) -> str:
     return f"{words}: {how_to_get_backend(backend)}" if backend in BACKEND_PACKAGES else words
 
 
+def how_to_declare(backend: str) -> str:
+    """Return `install the plugin that declares` a backend, or what to do if ExecuTorch has it no longer."""
+    return REMOVED_BACKENDS.get(backend) or f"install {declaring_plugin(backend)}"
+
+
 def is_our_package(distribution: str) -> bool:
     """Return True if a distribution comes from etconfig's repository."""
     return distribution in OWN_PACKAGES

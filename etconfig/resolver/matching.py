@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, guessed_fix, nearest_backend
-from etconfig.packages import declaring_plugin
+from etconfig.packages import how_to_declare
 from etconfig.profile import UNSET, Assignment, Expression, Layer, TextValue
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.provenance import OriginKind
@@ -272,7 +272,7 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
     guess = None if is_undeclared else nearest_backend(backend, names.known_backends)
     is_error = guess is not None or is_undeclared or layer.kind in _GIVEN_BY_HAND
     known = ", ".join(sorted(names.known_backends)) or "none"
-    advice = f"install {declaring_plugin(backend)}, or remove these options"
+    advice = f"{how_to_declare(backend)}, or remove these options"
     if guess is not None:
         advice = f"did you mean {guess!r}?"
     elif backend in (names.backends_of or ()):

@@ -24,6 +24,7 @@ from etconfig.packages import (
     OWN_PACKAGES,
     REMOVED_BACKENDS,
     declaring_plugin,
+    how_to_declare,
     how_to_get_backend,
     how_to_install,
     pip_install,
@@ -159,6 +160,8 @@ class TestOneConstant:
                 Installation(search_path=()).index.find("etconfig.backends", backend)
             assert caught.value.help == message
             assert backend in message
+            assert how_to_declare(backend) == message
+        assert how_to_declare("AcmeBackend") == "install the plugin that declares AcmeBackend"
 
     def test_our_packages_need_those_of_ours_that_their_metadata_names(self) -> None:
         for name, project in OURS.items():
