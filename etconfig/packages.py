@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 IS_PUBLISHED: bool = False
 """True as soon as the packages are on PyPI. Then run `make docs`: messages, pages and new packages follow."""
@@ -47,6 +47,11 @@ _UPSTREAM_BACKENDS = (
 BACKEND_PACKAGES: Mapping[str, str] = {**dict.fromkeys(_UPSTREAM_BACKENDS, _UPSTREAM), **_ENGINES}
 """The distribution of ours that declares a backend, by its id; that of an engine goes first."""
 
+REMOVED_BACKENDS: Mapping[str, str] = {
+    "MPSBackend": "ExecuTorch deprecated MPSBackend in version 1.2 and has removed it; "
+    "export for CoreMLBackend, or on macOS for MetalBackend",
+}
+"""The backends that ExecuTorch had and has no longer, with what to do instead."""
 
 _REQUIREMENT = re.compile(
     r"""(?P<quote>["']?)(?P<name>etconfig(?:-[a-z]+)?)(?P<extras>(?:\[[a-z,]+\])?)(?P=quote)"""
@@ -87,9 +92,18 @@ def how_to_install(*words: str) -> str:
     return f"{command} (at the root of a checkout of etconfig; without one, from its wheels: {elsewhere})"
 
 
-def how_to_get_backend(backend: str) -> str:
-    """Return the command that installs a backend's plugin, or where to find it, for a message."""
+def how_to_get_backend(backend: str, installed: Collection[str] = ()) -> str:
+    """Return the command that installs a backend's plugin, or where to find it, for a message.
+
+    Args:
+        backend: The id of the backend.
+        installed: The distributions with plugins that are installed: installing them again does not help.
+    """
     package = BACKEND_PACKAGES.get(backend)
+    if package in installed:
+        return f"{package} is installed, and this version of it does not declare {backend}; update it"
+    if package is None and _UPSTREAM in installed:
+        return f"that of its vendor ({_UPSTREAM}, which declares ExecuTorch's own backends, is installed)"
     if package is None:
         return f"for ExecuTorch's own backends, {how_to_install(_UPSTREAM)}; for others, that of their vendor"
     other = f" or, for ExecuTorch's own delegates, {_UPSTREAM}" if backend in _ENGINES else ""
@@ -100,6 +114,11 @@ def declaring_plugin(backend: str) -> str:
     """Return `the plugin that declares` a backend, with the command that installs it if it is ours."""
     words = f"the plugin that declares {backend}"
     return f"{words}: {how_to_get_backend(backend)}" if backend in BACKEND_PACKAGES else words
+
+
+def how_to_declare(backend: str) -> str:
+    """Return `install the plugin that declares` a backend, or what to do if ExecuTorch has it no longer."""
+    return REMOVED_BACKENDS.get(backend) or f"install {declaring_plugin(backend)}"
 
 
 def is_our_package(distribution: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from etconfig.analysis.program_report import (
@@ -24,16 +24,19 @@ from etconfig.analysis.value_text import describe_value
 from etconfig.app.executors import NUMPY, backend_status, executor_report
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
-from etconfig.errors import PluginError
+from etconfig.errors import PluginCallError, PluginError
 from etconfig.kernel.registry import ENTRY_POINT_GROUP
 from etconfig.method import ExecutorReport
 from etconfig.parameters import check_type
+from etconfig.plugin.entry_points import BACKENDS
 from etconfig.program.memory_plan import read_memory_plan
 from etconfig.program.model import DelegateCall, ExecutionPlan, KernelCall, SerializedTensor
 from etconfig.program.shared_state import shared_state_of
 
 _MAX_TEXT = 40
 """The length up to which the value of a compile spec is shown as text, in bytes."""
+_MAX_NAMES = 3
+"""The most names of missing data that are listed."""
 
 
 def inspect_program(program: LoadedProgram, *, executor: str | None = None) -> ProgramReport:
@@ -137,6 +140,7 @@ def _report_method(program: LoadedProgram, name: str, executor: str, runtime: Ex
             *_missing_kernels(program, missing, executor, runtime),
             *_unavailable_backends(program, plan, executor, runtime),
             *_missing_data(external),
+            *_missing_delegate_data(program, plan),
         ),
     )
 
@@ -252,3 +256,42 @@ def _missing_data(external: Iterable[ExternalTensorReport]) -> Iterator[RunObsta
                 why="its data are in a data file that was not given",
                 help="give the file: --data FILE.ptd",
             )
+
+
+def _missing_delegate_data(program: LoadedProgram, plan: ExecutionPlan) -> Iterator[RunObstacle]:
+    """Find the data that payloads leave to data files, and that none of the given files has."""
+    given = program.program.named_data
+    for backend in dict.fromkeys(delegate.id for delegate in plan.delegates):
+        names = _data_names(program, plan, backend)
+        missing = [name for name in names if name not in given]
+        if missing:
+            shown = ", ".join(missing[:_MAX_NAMES])
+            more = len(missing) - _MAX_NAMES
+            yield RunObstacle(
+                what=f"data of {backend}",
+                why=f"{len(missing)} of {len(names)} weights are in a data file that was not given: "
+                f"{shown}{f' and {more} more' if more > 0 else ''}",
+                help="give the .ptd of this export: --data FILE.ptd",
+            )
+
+
+def _data_names(program: LoadedProgram, plan: ExecutionPlan, backend: str) -> Sequence[str]:
+    """Return the names of data outside of the payloads of a backend, each once."""
+    installation = program.installation
+    try:
+        spec = installation.plugins.backend_spec(backend) if backend in installation.backend_ids else None
+    except PluginError:  # `doctor` reports it
+        spec = None
+    if spec is None or spec.data_names is None:
+        return ()
+    payloads = (program.program.delegate_data(each) for each in plan.delegates if each.id == backend)
+    try:
+        return list(dict.fromkeys(name for each in payloads for name in spec.data_names(bytes(each))))
+    except Exception as error:
+        raise PluginCallError(
+            group=BACKENDS,
+            name=backend,
+            call="data_names",
+            cause=f"{type(error).__name__}: {error}",
+            help="return no names for a payload that it cannot read",
+        ) from error

@@ -11,7 +11,7 @@ from etconfig.app.installation import Installation
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, PluginError, UnknownPluginError
 from etconfig.facts import FactSheet
-from etconfig.packages import BACKEND_PACKAGES, declaring_plugin
+from etconfig.packages import BACKEND_PACKAGES, how_to_declare
 from etconfig.parameters import check_type
 from etconfig.plugin.entry_points import BACKENDS
 from etconfig.profile import Layer
@@ -228,7 +228,7 @@ def undeclared_warning(backend: str) -> Diagnostic:
         code="backend-not-installed",
         message=f"the program delegates to {backend}, which no installed plugin declares: its options are "
         "not resolved",
-        help=f"install {declaring_plugin(backend)}",
+        help=how_to_declare(backend),
         severity=Severity.WARNING,
     )
 
@@ -260,7 +260,7 @@ def find_spec(installation: Installation, backend_id: str, needed_by: str = "") 
 def _without_guess(error: UnknownPluginError, backend_id: str) -> str | None:
     """Return the help for the id in a program, which nobody has mistyped."""
     is_guess = error.help is not None and error.help.startswith("did you mean")
-    return f"install {declaring_plugin(backend_id)}" if is_guess else error.help
+    return how_to_declare(backend_id) if is_guess else error.help
 
 
 def options_by_backend(installation: Installation) -> dict[str, tuple[str, ...]]:

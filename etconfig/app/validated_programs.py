@@ -12,7 +12,7 @@ from etconfig.app.project_programs import models_of_project, programs_of_project
 from etconfig.app.targets import Delegating, model_names_of
 from etconfig.diagnostics import Diagnostic, Severity, guessed_fix, nearest_backend
 from etconfig.errors import BackendUnavailableError, ConfigError, ProgramError
-from etconfig.packages import declaring_plugin
+from etconfig.packages import how_to_declare
 from etconfig.parameters import check_type
 from etconfig.profile import Reference
 from etconfig.records import record
@@ -99,7 +99,7 @@ def _not_installed(model: str, reference: Reference, installed: Collection[str])
         message=f"model {model!r}: no installed plugin declares the backend {backend!r}",
         spans=(reference.span,),
         notes=(f"installed: {known}",),
-        help=f"did you mean {guess!r}?" if guess else f"install {declaring_plugin(backend)}",
+        help=f"did you mean {guess!r}?" if guess else how_to_declare(backend),
         severity=Severity.ERROR if guess else Severity.WARNING,
         fix=guessed_fix(backend, guess, installed, reference.span),
     )

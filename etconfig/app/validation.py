@@ -60,6 +60,7 @@ from etconfig.resolver import (
     noun_of,
     verify_against_programs,
     verify_layers,
+    verify_on_device,
 )
 from etconfig.schema import BackendSpec
 
@@ -414,6 +415,7 @@ class Validator:
             resolution = resolver.resolve(self._facts)
             if self.device is not None:
                 yield from resolution.undecided
+                yield from verify_on_device(resolution, self._facts.values)
         except ConfigError as error:
             yield from error.diagnostics
 

@@ -98,8 +98,9 @@ def nearest_word(word: str, known: Collection[str]) -> str | None:
 
 def _is_swap(word: str, guess: str, known: Iterable[str]) -> bool:
     """Return True if two adjacent characters are swapped, digits too, as they are in no other known word."""
-    same = [each for each in known if sorted(each) == sorted(word)]
-    return same == [guess] and edit_distance(word, guess, 1) == 1
+    folded, letters = word.casefold(), sorted(word.casefold())
+    same = [each for each in known if sorted(each.casefold()) == letters]
+    return same == [guess] and edit_distance(folded, guess.casefold(), 1) == 1
 
 
 def is_certain(word: str, guess: str, known: Iterable[str]) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from etconfig.diagnostics import Diagnostic, Respelling, Rewriting, Span, nearest_word
-from etconfig.facts.misnomers import meant_value
+from etconfig.diagnostics import Diagnostic, Respelling, Rewriting, Span
 from etconfig.facts.registry import FactInfo, FactRegistry
+from etconfig.facts.usual_texts import meant_text, usual_texts, usual_texts_help
 
 _LISTED = 8
 
@@ -43,8 +43,7 @@ def _without_value(message: str) -> str:
 
 def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *spans: Span) -> Diagnostic:
     """Return the diagnostic for a value that `info.check` refused with `error`."""
-    guess = nearest_word(value, info.choices) if isinstance(value, str) else None
-    guess = meant_value(name, value) or guess
+    guess = meant_text(info, value)
     unit = f", {info.unit}" if info.unit else ""
     help = f"did you mean {guess!r}?" if guess is not None else _value_help(info, value)
     fix = Respelling(str(value), guess).at(spans[0]) if guess is not None and spans else None
@@ -67,8 +66,8 @@ def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *
 
 
 def _value_help(info: FactInfo, value: object) -> str:
-    if info.choices:
-        return f"its values are {', '.join(info.choices)}"
+    if usual_texts(info) and isinstance(value, str):
+        return usual_texts_help(info)
     if info.unit and isinstance(value, str) and value[:1].isdecimal():
         return f"give a number of {info.unit}, without the unit"
     return "give a value of the fact's type and range"

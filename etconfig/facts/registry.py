@@ -188,6 +188,8 @@ class FactInfo:
             expected = " or ".join(map(repr, self.choices))
             raise ValueError(f"expected {expected}, found {shown_value(value)}")
         meant = meant_value(self.name, checked)
+        if meant is not None and meant == str(checked).lower():
+            raise ValueError(f"expected a text in lower case, found {shown_value(value)}")
         if meant is not None:
             raise ValueError(f"it is called {meant!r} here, found {shown_value(value)}")
         if isinstance(checked, (int, float)):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from etconfig.diagnostics.suggest import edit_distance, is_certain, nearest
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import INDEX, INDEX_PATTERN, FactRegistry
 
 _MAX_NAME_LENGTH = 200
 _MAX_WORD_LENGTH = 40
+_LETTERS_PER_EDIT = 5
+"""One letter in so many may be wrong in a typo of a whole name."""
+_CORE = frozenset(BUILTIN_FACTS.names)
 _PREFIX_LENGTH = 3
 _FILLERS = frozenset({INDEX, "num", "number"})
 _NUMBER = re.compile(INDEX_PATTERN)
@@ -19,8 +23,9 @@ _NUMBER = re.compile(INDEX_PATTERN)
 def likely_facts(name: str, registry: FactRegistry) -> tuple[str, ...]:
     """Return the facts that `name` most likely means; several if they fit equally well.
 
-    Words count before letters: `available_cores.cpu` has the words of `cpu.available_cores`. A missing index
-    becomes 0.
+    A typo of one name is that name, whatever words others share with it. Then words count before letters:
+    `available_cores.cpu` has the words of `cpu.available_cores`. Of equal candidates, core's facts come
+    before those of plugins. A missing index becomes 0.
     """
     if len(name) > _MAX_NAME_LENGTH:
         return ()
@@ -62,11 +67,51 @@ def _likely(hidden: str, names: tuple[str, ...]) -> tuple[str, ...]:
         if of_namespace:
             main = f"{hidden}.name"
             return (main,) if main in of_namespace else tuple(of_namespace)
-    found = _sharing_words(hidden, names)
-    if found:
-        return found
-    guess = nearest(hidden, names)
-    return () if guess is None else (guess,)
+    typo = _typo(hidden, names)
+    if typo is not None:
+        return (typo,)
+    core = tuple(name for name in names if name in _CORE)
+    is_of_plugin = _has_namespace((name for name in names if name not in _CORE), hidden.partition(".")[0])
+    for known in (names,) if is_of_plugin else (core, names):
+        found = _sharing_words(hidden, known)
+        guess = nearest(hidden, known) if not found else None
+        if found or guess is not None:
+            return found or (str(guess),)
+    return ()
+
+
+def _has_namespace(names: Iterable[str], namespace: str) -> bool:
+    return any(name.startswith(f"{namespace}.") for name in names)
+
+
+def _typo(hidden: str, names: tuple[str, ...]) -> str | None:
+    """Return the name nearest by edits, if it has all digits and is near enough to be a typo; else None.
+
+    A namespace that exists is not a typo of another one: `cpu.count` does not mean `gpu.count`. A missing or
+    needless index counts as one edit.
+    """
+    namespace = hidden.partition(".")[0]
+    is_known = _has_namespace(names, namespace)
+    plain, limit = _without_indices(hidden), max(1, len(hidden) // _LETTERS_PER_EDIT)
+    best, least = None, limit + 2
+    for name in names:
+        if (is_known and not name.startswith(f"{namespace}.")) or _digits(name) != _digits(hidden):
+            continue
+        distance = edit_distance(plain, _without_indices(name), limit)
+        if distance <= limit:
+            distance += name.count(INDEX) != hidden.count(INDEX)
+            best, least = (name, distance) if distance < least else (best, least)
+    return best
+
+
+@lru_cache(maxsize=4096)
+def _without_indices(name: str) -> str:
+    return name.replace(f".{INDEX}", "")
+
+
+@lru_cache(maxsize=4096)
+def _digits(name: str) -> str:
+    return "".join(character for character in name if character.isdecimal())
 
 
 def _sharing_words(hidden: str, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from etconfig.packages import how_to_get_backend
+from etconfig.packages import REMOVED_BACKENDS, how_to_get_backend
 from etconfig.plugin.declarations import Declarations
 from etconfig.plugin.entry_points import BACKENDS, DECLARED, EntryPoint, normalized_name
 from etconfig.plugin.failure import PluginFailure
@@ -88,8 +88,9 @@ class PluginIndex:
         known = tuple(sorted({entry.name for entry in usable}))
         help_text = did_you_mean(name, known)
         if group == BACKENDS:
-            help_text = did_you_mean_backend(name, known)
-            help_text = help_text or f"install the package that declares it: {how_to_get_backend(name)}"
+            installed = {normalized_name(entry.distribution) for entry in self.installed}
+            how = f"install the package that declares it: {how_to_get_backend(name, installed)}"
+            help_text = REMOVED_BACKENDS.get(name) or did_you_mean_backend(name, known) or how
         help_text = self.explain_refusal(group, name) or help_text
         return UnknownPluginError(group=group, name=name, known=known, help=help_text)
 

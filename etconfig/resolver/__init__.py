@@ -45,6 +45,7 @@ _HOME = {
     "values_without_configuration": "unconfigured",
     "verify_advice": "advice_check",
     "verify_against_programs": "program_check",
+    "verify_on_device": "device_problems",
     "verify_layers": "matching",
 }
 """The module of each public name."""
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from etconfig.resolver.advice_check import advised_devices, verify_advice
     from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments
     from etconfig.resolver.combinations import CombinationVerifier
+    from etconfig.resolver.device_problems import verify_on_device
     from etconfig.resolver.difference import (
         OptionChange,
         ReportedValue,
@@ -126,6 +128,7 @@ __all__ = [
     "verify_advice",
     "verify_against_programs",
     "verify_layers",
+    "verify_on_device",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, guessed_fix, nearest_backend
-from etconfig.packages import declaring_plugin
+from etconfig.packages import how_to_declare
 from etconfig.profile import UNSET, Assignment, Expression, Layer, TextValue
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.provenance import OriginKind
@@ -148,6 +148,8 @@ class Matcher:
             return None
         if isinstance(value, Expression) and self.names.expressions is not None:
             self._found += self.names.expressions().problems(spec, info, value, assignment.condition)
+        if info.names_methods and self.names.backends_of is not None and self.names.noun == METHOD:
+            self._found += _unknown_methods(spec, info, assignment, value, self.names.backends_of)
         return MatchedAssignment(assignment, info, value, layer.is_bundled)
 
     def _same_option(
@@ -242,6 +244,26 @@ def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Express
     return expression_problem(spec, info, expression)
 
 
+def _unknown_methods(
+    spec: BackendSpec, info: OptionInfo, assignment: Assignment, value: object, methods: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Yield a problem for each name in an array of methods that the program does not have.
+
+    It is a warning if it is nearly that of one, and else a note: the configuration may serve other programs.
+    """
+    for index, name in enumerate(value if isinstance(value, (list, tuple)) else ()):
+        if name in methods:
+            continue
+        guess = did_you_mean(name, methods)
+        yield Diagnostic(
+            code="unknown-method",
+            message=f"{spec.id}.{info.name}[{index}]: the program has no method {name!r}",
+            spans=(assignment.place.find_inside((index,), is_key=False),),
+            help=guess or f"it has {', '.join(methods)}",
+            severity=Severity.NOTE if guess is None else Severity.WARNING,
+        )
+
+
 def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> Iterator[Diagnostic]:
     backend = assignment.path.backend
     if backend in names.known_backends or layer.is_bundled:
@@ -250,7 +272,7 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
     guess = None if is_undeclared else nearest_backend(backend, names.known_backends)
     is_error = guess is not None or is_undeclared or layer.kind in _GIVEN_BY_HAND
     known = ", ".join(sorted(names.known_backends)) or "none"
-    advice = f"install {declaring_plugin(backend)}, or remove these options"
+    advice = f"{how_to_declare(backend)}, or remove these options"
     if guess is not None:
         advice = f"did you mean {guess!r}?"
     elif backend in (names.backends_of or ()):

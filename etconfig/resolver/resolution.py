@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from inspect import Parameter, Signature
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
 from etconfig.display import Display, Displayed, count_text, shown_names, shown_text
-from etconfig.errors import BackendUnavailableError, OptionError
+from etconfig.errors import BackendUnavailableError, EtconfigError, OptionError
 from etconfig.facts import FactOverrides, FactSheet, FactValue, source_facts
 from etconfig.facts.registry import HIDDEN_VALUE
 from etconfig.fingerprint import fingerprint
@@ -179,14 +180,19 @@ class Resolution(Displayed):
             OptionError, ValueError: as for `options_for`.
             BackendUnavailableError: the backend makes no object, or its engine cannot be used here.
             TypeError: a name is not a text, or the backend's `build` does not take these arguments.
-            Exception: what the engine itself raises passes through.
+            Exception: what the engine itself raises passes through. If the text names options, the model is
+                added to it, and the places where they are set.
         """
         resolved = self.backend_arguments(model, instance, backend)
         build = resolved.spec.build
         if build is None:
             raise _builds_nothing(resolved.spec.id)
         _check_build(resolved, build, arguments, named)
-        return build(resolved.options, *arguments, **named)
+        try:
+            return build(resolved.options, *arguments, **named)
+        except Exception as error:
+            _name_places(error, resolved, instance_label(model, instance))
+            raise
 
     def effective(
         self, model: str, built: object, *, instance: str | None = None, backend: str | None = None
@@ -358,6 +364,24 @@ def _builds_nothing(backend: str) -> BackendUnavailableError:
         reason="its plugin creates no object of an engine: its declaration has no build",
         help="hand options_for(...) to the engine, or install a plugin that creates its objects",
     )
+
+
+def _name_places(error: Exception, resolved: BackendArguments, label: str) -> None:
+    """Add to the text of an error where the options that it names are set, and for which model."""
+    words = set(re.findall(r"\w+", str(error)))
+    named = [
+        (option, resolved.place_of(option))
+        for option in resolved.candidates
+        if (option in words or option.removesuffix("s") in words) and resolved.is_asked_for(option)
+    ]
+    if not named:
+        return
+    places = ", ".join(f"{option} at {span.place}" for option, span in named if span is not None)
+    where = f"set for model {label!r}: {places}"
+    if isinstance(error, EtconfigError):
+        error.help = where if error.help is None else f"{error.help}; {where}"
+    elif len(error.args) == 1 and str(error) == error.args[0]:
+        error.args = (f"{error.args[0]}; {where}",)
 
 
 def _check_build(

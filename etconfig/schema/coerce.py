@@ -329,13 +329,20 @@ def _key_problem(wanted: OptionType, key: object, raw: object) -> Mismatch | Non
         expected="a known key",
         given=show_value(key),
         path=(key,),
-        help=f"did you mean {guess!r}?"
-        if guess
-        else "look its name up among the known keys and the options: the engine would ignore it here",
+        help=f"did you mean {guess!r}?" if guess else _help_with_key(wanted),
         respelling=guessed(key, guess, wanted.known_keys),
         is_key=True,
         is_explained=True,
     )
+
+
+def _help_with_key(wanted: OptionType) -> str:
+    look = (
+        "look its name up among the known keys and the options: an engine ignores keys that it does not know"
+    )
+    if wanted.newer_keys is None:
+        return look
+    return f"{look}; if yours is newer than this list and knows it, set it in {wanted.newer_keys!r}"
 
 
 def _text_problem(known: KnownKey, key: str, raw: object) -> Mismatch:

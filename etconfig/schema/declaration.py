@@ -86,6 +86,9 @@ class Declaration:
     invalidates_cache: bool = False
     known_keys: Mapping[str, KnownKey] | None = None
     keys_of_options: Mapping[str, str] | None = None
+    newer_keys: str | None = None
+    also_called: Mapping[ChoiceValue, ChoiceValue] | None = None
+    names_methods: bool = False
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Leave pydantic's JSON Schema as it is; etconfig generates its own."""
@@ -109,6 +112,7 @@ class OptionInfo:
         renamed_from: Its former names, which are still accepted.
         wire: Its form in ExecuTorch's option map.
         invalidates_cache: True if what the backend compiles depends on it, so that `cache_key` counts it.
+        names_methods: True if the texts of its array are names of methods.
     """
 
     name: str
@@ -124,6 +128,7 @@ class OptionInfo:
     renamed_from: tuple[str, ...]
     wire: Wire
     invalidates_cache: bool = False
+    names_methods: bool = False
 
     @property
     def is_required(self) -> bool:
@@ -161,6 +166,9 @@ def option(
     invalidates_cache: bool = False,
     known_keys: Mapping[str, KnownKey] | None = None,
     keys_of_options: Mapping[str, str] | None = None,
+    newer_keys: str | None = None,
+    also_called: Mapping[str | int, str | int] | None = None,
+    names_methods: bool = False,
 ) -> Any:
     """Declare one option of a `BackendOptions` class.
 
@@ -183,6 +191,12 @@ def option(
         known_keys: The keys that an option of the type `dict[str, str]` may have, and the texts of each; an
             engine may ignore others without an error.
         keys_of_options: Keys that another option sets, by key: they are refused with the name of that option.
+        newer_keys: The option that takes the keys of an engine that is newer than `known_keys`, which the
+            refusal of an unknown key names.
+        also_called: Other spellings of the choices, such as those of the engine's own API, and the choice of
+            each: they are refused with what to write.
+        names_methods: True if the texts of the array are names of methods, which are compared with those of
+            the program.
 
     Returns:
         A pydantic field.
@@ -206,6 +220,9 @@ def option(
         invalidates_cache=_flag("invalidates_cache", invalidates_cache),
         known_keys=_known_keys(known_keys),
         keys_of_options=_keys_of_options(keys_of_options, known_keys),
+        newer_keys=_text("newer_keys", newer_keys),
+        also_called=_spellings(also_called),
+        names_methods=_flag("names_methods", names_methods),
     )
     if default is MISSING:
         return Field(json_schema_extra=declaration)
@@ -264,6 +281,14 @@ def _keys_of_options(
         raise ValueError(
             f"keys_of_options of option() has the known key {both[0]!r}; leave it out of one of them"
         )
+    return MappingProxyType(dict(given))
+
+
+def _spellings(given: Mapping[str | int, str | int] | None) -> Mapping[ChoiceValue, ChoiceValue] | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise TypeError(f"also_called of option() is {given!r}; expected choices by their other spellings")
     return MappingProxyType(dict(given))
 
 

@@ -60,6 +60,8 @@ class OptionType:
         discriminator: The field whose text chooses the class, if there are several.
         known_keys: The keys that a table of strings may have; None for any.
         keys_of_options: Other keys and the option that sets each.
+        newer_keys: The option that takes keys that are not known yet, or None.
+        also_called: The choice of each other spelling, for `CHOICE`.
     """
 
     kind: OptionKind
@@ -74,6 +76,8 @@ class OptionType:
     discriminator: str | None = None
     known_keys: Mapping[str, KnownKey] | None = None
     keys_of_options: Mapping[str, str] | None = None
+    newer_keys: str | None = None
+    also_called: Mapping[ChoiceValue, ChoiceValue] | None = None
 
     @cached_property
     def members_by_text(self) -> Mapping[str, enum.Enum]:
@@ -215,7 +219,10 @@ def check_option_bounds(option_type: OptionType) -> None:
 
 
 def with_known_keys(
-    option_type: OptionType, known: Mapping[str, KnownKey] | None, of_options: Mapping[str, str] | None = None
+    option_type: OptionType,
+    known: Mapping[str, KnownKey] | None,
+    of_options: Mapping[str, str] | None = None,
+    newer: str | None = None,
 ) -> OptionType:
     """Return the type of a table of strings that has no other keys than those that are known.
 
@@ -227,7 +234,28 @@ def with_known_keys(
     is_text = option_type.item is not None and option_type.item.kind is OptionKind.STRING
     if option_type.kind is not OptionKind.TABLE or not is_text or option_type.is_optional:
         raise TypeError(f"has known keys, but its type is {option_type}; expected dict[str, str]")
-    return replace(option_type, known_keys=known, keys_of_options=of_options)
+    return replace(option_type, known_keys=known, keys_of_options=of_options, newer_keys=newer)
+
+
+def with_spellings(
+    option_type: OptionType,
+    also_called: Mapping[ChoiceValue, ChoiceValue] | None,
+    wire_values: Mapping[str, bool | int | str] | None,
+) -> OptionType:
+    """Return the type of a choice with the other spellings of its values: those declared, and on the wire.
+
+    Raises:
+        TypeError: it is another type, or a spelling stands for what is not a choice, or is one itself.
+    """
+    if also_called is not None:
+        wrong = [each for each in also_called.values() if each not in option_type.choices]
+        wrong += [each for each in also_called if each in option_type.choices]
+        if option_type.kind is not OptionKind.CHOICE or wrong:
+            found = f"{wrong[0]!r} is not one" if wrong else f"its type is {option_type}"
+            raise TypeError(f"has other spellings of its choices, but {found}")
+    on_wire = {each: choice for choice, each in (wire_values or {}).items() if not isinstance(each, bool)}
+    spellings: dict[ChoiceValue, ChoiceValue] = {**on_wire, **(also_called or {})}
+    return replace(option_type, also_called=spellings) if spellings else option_type
 
 
 def _tables_in(annotation: Any) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ from etconfig.schema.option_type import (
     check_option_bounds,
     read_option_type,
     with_known_keys,
+    with_spellings,
 )
 
 __all__ = ["BackendOptions", "OptionTable", "model_validator"]
@@ -166,7 +167,9 @@ def _read_field(cls: type[BackendOptions], name: str, field: FieldInfo) -> Optio
         raise TypeError("needs a doc: say what the option does")
     option_type = read_option_type(field.annotation, field.metadata, declaration.unit)
     check_option_bounds(option_type)
-    option_type = with_known_keys(option_type, declaration.known_keys, declaration.keys_of_options)
+    option_type = with_known_keys(
+        option_type, declaration.known_keys, declaration.keys_of_options, declaration.newer_keys
+    )
     if cls.is_option_table:
         _check_in_table(declaration)
     _check_tables(option_type, declaration)
@@ -177,9 +180,10 @@ def _read_field(cls: type[BackendOptions], name: str, field: FieldInfo) -> Optio
     wire = Wire(key=None if option_type.has_tables else name)
     if declaration.wire is not None:
         wire = _checked_wire(declaration.wire, option_type)
-    of_type = ("known_keys", "keys_of_options")
+    of_type = ("known_keys", "keys_of_options", "newer_keys", "also_called")
     fields = {name: given for name, given in vars(declaration).items() if name not in of_type}
     fields["wire"] = wire
+    option_type = with_spellings(option_type, declaration.also_called, wire.values)
     return OptionInfo(name=name, type=option_type, default=default, **fields)
 
 

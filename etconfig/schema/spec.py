@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +159,10 @@ class BackendSpec:
             raises if they disagree at the end, or passes an error of the block on, and then the settings
             of the process are those from before. One may be entered inside of another in the same thread:
             the outermost one decides. None if each update stands for itself.
+        data_names: Returns the names of the data that a payload leaves to the program or to data files:
+            `data_names(payload)`, so that `inspect` lists missing ones; none if it cannot read the payload.
+        verify_on_device: Returns the reasons why options cannot be used on a device, each a sentence that
+            names the options: `verify_on_device(options, facts)`, with the known facts by name.
 
     Raises:
         TypeError, ValueError: a field breaks its rule; the message names the backend.
@@ -180,6 +184,8 @@ class BackendSpec:
     effective: Callable[[Any], Mapping[str, Any]] | None = None
     update: Callable[[Any, Any, Any, frozenset[str]], None] | None = None
     joint_update: Callable[[], AbstractContextManager[object]] | None = None
+    data_names: Callable[[bytes], Iterable[str]] | None = None
+    verify_on_device: Callable[[Any, Mapping[str, object]], Iterable[str]] | None = None
 
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:

@@ -211,6 +211,11 @@ def _problem(
 def _unknown(owner: str, name: str, options_class: type[BackendOptions]) -> OptionProblem:
     infos = options_class.option_infos()
     message = f"{owner} has no option {name!r}"
+    on_wire = {info.wire.key: each for each, info in infos.items() if info.wire.key is not None}
+    if name in on_wire:
+        message += ", which is its key at run time"
+        help_text = f"write {on_wire[name]}"
+        return _problem(ProblemKind.UNKNOWN, name, message, help_text, Respelling(name, on_wire[name], True))
     guess = nearest(name, infos)
     if guess is not None:
         help_text = f"did you mean {guess!r}?"

@@ -28,6 +28,9 @@ _DECIMAL_COMMA = re.compile(r"-?[0-9]{1,15},[0-9]{1,15}")
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _MULTIPLE = re.compile(r"[kmgt](?:hz|fps|w)?|thousand|million|billion", re.IGNORECASE)
 """Words that stand for a factor: the number before one is not the number that was meant."""
+_SCOPE = re.compile(r"::|\.(?=[A-Za-z])")
+"""The mark between an enum and its member in C++ and in Python."""
+
 _MAX_LISTED = 6
 _MAX_LENGTH = 200
 _MIN_BEGINNING = 3
@@ -200,9 +203,14 @@ def _choices(wanted: OptionType, raw: object) -> Iterator[_Guess]:
     if not isinstance(raw, (str, int)):
         return
     text = str(raw).strip()
+    also_called = wanted.also_called or {}
+    scoped = _SCOPE.split(text)[-1]
+    for spelling in (raw, text, scoped):
+        if spelling in also_called:
+            yield _Guess(also_called[spelling], is_safe=True)
     yield from (_Guess(choice, is_safe=True) for choice in wanted.choices if str(choice) == text)
     plain = _plain(text)
-    same = [choice for choice in wanted.choices if _plain(str(choice)) == plain]
+    same = [choice for choice in wanted.choices if _plain(str(choice)) in (plain, _plain(scoped))]
     if len(same) == 1:
         yield _Guess(same[0], is_safe=str(same[0]).casefold() == text.casefold())
     starting = [choice for choice in wanted.choices if _plain(str(choice)).startswith(plain)]
@@ -224,12 +232,26 @@ def _lists(wanted: OptionType, raw: object) -> Iterator[_Guess]:
         items = _json_list(raw)
         if items is not None:
             yield _Guess(items, is_safe=True)
-        if "," in raw:
-            yield _Guess([part.strip() for part in raw.split(",") if part.strip()])
-            yield _Guess([parse_scalar(part.strip()) for part in raw.split(",") if part.strip()])
+        inside = _inside_brackets(raw.strip())
+        if inside is None:  # a list of lists, or a bracket without the other one: no item is certain
+            return
+        if "," in inside or inside != raw.strip():
+            yield _Guess([part.strip() for part in inside.split(",") if part.strip()])
+            yield _Guess([parse_scalar(part.strip()) for part in inside.split(",") if part.strip()])
     if isinstance(raw, (bool, int, float, str)):
         yield _Guess([raw])
         yield from (_Guess([guess.value]) for guess in _guesses(wanted.item, raw))
+
+
+def _inside_brackets(text: str) -> str | None:
+    """Return `a, b` for `[a, b]`, which a shell leaves that takes the quotes away, and for `a, b`.
+
+    None if brackets or quotes are left.
+    """
+    is_bracketed = text.startswith("[") and text.endswith("]") and len(text) > 1
+    inside = text[1:-1] if is_bracketed else text
+    is_plain = not set("[]") & set(inside) and not (is_bracketed and set("\"'{}") & set(inside))
+    return inside if is_plain else None
 
 
 def _json_list(text: str) -> list[object] | None:

@@ -7,6 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from etconfig_reference.plugin import SPECS
 from kit_checks import failing, inapplicable, made, passing
 from mutants import roots
 from mutants.mutant import BACKEND, Mutant
@@ -85,6 +86,30 @@ class TestOneRoot:
         assert {each.outcome for each in others} == {Outcome.NOT_JUDGED}
         assert len(others) >= 30
         assert not report.passed
+
+    def test_changed_inputs_are_the_cause_of_wrong_answers_elsewhere(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        others = ("signature", "nan-inf", "use-after-destroy", "output-is-input", "read-only-buffer")
+        report = run_mutant("CHANGES_INPUTS", tmp_path, monkeypatch, checks=("aliasing", *others))
+        assert list(report.root_causes) == ["aliasing"]
+        assert {each.check_id for each in report.root_causes["aliasing"]} == {*others}
+
+    def test_the_answer_of_an_earlier_run_is_named_as_such(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr(roots.STATE, "answers", {})
+        report = run_mutant("CACHES_ANSWERS", tmp_path, monkeypatch, checks=("answers",))
+        message = {each.check_id: each.message for each in report.results}["answers"]
+        assert "this is the answer of run 1 of " in (message or "")
+        assert "such as in a cache of the process; keep it in the handle" in (message or "")
+
+    def test_an_option_that_leaks_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        report = run_mutant("OPTIONS_OF_THE_LAST", tmp_path, monkeypatch, checks=("option-leak",))
+        found = {each.check_id: each.message or "" for each in report.results}["option-leak"]
+        options = SPECS[BACKEND].options.option_infos()
+        (name,) = {each for each in options if f"an instance with {each}=" in found}
+        assert f".{name}: after an instance with {name}=" in found
 
     def test_a_wrong_operation_leaves_what_it_does_not_affect(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -16,12 +16,15 @@ from generate_docs import PAGES as GENERATED
 from generate_docs import with_current_parts
 from install_lines import EVERY_PAGE, InstallLine, install_lines
 
-from etconfig import packages
+from etconfig import Installation, packages
+from etconfig.errors import UnknownPluginError
 from etconfig.packages import (
     BACKEND_PACKAGES,
     OWN_NEEDS,
     OWN_PACKAGES,
+    REMOVED_BACKENDS,
     declaring_plugin,
+    how_to_declare,
     how_to_get_backend,
     how_to_install,
     pip_install,
@@ -139,6 +142,26 @@ class TestOneConstant:
             f"the plugin that declares TorchBackend: {how_to_install('etconfig-torch')}"
         )
         assert declaring_plugin("AcmeBackend") == "the plugin that declares AcmeBackend"
+
+    def test_a_package_that_is_installed_is_not_to_be_installed(self) -> None:
+        installed = {"etconfig-upstream"}
+        assert how_to_get_backend("AcmeBackend", installed) == (
+            "that of its vendor (etconfig-upstream, which declares ExecuTorch's own backends, is installed)"
+        )
+        assert how_to_get_backend("VgfBackend", installed) == (
+            "etconfig-upstream is installed, and this version of it does not declare VgfBackend; update it"
+        )
+        assert how_to_get_backend("TvmBackend", installed) == how_to_install("etconfig-tvm")
+
+    def test_a_backend_that_executorch_removed_is_named_as_such(self) -> None:
+        assert not set(REMOVED_BACKENDS) & set(BACKEND_PACKAGES)
+        for backend, message in REMOVED_BACKENDS.items():
+            with pytest.raises(UnknownPluginError) as caught:
+                Installation(search_path=()).index.find("etconfig.backends", backend)
+            assert caught.value.help == message
+            assert backend in message
+            assert how_to_declare(backend) == message
+        assert how_to_declare("AcmeBackend") == "install the plugin that declares AcmeBackend"
 
     def test_our_packages_need_those_of_ours_that_their_metadata_names(self) -> None:
         for name, project in OURS.items():

@@ -13,7 +13,7 @@ from tiny_engine import OTHER, SPEC, TinyOptions, TinySession
 
 import etconfig
 from etconfig.app.installation import Installation
-from etconfig.errors import BackendUnavailableError, ConfigError, ModelError, OptionError
+from etconfig.errors import BackendUnavailableError, ConfigError, ModelError, OptionError, PluginCallError
 from etconfig.schema import BackendSpec
 
 PROFILE = """\
@@ -124,12 +124,72 @@ class TestBuild:
         with pytest.raises(FileNotFoundError, match="absent"):
             config.build("detector", "absent.tiny")
 
+    def test_errors_about_a_value_name_the_model_and_the_place_of_the_value(
+        self, installation: Installation
+    ) -> None:
+        def refuse(error: Exception) -> BackendSpec:
+            def build(options: TinyOptions, *arguments: object, **named: object) -> TinySession:
+                raise error
+
+            return replace(SPEC, build=build)
+
+        unavailable = BackendUnavailableError(
+            backend="TinyEngine", reason="it lacks threads", help="buy some"
+        )
+        text = "set for model 'detector@left': "
+        for error, expected in (
+            (ValueError("threads is too much"), f"threads is too much; {text}threads at board.toml:5:11"),
+            (
+                RuntimeError("threads and precision"),
+                f"threads and precision; {text}threads at board.toml:5:11, precision at board.toml:11:13",
+            ),
+            (ValueError("something else"), "something else"),
+            (OSError(2, "no threads"), "[Errno 2] no threads"),
+            (unavailable, f"{unavailable}; {text}threads at board.toml:5:11"),
+        ):
+            refusing = installation.with_backends({"TinyEngine": refuse(error)})
+            found = etconfig.resolve(models=MODELS, profile="board.toml", installation=refusing)
+            with pytest.raises(type(error)) as caught:
+                found.build("detector", instance="left")
+            assert str(caught.value) == expected
+
     def test_a_backend_without_build_is_refused(self, config: etconfig.Resolution) -> None:
         with pytest.raises(BackendUnavailableError, match="its declaration has no build") as caught:
             config.build("both", "model.tiny", backend="OtherEngine")
         assert caught.value.help == (
             "hand options_for(...) to the engine, or install a plugin that creates its objects"
         )
+
+
+class TestDevice:
+    """`verify_on_device` of a backend refuses options that a device excludes, at their place."""
+
+    def validated(self, installation: Installation, verify: Any) -> list[tuple[str, str]]:
+        of_device = installation.with_backends({"TinyEngine": replace(SPEC, verify_on_device=verify)})
+        facts = etconfig.FactSheet.from_values({"cpu.available_cores": 4, "cpu.arch": "arm64"})
+        found = etconfig.validate_file("board.toml", of_device, facts=facts)
+        return [(str(problem), str(problem.help)) for problem in found]
+
+    def test_options_that_the_facts_exclude_are_errors(self, installation: Installation) -> None:
+        def verify(options: TinyOptions, facts: dict[str, object]) -> Any:
+            if facts["cpu.arch"] == "arm64" and options.threads == 2:
+                yield "threads is 2, which arm64 lacks"
+
+        assert self.validated(installation, verify) == [
+            (
+                "board.toml:5:11: TinyEngine: threads is 2, which arm64 lacks",
+                "choose another value for this device, or set it for others with [[when]]",
+            )
+        ]
+        assert self.validated(installation, lambda options, facts: []) == []
+
+    def test_a_function_that_fails_is_named(self, installation: Installation) -> None:
+        for verify, cause in (
+            (lambda options, facts: [facts["gpu.count"]], "KeyError: 'gpu.count'"),
+            (lambda options, facts: [1], "TypeError: it returned [1]"),
+        ):
+            with pytest.raises(PluginCallError, match=re.escape(cause)):
+                self.validated(installation, verify)
 
 
 class TestWrongArguments:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -47,9 +48,35 @@ def runs(subject: Subject) -> None:
 @check("answers", level=1, rests_on=("runs",), prevents="wrong results")
 def answers(subject: Subject) -> None:
     """Every method gives the answers of eager PyTorch, in float32 or the dtypes of a backend without it."""
+    earlier: list[tuple[str, Sequence[Any]]] = []
     for case in subject.ordinary_cases():
-        with suggesting("compute what the program asks for, or leave it out of the delegate"):
-            subject.check_case(case)
+        for name in case.case.methods:
+            with subject.load(case, name) as method:
+                for number, run in enumerate(case.runs(name)):
+                    outputs = method.execute(list(run.inputs))
+                    try:
+                        subject.check_outputs(case, run, outputs, name)
+                    except CheckFailedError as error:
+                        raise CheckFailedError(f"{error}; {_advice(outputs, earlier)}") from None
+                    earlier.append((f"run {number + 1} of {case.name}.{name}", run.outputs))
+
+
+def _advice(outputs: Sequence[Any], earlier: Sequence[tuple[str, Sequence[Any]]]) -> str:
+    """Return what to do about wrong outputs: they may be those of an earlier run."""
+    for label, others in earlier:
+        is_same = len(others) == len(outputs) and all(map(_is_same, outputs, others))
+        if is_same:
+            return (
+                f"this is the answer of {label}, so something is kept from one run to another, such as in a "
+                "cache of the process; keep it in the handle, by all that it was computed from"
+            )
+    return "compute what the program asks for, or leave it out of the delegate"
+
+
+def _is_same(output: Any, other: Any) -> bool:
+    ours, theirs = np.asarray(output), np.asarray(other)
+    is_alike = ours.shape == theirs.shape and ours.size > 0 and bool(np.any(theirs != 0))
+    return is_alike and bool(np.allclose(ours, theirs, rtol=1e-3, atol=1e-6))
 
 
 @check("tolerance", level=1, rests_on=("answers",), prevents="sums in a narrower type than the vendor claims")
@@ -102,7 +129,7 @@ def _cases_of(subject: Subject, dtype: str) -> Iterator[DelegatedCase]:
     return islice(cases, 1) if dtype == "float32" else cases
 
 
-@check("signature", level=1, rests_on=("answers",), prevents="outputs bound to the wrong arguments")
+@check("signature", level=1, rests_on=("aliasing",), prevents="outputs bound to the wrong arguments")
 def signature(subject: Subject) -> None:
     """Several outputs are in the order of the program, and one of them can be an input."""
     for case in subject.cases(
@@ -112,7 +139,7 @@ def signature(subject: Subject) -> None:
             subject.check_case(case)
 
 
-@check("nan-inf", level=1, rests_on=("answers",), prevents="arithmetic for finite numbers only")
+@check("nan-inf", level=1, rests_on=("aliasing",), prevents="arithmetic for finite numbers only")
 def nan_inf(subject: Subject) -> None:
     """NaN and infinities are in the same places as with eager PyTorch."""
     for case in subject.cases(where=lambda case: case.is_plain and not case.is_finite):

@@ -108,7 +108,7 @@ class _InPlace(Interposer):
 
 
 @check(
-    "output-is-input", level=1, rests_on=("answers",), prevents="outputs written before all inputs are read"
+    "output-is-input", level=1, rests_on=("aliasing",), prevents="outputs written before all inputs are read"
 )
 def output_is_input(subject: Subject) -> None:
     """An output may share its memory with an input, as in the memory plans of programs."""

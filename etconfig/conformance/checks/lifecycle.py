@@ -158,7 +158,7 @@ class _LastCall(Interposer):
 @check(
     "use-after-destroy",
     level=1,
-    rests_on=("answers",),
+    rests_on=("aliasing",),
     isolated=True,
     prevents="crashes from destroyed handles",
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
 from etconfig.conformance.subject.option_values import effective_values, options_place, other_values
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, OptionError
@@ -36,8 +36,10 @@ def option_leak(subject: Subject) -> None:
             with other:
                 theirs = effective_values(subject, other)
                 other.execute(case.inputs())
-                _require_same(subject, usual, own, f"an instance with {info.name}={value!r} was loaded")
-                subject.check_runs(usual, case)
+                event = f"an instance with {info.name}={value!r} was loaded"
+                _require_same(subject, usual, own, event)
+                with suggesting(_APART, where=f"{options_place(spec, info.name)}: after {event}"):
+                    subject.check_runs(usual, case)
                 _require_same(subject, other, theirs, f"an instance with {info.name} as usual was executed")
             seen = seen or info.name in own
     if not seen:
@@ -73,8 +75,10 @@ def execute_update(subject: Subject) -> None:
                     f"{options_place(spec, info.name)}: effective_options still reports "
                     f"{before[info.name]!r} after an update to {value!r}; apply the change in update"
                 )
-            subject.check_runs(other, case)
-            _require_same(subject, other, theirs, f"{info.name} of another method was changed to {value!r}")
+            event = f"{info.name} of another method was changed to {value!r}"
+            with suggesting(_APART, where=f"{options_place(spec, info.name)}: after {event}"):
+                subject.check_runs(other, case)
+            _require_same(subject, other, theirs, event)
             target.update({path: getattr(usual, info.name)})
             _require_same(subject, target, before, f"{info.name} was changed to {value!r} and back")
             subject.check_runs(target, case)

@@ -136,7 +136,7 @@ _PLACES: Mapping[DataLocation, str] = {
 @check(
     "read-only-buffer",
     level=2,
-    rests_on=("answers",),
+    rests_on=("aliasing",),
     prevents="writes into a mapped file or a caller's input",
     isolated=True,
 )

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from etconfig.diagnostics import Diagnostic, nearest_word
-from etconfig.facts.misnomers import meant_value
+from etconfig.diagnostics import Diagnostic
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
-from etconfig.facts.usual_texts import usual_texts
+from etconfig.facts.usual_texts import is_never
 from etconfig.profile.expression import type_help
 from etconfig.profile.expression.checked import (
     Checked,
@@ -249,17 +248,9 @@ class Checker:
         for literal in other.items if isinstance(other, ListDisplay) else (other,):
             if not isinstance(literal, Literal) or literal.value in self.registry:
                 continue
-            if meant_value(info.name, literal.value) or self._is_no_choice(info, literal.value):
+            if is_never(info, literal.value):
                 correction = self._corrector.value(info, literal)
                 self._refused(f"{info.name} is never {literal.value!r}", literal, correction)
-
-    def _is_no_choice(self, info: FactInfo, value: object) -> bool:
-        """Return True for a text that a fact never has: not a choice, or a misspelt usual value."""
-        usual = usual_texts(info)
-        if not usual or value in usual:
-            return False
-        is_closed = info.type is FactType.STRING and bool(info.choices)
-        return is_closed or nearest_word(str(value), usual) is not None
 
     def _check_buckets(self, node: Binary) -> None:
         """Report `bucket(...) < 5`: it is a fraction, not a percentage."""

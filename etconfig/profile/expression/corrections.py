@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from etconfig.diagnostics import nearest, nearest_word
-from etconfig.facts.misnomers import meant_value
+from etconfig.diagnostics import nearest
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.facts.suggestions import likely_facts
-from etconfig.facts.usual_texts import usual_texts
+from etconfig.facts.usual_texts import is_never, meant_text, usual_texts_help
 from etconfig.profile.expression import type_help
 from etconfig.profile.expression.foreign_values import size_in_bytes
 from etconfig.profile.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
@@ -118,18 +117,16 @@ class Corrector:
     def _word_of(self, node: Name, fact: FactInfo) -> Correction:
         """Return the correction of a word that should be a value of a fact."""
         word = node.name
-        meant = meant_value(fact.name, word) or word
-        if fact.choices and meant not in fact.choices:
-            meant = nearest_word(word, fact.choices) or ""
-        elif meant == word:
-            meant = nearest_word(word, usual_texts(fact)) or word
-        if not meant:
-            listed = ", ".join(self.source.quoted(choice) for choice in fact.choices)
-            return Correction(f"the values of {fact.name} are {listed}")
+        meant = meant_text(fact, word) or word
         quoted = self.source.quoted(meant)
         is_safe = meant == word and word in fact.choices
         if meant != word:
             return Correction(f"did you mean {quoted}, in quotes?", node.start, node.end, quoted)
+        if is_never(fact, word):
+            return Correction(usual_texts_help(fact))
+        if fact.choices and word not in fact.choices:
+            listed = ", ".join(self.source.quoted(choice) for choice in fact.choices)
+            return Correction(f"the values of {fact.name} are {listed}")
         return _writing(node, quoted, why=": without quotes it is the name of a fact", is_safe=is_safe)
 
     def condition(self, node: Node, given: ExpressionType) -> Correction:
@@ -158,17 +155,12 @@ class Corrector:
         inside = self.source.text[node.left.start + 1 : node.end].lstrip()
         return _writing(node, f"!({inside})", is_safe=True)
 
-    def value(self, fact: FactInfo, literal: Literal) -> Correction | None:
+    def value(self, fact: FactInfo, literal: Literal) -> Correction:
         """Return the correction of a value with which a fact is compared and that it never has."""
-        meant = meant_value(fact.name, literal.value)
-        if meant is None and literal.value not in usual_texts(fact):
-            meant = nearest_word(str(literal.value), usual_texts(fact))
-            if meant is None and fact.choices:
-                return Correction(f"it is one of {', '.join(map(repr, fact.choices))}")
+        meant = meant_text(fact, literal.value)
         if meant is None:
-            return None
-        quoted = self.source.quoted(meant)
-        return Correction(f"did you mean {meant!r}?", literal.start, literal.end, quoted)
+            return Correction(usual_texts_help(fact))
+        return Correction(f"did you mean {meant!r}?", literal.start, literal.end, self.source.quoted(meant))
 
     def quoted_fact(self, literal: Node) -> Correction | None:
         """Return the correction of the name of a fact in quotes; None for another text."""

@@ -11,13 +11,16 @@ from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.errors import ProfileError
-from etconfig.profile.expression.piece_walk import Spelling
+from etconfig.profile.expression.piece_walk import FactFinder, Spelling
 from etconfig.profile.expression.pieces import Piece
 from etconfig.profile.expression.respelling import respell
 from etconfig.profile.expression.source import ExpressionSource
 from etconfig.records import record
 
 _TOO_MUCH = frozenset(("expression-too-large", "invisible-character"))
+
+_MAX_TRIED = 16
+"""The most fixes of one expression that are tried by themselves; others are not offered."""
 
 ProblemFinder: TypeAlias = Callable[[ExpressionSource], Sequence[Diagnostic]]
 """A function that returns the problems of an expression; empty if it is right."""
@@ -70,7 +73,7 @@ class RespelledSource(ExpressionSource):
 
 
 def diagnose(
-    source: ExpressionSource, error: ProfileError, check: ProblemFinder, is_list: Callable[[str], bool]
+    source: ExpressionSource, error: ProfileError, check: ProblemFinder, find_fact: FactFinder
 ) -> tuple[Diagnostic, ...]:
     """Return all problems of an expression that breaks the grammar, or has words of another language.
 
@@ -78,10 +81,12 @@ def diagnose(
         source: The expression.
         error: The problems as the parser or the checker reports them.
         check: Finds the problems of the expression that was probably meant.
-        is_list: Returns True for the name of a fact that is a list.
+        find_fact: Returns the fact of a name, or None.
     """
     respelled = (
-        None if _TOO_MUCH & {problem.code for problem in error.diagnostics} else respell(source.text, is_list)
+        None
+        if _TOO_MUCH & {problem.code for problem in error.diagnostics}
+        else respell(source.text, find_fact)
     )
     if respelled is None:
         return error.diagnostics
@@ -102,6 +107,41 @@ def diagnose(
         fixes = [_fix_of_one(source, each) for each in spellings]
     spelled = [_diagnostic(source, each, fix) for each, fix in zip(spellings, fixes, strict=True)]
     return tuple(sorted((*spelled, *others), key=lambda problem: problem.spans[0].column))
+
+
+def with_valid_fixes(
+    source: ExpressionSource, problems: Sequence[Diagnostic], check: ProblemFinder
+) -> tuple[Diagnostic, ...]:
+    """Return the problems with those fixes that leave fewer of them, so that none writes another mistake.
+
+    A fix that replaces the whole expression leaves none.
+
+    Args:
+        source: The expression.
+        problems: Its problems.
+        check: Finds the problems of the expression after a fix.
+    """
+    fixes = [problem.fix for problem in problems if problem.fix is not None]
+    if not fixes:
+        return tuple(problems)
+
+    def left(tried: Sequence[Fix]) -> int:
+        text = source.with_edits([edit for fix in tried for edit in fix.edits])
+        if text == source.text:
+            return len(problems)
+        return len(
+            check(ExpressionSource(text, Span(file="expression", length=max(1, len(text)), text=text)))
+        )
+
+    if len(fixes) == len(problems) and left(fixes) == 0:
+        return tuple(problems)
+    whole = len(source.text.rstrip())
+    valid = [
+        fix
+        for fix in dict.fromkeys(fixes[:_MAX_TRIED])
+        if left([fix]) < (1 if fix.span.length >= whole else len(problems))
+    ]
+    return tuple(replace(each, fix=each.fix if each.fix in valid else None) for each in problems)
 
 
 def _diagnostic(source: ExpressionSource, spelling: Spelling, fix: Fix | None) -> Diagnostic:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ProfileError
-from etconfig.facts.registry import HIDDEN_FACTS, HIDDEN_VALUE, FactRegistry, FactType
+from etconfig.facts.registry import HIDDEN_FACTS, HIDDEN_VALUE, FactRegistry
 from etconfig.profile.expression.checked import Checked, Logic, fact_names
 from etconfig.profile.expression.compiler import Evaluator, compile_tree
 from etconfig.profile.expression.types import ExpressionType
@@ -221,9 +221,7 @@ def parse_expression(
     try:
         return _parsed(source, registry, expect)
     except ProfileError as error:
-        if not isinstance(error, _GrammarError) and not _FOREIGN_WORD.search(text):
-            raise
-        from etconfig.profile.expression.diagnosis import diagnose
+        from etconfig.profile.expression.diagnosis import diagnose, with_valid_fixes
 
         def check(respelled: ExpressionSource) -> tuple[Diagnostic, ...]:
             try:
@@ -232,11 +230,10 @@ def parse_expression(
                 return problems.diagnostics
             return ()
 
-        def is_list(name: str) -> bool:
-            info = registry.get(name)
-            return info is not None and info.type is FactType.STRING_LIST
-
-        raise ProfileError(diagnostics=diagnose(source, error, check, is_list)) from error
+        found = error.diagnostics
+        if isinstance(error, _GrammarError) or _FOREIGN_WORD.search(text):
+            found = diagnose(source, error, check, registry.get)
+        raise ProfileError(diagnostics=with_valid_fixes(source, found, check)) from error
 
 
 class _GrammarError(ProfileError):

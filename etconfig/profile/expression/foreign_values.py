@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from etconfig.facts.registry import FactInfo, FactType
 from etconfig.profile.expression.piece_walk import PieceWalk
 from etconfig.profile.expression.pieces import group_end, operand_end
 
@@ -212,5 +213,21 @@ class ForeignValues(PieceWalk):
         last = index + 3
         if self.at(last + 1) == "." and _NAME.fullmatch(self.at(last + 2)):
             name, last = f"{name}.{self.at(last + 2)}", last + 2
+        alone = self.find_fact(self.at(index))
+        if alone is not None and self.find_fact(name) is None:
+            return self.needless_index(alone, last)
         self.found(last, name, f"write {name}", what="fact")
         return self.joined(last, name)
+
+    def needless_index(self, fact: FactInfo, last: int) -> bool:
+        """Change `cpu.features[0] == "avx2"` to `"avx2" in cpu.features`: no fact has items with a number."""
+        name = self.at(self.index)
+        if fact.type is not FactType.STRING_LIST:
+            self.found(last, name, f"write {name}: it is a single value", what="fact", is_safe=False)
+            return self.joined(last, name)
+        item, right = self.at(last + 2), None
+        if self.at(last + 1) == "==" and self.pieces[last + 2].kind == "string":
+            last, right = last + 2, f"{item} in {name}"
+        help = f"write {right or f'TEXT in {name}'}: the items of a list have no numbers"
+        self.found(last, right, help, what="fact" if right is None else "a condition", is_safe=False)
+        return self.joined(last, right or name)

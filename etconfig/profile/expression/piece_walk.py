@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from etconfig.facts.registry import FactInfo, FactType
 from etconfig.profile.expression.pieces import MAX_DISTANCE, Piece
 
 CLOSING_BRACKETS = {"(": ")", "[": "]", "{": "}"}
 """The bracket that closes each opening one."""
+
+FactFinder: TypeAlias = Callable[[str], "FactInfo | None"]
+"""A function that returns the fact of a name, or None."""
 
 _KINDS = frozenset(("operator", "value", "fact", "variable"))
 
@@ -44,9 +48,9 @@ class PieceWalk:
         index: The current piece.
     """
 
-    def __init__(self, text: str, pieces: list[Piece], is_list: Callable[[str], bool]) -> None:
+    def __init__(self, text: str, pieces: list[Piece], find_fact: FactFinder) -> None:
         self.text = text
-        self.is_list = is_list
+        self.find_fact = find_fact
         self.pieces = pieces
         self.spellings: list[Spelling] = []
         self.open: list[str] = []
@@ -54,6 +58,11 @@ class PieceWalk:
         self.group_starts = [0]
         self.index = 0
         self.is_operand = True
+
+    def is_list(self, name: str) -> bool:
+        """Return True for the name of a fact that is a list."""
+        info = self.find_fact(name)
+        return info is not None and info.type is FactType.STRING_LIST
 
     def at(self, index: int) -> str:
         """Return the text of a piece; empty past the end."""

@@ -5,12 +5,11 @@ This module is imported only for texts that are wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from etconfig.profile.expression.foreign_operators import ForeignOperators
 from etconfig.profile.expression.foreign_values import ForeignValues
-from etconfig.profile.expression.piece_walk import CLOSING_BRACKETS, Spelling
+from etconfig.profile.expression.piece_walk import CLOSING_BRACKETS, FactFinder, Spelling
 from etconfig.profile.expression.pieces import Piece, split_pieces
 
 MAX_SPELLINGS = 32
@@ -31,17 +30,17 @@ class Respelled(NamedTuple):
     spellings: list[Spelling]
 
 
-def respell(text: str, is_list: Callable[[str], bool]) -> Respelled | None:
+def respell(text: str, find_fact: FactFinder) -> Respelled | None:
     """Replace foreign spellings; None if there are none, or if a string does not end.
 
     Args:
         text: The expression.
-        is_list: Returns True for the name of a fact that is a list.
+        find_fact: Returns the fact of a name, or None.
     """
     pieces = split_pieces(text)
     if pieces is None:
         return None
-    reader = _Respeller(text, pieces, is_list)
+    reader = _Respeller(text, pieces, find_fact)
     reader.read()
     return Respelled(reader.pieces, reader.spellings) if reader.spellings else None
 

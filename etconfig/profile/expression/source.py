@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from etconfig.diagnostics import Diagnostic, Fix, Span
+from etconfig.diagnostics import Diagnostic, Edit, Fix, Span
 from etconfig.errors import ProfileError
 from etconfig.records import record
 
@@ -68,6 +68,21 @@ class ExpressionSource:
         if span is None or (self.delimiter and not _fits_inside(replacement, self.delimiter)):
             return None
         return Fix(span=span, replacement=replacement, is_safe=is_safe)
+
+    def with_edits(self, edits: Iterable[Edit]) -> str:
+        """Return the text of the expression after edits that `fix` made."""
+        assert self._places is not None, "fix needs the places"
+        offsets = {place: offset for offset, place in enumerate(self._places)}
+        pieces: list[str] = []
+        left = 0
+        for edit in sorted(edits, key=lambda edit: edit.span.column):
+            start = edit.span.column - self.span.column
+            first, last = offsets.get(start), offsets.get(start + edit.span.length)
+            if first is None or last is None or first < left:
+                continue
+            pieces += (self.text[left:first], edit.replacement)
+            left = last
+        return "".join((*pieces, self.text[left:]))
 
     def quoted(self, word: str) -> str:
         """Return a word as a string of an expression, with the quotes that fit into the TOML string."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ _HELP: Mapping[str, str] = {
     "external": "put the files with its weights beside the model",
 }
 """What to do, by a part of ONNX Runtime's message in any case; the first that fits counts."""
+
+_NO_KERNEL = re.compile(r"Could not find an implementation for (\w+)\((\d+)\)")
 
 _OTHERWISE = "correct the options that the message names, or check the model with onnx.checker.check_model"
 
@@ -70,8 +73,35 @@ def load_session(
     except Exception as error:  # classes of ONNX Runtime's own
         text = str(error).strip()
         folded = text.casefold()  # messages about bytes and about files differ in case
+        general = next((help for part, help in _HELP.items() if part.casefold() in folded), _OTHERWISE)
         raise ModelRefusedError(
             model=name,
             cause=f"ONNX Runtime {ort.__version__} cannot load it: {text}",
-            help=next((help for part, help in _HELP.items() if part.casefold() in folded), _OTHERWISE),
+            help=_help_with_old_operator(text) or general,
         ) from error
+
+
+def _help_with_old_operator(text: str) -> str | None:
+    """Return what to do about a version of an operator that has no kernel, while a newer one exists."""
+    found = _NO_KERNEL.search(text)
+    if found is None:
+        return None
+    name, version = found[1], int(found[2])
+    try:
+        from onnxruntime.capi import onnxruntime_pybind11_state as native
+
+        later = {each.since_version for each in native.get_all_operator_schema() if each.name == name}
+    except (ImportError, AttributeError):  # not every build has it
+        return None
+    newer = sorted(each for each in later if each > version)
+    if not newer:
+        return None
+    return (
+        f"its opset is old: {name} is that of opset {version}, and newer ones are of {_listed(newer)}; "
+        f"convert the model (onnx.version_converter.convert_version(model, {newer[-1]})), "
+        "or export for a newer opset"
+    )
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))

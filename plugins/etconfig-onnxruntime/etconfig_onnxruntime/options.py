@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from etconfig.plugin.v1 import BackendOptions, Ge, Le, model_validator, option
 from etconfig_onnxruntime.known_entries import KNOWN_RUN_ENTRIES, KNOWN_SESSION_ENTRIES
 from etconfig_onnxruntime.provider_tables import provider_names
-from etconfig_onnxruntime.session_attributes import LogLevel, SessionAttributes
+from etconfig_onnxruntime.session_attributes import LOG_NUMBERS, LogLevel, SessionAttributes
 from etconfig_onnxruntime.session_entries import INT32_MAX, SESSION_ENTRIES, SessionEntries
 
 HtpMode = Literal[
@@ -42,12 +42,20 @@ DYNAMIC_ENTRIES: Mapping[str, str] = {
 
 _SESSION_OPTIONS = {key: name for name, key in SESSION_ENTRIES.items()}
 _RUN_OPTIONS = {key: name for name, key in {**RUN_ENTRIES, **DYNAMIC_ENTRIES}.items()}
+_ATTRIBUTES = SessionAttributes.__annotations__
+_NAMES = {name: name for name in (*_ATTRIBUTES, *SESSION_ENTRIES, *RUN_ENTRIES, *DYNAMIC_ENTRIES)}
+"""The names of options, for those who write them as keys."""
+
 _OTHER_SESSION_KEYS = {
+    **_NAMES,
+    **{f"session.{name}": name for name in _ATTRIBUTES},
+    "session.log_id": "logid",
     **_SESSION_OPTIONS,
     **_RUN_OPTIONS,
     **dict.fromkeys(KNOWN_RUN_ENTRIES, "run_config_entries"),
 }
 _OTHER_RUN_KEYS = {
+    **_NAMES,
     **_RUN_OPTIONS,
     **_SESSION_OPTIONS,
     **dict.fromkeys(KNOWN_SESSION_ENTRIES, "config_entries"),
@@ -73,7 +81,7 @@ class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
         "Since ONNX Runtime 1.24.",
     )
     run_log_severity_level: LogLevel = option(
-        "default", applies="execute", doc="The lowest severity that a run logs."
+        "default", applies="execute", also_called=LOG_NUMBERS, doc="The lowest severity that a run logs."
     )
     run_log_verbosity_level: Annotated[int, Ge(0), Le(INT32_MAX)] = option(
         0,
@@ -112,6 +120,7 @@ class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
         doc="Config entries of the session that have no option of their own.",
         known_keys=KNOWN_SESSION_ENTRIES,
         keys_of_options=_OTHER_SESSION_KEYS,
+        newer_keys="newer_config_entries",
     )
     run_config_entries: dict[str, str] = option(
         {},
@@ -119,7 +128,31 @@ class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
         doc="Config entries of a run that have no option of their own.",
         known_keys=KNOWN_RUN_ENTRIES,
         keys_of_options=_OTHER_RUN_KEYS,
+        newer_keys="newer_run_config_entries",
     )
+    newer_config_entries: dict[str, str] = option(
+        {},
+        applies="load",
+        invalidates_cache=True,
+        doc="Config entries of a session that this plugin does not know, for an ONNX Runtime that is newer. "
+        "Nobody checks them: ONNX Runtime ignores a misspelt one.",
+    )
+    newer_run_config_entries: dict[str, str] = option(
+        {}, applies="execute", doc="The same for config entries of a run."
+    )
+
+    @model_validator(mode="after")
+    def _check_newer(self) -> "OnnxRuntimeOptions":
+        """Refuse keys that are known: they are checked where they belong."""
+        for name, own, other in (
+            ("config_entries", KNOWN_SESSION_ENTRIES, _OTHER_SESSION_KEYS),
+            ("run_config_entries", KNOWN_RUN_ENTRIES, _OTHER_RUN_KEYS),
+        ):
+            for key in getattr(self, f"newer_{name}"):
+                place = name if key in own else other.get(key)
+                if place is not None:
+                    raise ValueError(f"newer_{name} has the known key {key!r}; set it in {place}")
+        return self
 
     @model_validator(mode="after")
     def _check_inter_op(self) -> "OnnxRuntimeOptions":
@@ -167,6 +200,11 @@ class OnnxRuntimeOptions(SessionEntries, SessionAttributes, BackendOptions):
             raise ValueError("providers is empty; name one, or set provider_selection_policy")
         if self.provider_selection_policy is not None and self.providers:
             raise ValueError("providers must be [] when provider_selection_policy is set")
+        if "cpu" in names[:-1]:
+            later = ", ".join(map(repr, names[names.index("cpu") + 1 :]))
+            raise ValueError(
+                f"providers names {later} after 'cpu', which takes all nodes that are left; put 'cpu' last"
+            )
         if self.disable_cpu_ep_fallback and "cpu" in names:
             raise ValueError("disable_cpu_ep_fallback contradicts the provider 'cpu'; leave one of them out")
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from etconfig.plugin.v1 import (
@@ -16,6 +16,7 @@ from etconfig.plugin.v1 import (
 )
 from etconfig_onnxruntime.errors import BACKEND_ID
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
+from etconfig_onnxruntime.provider_tables import provider_names
 
 _API = ApiRange(min=1, built=1)
 
@@ -63,6 +64,18 @@ def update(
     update_session(session, options, previous, changed)
 
 
+def absent_on_device(options: OnnxRuntimeOptions, facts: Mapping[str, object]) -> Iterator[str]:
+    """Yield the providers of the options that the ONNX Runtime of a device does not have."""
+    available = facts.get("onnxruntime.providers")
+    names = provider_names(options.providers)
+    if not isinstance(available, tuple) or not names:
+        return
+    absent = [name for name in names if name not in available]
+    if absent and (options.absent_providers == "error" or len(absent) == len(names)):
+        listed, has = ", ".join(map(repr, absent)), ", ".join(map(repr, available)) or "none"
+        yield f"providers names {listed}, and onnxruntime.providers of this device has {has}"
+
+
 ADVICE = (
     Advice(
         "intra_op_num_threads",
@@ -97,6 +110,7 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    verify_on_device=absent_on_device,
     environment={
         "ORT_LOAD_CONFIG_FROM_MODEL": "With `1`, sessions take their options from the model: etconfig then "
         "builds none.",

@@ -19,7 +19,7 @@ RUN_ATTRIBUTES: Mapping[str, str] = {
 }
 """The attribute of RunOptions of each option."""
 
-RUN_OPTIONS = frozenset((*RUN_ATTRIBUTES, *RUN_ENTRIES, "run_config_entries"))
+RUN_OPTIONS = frozenset((*RUN_ATTRIBUTES, *RUN_ENTRIES, "run_config_entries", "newer_run_config_entries"))
 """The options that are passed with each run."""
 
 
@@ -40,7 +40,7 @@ def make_run_options(options: OnnxRuntimeOptions) -> Any:
             setattr(made, RUN_ATTRIBUTES[name], LOG_LEVELS[value] if is_level else value)
         elif name in RUN_ENTRIES:
             made.add_run_config_entry(RUN_ENTRIES[name], entry_text(value))
-    for key, text in options.run_config_entries.items():
+    for key, text in {**options.run_config_entries, **options.newer_run_config_entries}.items():
         made.add_run_config_entry(key, text)
     return made
 

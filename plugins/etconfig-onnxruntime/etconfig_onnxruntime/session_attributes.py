@@ -11,6 +11,20 @@ MAX_THREADS = 1024
 LogLevel = Literal["default", "verbose", "info", "warning", "error", "fatal"]
 """The severities of ONNX Runtime's log, -1 to 4; `default` is that of the process."""
 
+LOG_NUMBERS: dict[str | int, str | int] = {
+    **dict(enumerate(("verbose", "info", "warning", "error", "fatal"))),
+    -1: "default",
+}
+"""ONNX Runtime's own numbers of severities."""
+
+_OPTIMIZATIONS: dict[str | int, str | int] = {
+    **dict.fromkeys(("ORT_DISABLE_ALL", 0), "none"),
+    **dict.fromkeys(("ORT_ENABLE_BASIC", 1), "basic"),
+    **dict.fromkeys(("ORT_ENABLE_EXTENDED", 2), "extended"),
+    **dict.fromkeys(("ORT_ENABLE_LAYOUT", 3), "layout"),
+    **dict.fromkeys(("ORT_ENABLE_ALL", 99), "all"),
+}
+
 
 class SessionAttributes:
     """The attributes of a session: threads, graph optimization, memory, logging, providers.
@@ -75,16 +89,24 @@ class SessionAttributes:
         "all",
         applies="load",
         invalidates_cache=True,
+        also_called=_OPTIMIZATIONS,
         doc="The optimizations of the graph; each level includes those before it.",
     )
     execution_mode: Literal["sequential", "parallel"] = option(
         "sequential",
         applies="load",
+        also_called={
+            "ORT_SEQUENTIAL": "sequential",
+            0: "sequential",
+            "ORT_PARALLEL": "parallel",
+            1: "parallel",
+        },
         doc="Run operators one after another, or independent ones at the same time.",
     )
     execution_order: Literal["default", "priority_based", "memory_efficient"] = option(
         "default",
         applies="load",
+        also_called={0: "default", 1: "priority_based", 2: "memory_efficient"},
         doc="The order in which operators run; `memory_efficient` needs a build for training.",
     )
     enable_cpu_mem_arena: bool = option(
@@ -126,6 +148,7 @@ class SessionAttributes:
     log_severity_level: LogLevel = option(
         "default",
         applies="load",
+        also_called=LOG_NUMBERS,
         doc="The lowest severity that the session logs.",
     )
     log_verbosity_level: Annotated[int, Ge(0), Le(2**31 - 1)] = option(

@@ -139,7 +139,7 @@ def session_entries(options: OnnxRuntimeOptions) -> dict[str, str]:
     names = provider_names(options.providers)
     if options.disable_cpu_ep_fallback is None and names and "cpu" not in names:
         entries[SESSION_ENTRIES["disable_cpu_ep_fallback"]] = "1"
-    return {**entries, **options.config_entries}
+    return {**entries, **options.config_entries, **options.newer_config_entries}
 
 
 def entry_text(value: object) -> str:

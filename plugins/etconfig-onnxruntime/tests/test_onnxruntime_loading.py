@@ -81,6 +81,22 @@ def test_an_order_that_this_build_lacks() -> None:
         build_session(OnnxRuntimeOptions(execution_order="memory_efficient"), model())
 
 
+def test_an_old_opset_is_to_be_converted() -> None:
+    from onnx import TensorProto, helper, version_converter
+
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "abc"]
+    graph = helper.make_graph([helper.make_node("Mul", ["a", "b"], ["c"])], "g", values[:2], values[2:])
+    old = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 6)], ir_version=4)
+    with pytest.raises(ModelRefusedError) as caught:
+        build_session(OnnxRuntimeOptions(log_severity_level="fatal"), old.SerializeToString())
+    assert caught.value.help == (
+        "its opset is old: Mul is that of opset 6, and newer ones are of 7, 13, 14; convert the model "
+        "(onnx.version_converter.convert_version(model, 14)), or export for a newer opset"
+    )
+    new = version_converter.convert_version(old, 14)
+    assert build_session(OnnxRuntimeOptions(), new.SerializeToString()).get_inputs()[0].name == "a"
+
+
 def test_odd_names_work(tmp_path: Path) -> None:
     path = tmp_path / "näme 'with\" $odd; chars\n.onnx"
     path.write_bytes(model())

@@ -42,6 +42,10 @@ class TestMistakes:
             ({"providers": []}, "providers is empty; name one, or set provider_selection_policy"),
             ({"providers": [{"provider": "cpu"}, {"provider": "cpu"}]}, "providers names 'cpu' twice"),
             (
+                {"providers": [{"provider": "cpu"}, {"provider": "cuda"}]},
+                "providers names 'cuda' after 'cpu', which takes all nodes that are left; put 'cpu' last",
+            ),
+            (
                 {"providers": [{"provider": "cpu"}], "disable_cpu_ep_fallback": True},
                 "disable_cpu_ep_fallback contradicts the provider 'cpu'",
             ),
@@ -66,6 +70,24 @@ class TestMistakes:
             ),
             ({"config_entries": {"qnn.lora_config": "x"}}, "set the option 'run_config_entries' instead"),
             ({"run_config_entries": {"gpu_graph_id": "1"}}, "set the option 'gpu_graph_id' instead"),
+            (
+                {"config_entries": {"session.graph_optimization_level": "1"}},
+                "set the option 'graph_optimization_level' instead",
+            ),
+            ({"config_entries": {"session.log_id": "x"}}, "set the option 'logid' instead"),
+            ({"config_entries": {"execution_mode": "x"}}, "set the option 'execution_mode' instead"),
+            (
+                {"config_entries": {"session.of_a_newer_one": "1"}},
+                "if yours is newer than this list and knows it, set it in 'newer_config_entries'",
+            ),
+            (
+                {"newer_config_entries": {"session.prepack.enable_parallel": "1"}},
+                "has the known key 'session.prepack.enable_parallel'; set it in config_entries",
+            ),
+            (
+                {"newer_run_config_entries": {"session.disable_prepacking": "1"}},
+                "has the known key 'session.disable_prepacking'; set it in disable_prepacking",
+            ),
             ({"disable_specified_optimizers": ["ConstantFoldng"]}, "did you mean 'ConstantFolding'?"),
             ({"execution_mode": "parallel", "inter_op_num_threads": 1}, "needs inter_op_num_threads above 1"),
             ({"profile_file_prefix": "p"}, "needs enable_profiling"),
@@ -194,6 +216,27 @@ class TestProviders:
         assert message in found
 
 
+class TestDevice:
+    """Providers that the ONNX Runtime of a device lacks are refused where its facts are known."""
+
+    def test_absent_providers_are_named(self) -> None:
+        from etconfig_onnxruntime.plugin import SPEC
+
+        def reasons(facts: dict[str, object], **values: object) -> list[str]:
+            assert SPEC.verify_on_device is not None
+            return [*SPEC.verify_on_device(OnnxRuntimeOptions(**values), facts)]
+
+        here = {"onnxruntime.providers": ("AzureExecutionProvider", "cpu")}
+        both = ({"provider": "cuda"}, {"provider": "cpu"})
+        assert reasons(here, providers=both) == [
+            "providers names 'cuda', and onnxruntime.providers of this device has "
+            "'AzureExecutionProvider', 'cpu'"
+        ]
+        assert reasons(here, providers=both, absent_providers="skip") == []
+        assert len(reasons(here, providers=both[:1], absent_providers="skip")) == 1
+        assert reasons(here) == reasons({}, providers=both) == []
+
+
 class TestTables:
     """Each option has exactly one way to ONNX Runtime."""
 
@@ -209,6 +252,8 @@ class TestTables:
             "required_metadata",
             "config_entries",
             "run_config_entries",
+            "newer_config_entries",
+            "newer_run_config_entries",
         }
         ways = [*ATTRIBUTES, *SESSION_ENTRIES, *RUN_ATTRIBUTES, *RUN_ENTRIES, *DYNAMIC_ENTRIES, *ours]
         assert sorted(ways) == sorted(OnnxRuntimeOptions.option_infos())

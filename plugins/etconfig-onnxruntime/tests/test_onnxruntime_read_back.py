@@ -38,6 +38,8 @@ VALUES: dict[str, list[object]] = {
     "required_metadata": [{"version": "2"}],
     "config_entries": [{"session.prepack.enable_parallel": "1"}],
     "run_config_entries": [{"qnn.lora_config": "x"}],
+    "newer_config_entries": [{"session.of_a_newer_one": "1"}],
+    "newer_run_config_entries": [{"run.of_a_newer_one": "x"}],
     "optimized_model_filepath": ["o.onnx", "1"],
     "disable_specified_optimizers": [[], ["ConstantFolding"], ["ConstantFolding", "GemmTransposeFusion"]],
     "arena_shrinkage": ["cpu:0"],

@@ -50,19 +50,6 @@ OTHER_BUILDS = {
 }
 """Keys of other builds, for Qualcomm, Android or Arm, which the library for x86 does not contain."""
 
-NOT_OPTIONS = {
-    "session.compile_only",  # internal: set by ModelCompiler
-    "session.gqa_value_layout",  # set by graph transformers
-    "session.kernel_dispatch_policy",  # not documented, and none of its texts either
-    "session.enable_moe_expert_counting",
-    "session.enable_moe_expert_statistics",
-    "session.moe_expert_counter_alpha",
-    "session.moe_expert_counter_beta",
-    "session.moe_expert_counter_state_file",
-    "session.log_id",
-}
-"""Keys of the library that are neither options nor known entries: repeated attributes, undocumented ones."""
-
 
 def model(dimension: object = "n", metadata: dict[str, str] | None = None, scale: float = 1.0) -> bytes:
     """A model that multiplies its input of 4 columns."""
@@ -126,14 +113,17 @@ class TestNames:
         assert {key for key in keys if key.encode() + b"\0" not in data} == OTHER_BUILDS
 
     def test_every_key_of_the_library_is_known(self) -> None:
-        found = {
-            key.decode()
-            for key in re.findall(rb"\0((?:session|optimization)\.[a-z_0-9.]+[a-z0-9])\0", library_bytes())
+        options = OnnxRuntimeOptions.option_infos()
+        known = {
+            key
+            for name in ("config_entries", "run_config_entries")
+            for key in (*(options[name].type.known_keys or ()), *(options[name].type.keys_of_options or ()))
         }
-        assert len(found) > 60
-        attributes = {f"session.{name}" for name in ATTRIBUTES}
-        known = {*SESSION_ENTRIES.values(), *KNOWN_SESSION_ENTRIES} | attributes
-        assert found - known <= NOT_OPTIONS
+        families = "|".join(sorted({key.partition(".")[0] for key in known if "." in key}))
+        pattern = rf"(?<![\w.])((?:{families})\.[a-z_0-9.]*[a-z0-9])\0".encode()
+        found = {key.decode() for key in re.findall(pattern, library_bytes())}
+        assert len(found) > 120
+        assert found - known == set()
 
 
 class TestBuilding:
@@ -174,6 +164,10 @@ class TestBuilding:
         assert settings.get_session_config_entry("session.prepack.enable_parallel") == "1"
         entry = settings.get_session_config_entry("optimization.disable_specified_optimizers")
         assert entry == "ConstantFolding,GemmTransposeFusion"
+
+    def test_entries_of_a_newer_one_arrive(self) -> None:
+        session = self.config(newer_config_entries={"session.of_a_newer_one": "1"}).build("detector", model())
+        assert session.get_session_options().get_session_config_entry("session.of_a_newer_one") == "1"
 
     def test_a_mistyped_model_name_is_refused_with_a_suggestion(self) -> None:
         with pytest.raises(OptionError, match="did you mean 'detector'"):

@@ -20,6 +20,9 @@ from etconfig_openvino.readback import Built, adjustments, built_of, remember
 from etconfig_openvino.rules import RECOMMENDED, reached
 from etconfig_openvino.settings import Settings, requested, settings_of, targets_of, word_of
 
+_OF_CORES = ("inference_num_threads", "num_streams")
+"""The options that OpenVINO lowers to the cores that no other model has reserved."""
+
 _CACHING = ("CACHE_DIR", "CACHE_MODE")
 _KNOWN_KEYS: dict[str, frozenset[str]] = {}
 """The properties of each device, which stay the same in a process; reading them leaks 2 kB in OpenVINO."""
@@ -191,12 +194,14 @@ def compiled_strictly(
         raise ModelError(f"OpenVINO cannot load {name}: {reason_of(text)}{advice}") from error
     replaced = list(adjustments(compiled, options))
     if replaced and options.adjusted_values == "refuse":
-        advice = (
-            "export the model so, or name the device without BATCH"
-            if parse_device(options.device).kind == "BATCH"
-            else "ask for a value that this device has"
-        )
-        raise AdjustedValueError(f"{'; '.join(replaced)}: {advice}, or set adjusted_values to report")
+        way_out = "ask for a value that this device has"
+        if parse_device(options.device).kind == "BATCH":
+            way_out = "export the model so, or name the device without BATCH"
+        elif any(each.startswith(_OF_CORES) for each in replaced):
+            way_out += (
+                ", close a model of this process that reserved cores (enable_cpu_reservation) if there is one"
+            )
+        raise AdjustedValueError(f"{'; '.join(replaced)}: {way_out}, or set adjusted_values to report")
     for each in replaced:
         _LOG.warning("%s", each)
     remember(compiled, Built(options, cache))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from etconfig.plugin.v1 import (
@@ -66,6 +66,21 @@ def options_of_program(specs: CompileSpecs) -> Mapping[str, object]:
     return {} if device is None else {"device": bytes(device).decode()}
 
 
+def absent_on_device(options: OpenvinoOptions, facts: Mapping[str, object]) -> Iterator[str]:
+    """Yield the devices of the options that the OpenVINO of a machine does not find."""
+    from etconfig_openvino.devices import is_same, parse_device
+
+    found = facts.get("openvino.devices")
+    if not isinstance(found, tuple):
+        return
+    choice, has = parse_device(options.device), ", ".join(map(repr, found)) or "none"
+    absent = [target for target in choice.targets if not any(is_same(target, each) for each in found)]
+    if absent:
+        yield f"device is {options.device!r}, and openvino.devices of this device has {has}"
+    elif not any(map(choice.includes, found)):
+        yield f"device is {options.device!r}, which leaves none of openvino.devices, {has}"
+
+
 SPEC = BackendSpec(
     id=BACKEND_ID,
     doc="OpenVINO: Intel's CPUs, GPUs and NPUs, and other CPUs.",
@@ -79,6 +94,7 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    verify_on_device=absent_on_device,
 )
 
 

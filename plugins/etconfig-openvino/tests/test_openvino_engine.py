@@ -171,6 +171,15 @@ class TestStrictness:
         with pytest.raises(AdjustedValueError, match=f"{message}.*set adjusted_values to report"):
             engine.build(OpenvinoOptions(**values), path)
 
+    def test_a_model_that_reserved_the_cores_is_named_as_a_reason(self, path: Path) -> None:
+        reserving = OpenvinoOptions(enable_cpu_reservation=True, inference_num_threads=1)
+        first = engine.build(reserving, path)
+        with pytest.raises(
+            (AdjustedValueError, ModelError), match=r"reserved.*cores \(enable_cpu_reservation\)"
+        ):
+            engine.build(OpenvinoOptions(inference_num_threads=4096), path)
+        del first
+
     def test_reported(self, path: Path, caplog: pytest.LogCaptureFixture) -> None:
         options = OpenvinoOptions(inference_num_threads=4096, adjusted_values="report")
         with caplog.at_level(logging.WARNING, "etconfig_openvino"):

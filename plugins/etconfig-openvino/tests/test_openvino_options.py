@@ -482,3 +482,23 @@ class TestAutomaticStreams:
         with pytest.raises(OptionError) as caught:
             resolved(inference_num_threads="auto")
         assert "write -1" not in str(caught.value)
+
+
+def test_devices_that_a_machine_lacks_are_refused_where_its_facts_are_known() -> None:
+    from etconfig_openvino.plugin import SPEC
+
+    assert SPEC.verify_on_device is not None
+    for device, found, expected in (
+        ("GPU", ("CPU",), ["device is 'GPU', and openvino.devices of this device has 'CPU'"]),
+        (
+            "AUTO:GPU,CPU",
+            ("CPU",),
+            ["device is 'AUTO:GPU,CPU', and openvino.devices of this device has 'CPU'"],
+        ),
+        ("AUTO:-CPU", ("CPU",), ["device is 'AUTO:-CPU', which leaves none of openvino.devices, 'CPU'"]),
+        ("GPU.0", ("CPU", "GPU"), []),
+        ("AUTO", ("CPU",), []),
+        ("NPU", None, []),
+    ):
+        facts = {} if found is None else {"openvino.devices": found}
+        assert [*SPEC.verify_on_device(OpenvinoOptions(device=device), facts)] == expected

@@ -23,6 +23,7 @@ class CudaOptions(BackendOptions):
         applies="load",
         scope="process",
         wire=Wire(key="enable_cuda_graph_for_method", separator=","),
+        names_methods=True,
         doc="The methods whose work is recorded as a CUDA graph and replayed. Not on AMD GPUs.",
     )
     skip_copy_output_to_cpu_for_method: tuple[str, ...] | None = option(
@@ -30,6 +31,7 @@ class CudaOptions(BackendOptions):
         applies="load",
         scope="process",
         wire=Wire(key="skip_copy_output_to_cpu_for_method", separator=","),
+        names_methods=True,
         deprecated="it no longer has an effect; choose the device of outputs when you export the program",
         doc="The methods whose outputs stay on the GPU.",
     )

@@ -1,6 +1,7 @@
 """Comparison of an installed ExecuTorch with the option keys that these schemas were written for.
 
-A backend's library contains each key that it reads as a string. Keys of ours that it lacks were
+A backend's library contains each key that it reads as a string. A backend that programs can be exported
+for is a class of ExecuTorch's Python code, whose name is its id. Keys of ours that it lacks were
 removed or renamed. New strings that look like keys, compared with the release that the schemas were
 written for, need a look by a person.
 """
@@ -33,6 +34,18 @@ LIBRARIES: Mapping[str, str] = {
 
 _KEY = re.compile(rb"(?<=\0)_?[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?=\0)")
 """A whole C string of at least two lower-case words, as all keys are."""
+
+
+_BACKEND_CLASS = re.compile(r"^class (\w+)\((?:[\w.]+, )*BackendDetails\):", re.MULTILINE)
+_LIBRARY_NAME = "libexecutorch_backend_*"
+
+WITHOUT_SCHEMA: Mapping[str, str] = {
+    "CoreAIBackend": "its runtime reads no options",
+    "NativeBackend": "its runtime reads no options",
+    "TOSABackend": "it is a step on the way to EthosUBackend and VgfBackend",
+    "ExampleBackend": "it is an example",
+}
+"""The backends of the release that have no schema here, with the reason."""
 
 
 class Drift(NamedTuple):
@@ -80,6 +93,30 @@ def find_drift(package: Path, baseline: Mapping[str, Sequence[str]]) -> list[Dri
     return found
 
 
+def new_backends(package: Path) -> dict[str, str]:
+    """Return the backends of an installed `executorch` that nothing here knows, with where each was found."""
+    found: dict[str, str] = {}
+    for path in sorted((package / "backends").rglob("*.py")):
+        parts = path.relative_to(package).parts
+        if not {"test", "tests"} & set(parts):
+            for backend in _BACKEND_CLASS.findall(path.read_text(encoding="utf-8", errors="replace")):
+                found.setdefault(backend, "/".join(parts))
+    for library in sorted((package / "lib").glob(_LIBRARY_NAME)):
+        if library.name not in LIBRARIES:
+            found[library.name] = f"lib/{library.name}"
+    return {backend: place for backend, place in found.items() if not _is_known(backend)}
+
+
+def _is_known(backend: str) -> bool:
+    if backend in WITHOUT_SCHEMA:
+        return True
+    try:
+        schema_of(backend)
+    except KeyError:
+        return False
+    return True
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the differences from the schemas; exit with 1 if there are any, with 2 without libraries."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -98,7 +135,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     drifts = find_drift(package, json.loads(BASELINE.read_text(encoding="utf-8")))
     for drift in drifts:
         sys.stdout.write(_described(drift))
-    sys.exit(any(drift.removed or drift.added != [] for drift in drifts))
+    added = new_backends(package)
+    for backend, place in added.items():
+        sys.stdout.write(f"{backend} ({place})\n  new      a backend without a schema: declare one\n")
+    sys.exit(bool(added) or any(drift.removed or drift.added != [] for drift in drifts))
 
 
 def _installed_package() -> Path | None:

@@ -69,6 +69,12 @@ def _numbered(key: str, choices: type[enum.Enum]) -> Wire:
     return Wire(key=key, values={member.value: number for number, member in enumerate(members)})
 
 
+def _names(prefix: str, choices: type[enum.Enum], **others: str) -> dict[str, str]:
+    """Return the choice of each name that ExecuTorch has for one, such as `kHtpBurst`."""
+    camel = {member.value: "".join(map(str.capitalize, member.value.split("_"))) for member in choices}
+    return {others.get(value, f"k{prefix}{word}"): value for value, word in camel.items()}
+
+
 def _qnn_option(doc: str, wire: str | Wire, **extra: Any) -> Any:
     """Declare an option of the whole process; without a value, the choice made ahead of time applies."""
     return option(None, applies="load", scope="process", doc=doc, wire=wire, **extra)
@@ -78,15 +84,19 @@ class QnnOptions(BackendOptions):
     """Options of `QnnBackend`. Without a value, the choice made ahead of time applies."""
 
     log_level: LogLevel | None = _qnn_option(
-        "The verbosity of the runtime's log.", _numbered("qnn_runtime_log_level", LogLevel)
+        "The verbosity of the runtime's log.",
+        _numbered("qnn_runtime_log_level", LogLevel),
+        also_called=_names("LogLevel", LogLevel, off="kLogOff"),
     )
     htp_performance_mode: HtpPerformanceMode | None = _qnn_option(
         "The clocking of the HTP: speed against power.",
         _numbered("qnn_runtime_htp_performance_mode", HtpPerformanceMode),
+        also_called=_names("Htp", HtpPerformanceMode),
     )
     profile_level: ProfileLevel | None = _qnn_option(
         "The detail of the profile when a method is loaded and when it executes.",
         _numbered("qnn_runtime_profile_level", ProfileLevel),
+        also_called=_names("Profile", ProfileLevel),
     )
     lpai_fps: Annotated[int, Ge(1)] | None = _qnn_option(
         "The number of inferences per second on the low-power AI engine.", "qnn_runtime_lpai_fps", unit="fps"
@@ -98,9 +108,12 @@ class QnnOptions(BackendOptions):
     lpai_client_perf_type: LpaiClient | None = _qnn_option(
         "The kind of work of the low-power AI engine: in real time or not.",
         _numbered("qnn_runtime_lpai_client_perf_type", LpaiClient),
+        also_called=_names("", LpaiClient),
     )
     lpai_affinity: LpaiAffinity | None = _qnn_option(
-        "The strictness of lpai_core_selection.", _numbered("qnn_runtime_lpai_affinity", LpaiAffinity)
+        "The strictness of lpai_core_selection.",
+        _numbered("qnn_runtime_lpai_affinity", LpaiAffinity),
+        also_called=_names("", LpaiAffinity),
     )
     lpai_core_selection: Annotated[int, Ge(0)] | None = _qnn_option(
         "The cores of the low-power AI engine, as its SDK numbers them.", "qnn_runtime_lpai_core_selection"

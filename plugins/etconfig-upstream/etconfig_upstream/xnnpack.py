@@ -16,6 +16,7 @@ from etconfig.plugin.v1 import (
     option,
 )
 from etconfig_upstream.api import API
+from etconfig_upstream.xnnpack_data import data_names
 
 
 class WorkspaceSharing(enum.Enum):
@@ -95,4 +96,5 @@ SPEC = BackendSpec(
         uses_named_data=True,
     ),
     advice=ADVICE,
+    data_names=data_names,
 )

@@ -4,7 +4,17 @@ import json
 from pathlib import Path
 
 import pytest
-from etconfig_upstream.drift import BASELINE, Drift, find_drift, keys_of, main, strings_of
+from etconfig_upstream.drift import (
+    BASELINE,
+    WITHOUT_SCHEMA,
+    Drift,
+    find_drift,
+    keys_of,
+    main,
+    new_backends,
+    strings_of,
+)
+from etconfig_upstream.plugin import schema_of
 
 
 @pytest.fixture
@@ -49,6 +59,36 @@ class TestDrift:
         said = capsys.readouterr().out
         assert "  removed  workspace_sharing_mode: no longer in the library; correct the schema\n" in said
         assert "  new      sparsity_mode: an option key? then add it to the schema\n" in said
+
+    def test_a_new_backend_is_reported_by_its_name(
+        self, package: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for name, text in (
+            ("acme/preprocess.py", "@final\nclass AcmeBackend(BackendDetails):\n    pass\n"),
+            ("aoti/zoo.py", "class ZooBackend(AotiBackend, BackendDetails):\n    pass\n"),
+            ("native/preprocess.py", "class NativeBackend(BackendDetails):\n    pass\n"),
+            ("xnnpack/xnnpack_preprocess.py", "class XnnpackBackend(BackendDetails):\n    pass\n"),
+            ("acme/test/demo.py", "class DemoBackend(BackendDetails):\n    pass\n"),
+            ("acme/base.py", "class BackendDetails(ABC):\n    pass\nclass Other(Base):\n    pass\n"),
+        ):
+            (package / "backends" / name).parent.mkdir(parents=True, exist_ok=True)
+            (package / "backends" / name).write_text(text)
+        (package / "lib" / "libexecutorch_backend_zoo.so").write_bytes(b"\x7fELF\0")
+        assert new_backends(package) == {
+            "AcmeBackend": "backends/acme/preprocess.py",
+            "ZooBackend": "backends/aoti/zoo.py",
+            "libexecutorch_backend_zoo.so": "lib/libexecutorch_backend_zoo.so",
+        }
+        with pytest.raises(SystemExit) as caught:
+            main([str(package)])
+        assert caught.value.code == 1
+        said = capsys.readouterr().out
+        assert "AcmeBackend (backends/acme/preprocess.py)\n  new      a backend without a schema" in said
+
+    def test_a_backend_without_a_schema_is_listed_or_has_one(self) -> None:
+        for backend in WITHOUT_SCHEMA:
+            with pytest.raises(KeyError):
+                schema_of(backend)
 
     def test_a_folder_without_libraries_is_a_usage_error(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ from plugin_data import write_distribution
 import etconfig
 from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
+from etconfig.diagnostics import Respelling
 from etconfig.facts import FactSheet
 from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import EXECUTORCH, BackendOptions, CompileSpecs, wire_options
 from etconfig.provenance import Sourced
 from etconfig.resolver import explain_option, read_program_values, values_without_configuration
-from etconfig.schema import Scope, validate_options
+from etconfig.schema import OptionProblem, Scope, check_value, find_option, validate_options
 
 MANIFEST = tomli.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
 BACKENDS = sorted(MANIFEST["project"]["entry-points"]["etconfig.backends"])
@@ -115,6 +117,51 @@ class TestSchemas:
             XnnpackOptions(packed_cache_path="/cache")
         assert XnnpackOptions(packed_cache_path="/cache", weight_cache_enabled=True)
 
+    def test_the_runtimes_own_keys_and_values_get_ours(self) -> None:
+        count = 0
+        for backend in BACKENDS:
+            spec = schema_of(backend)
+            infos = spec.options.option_infos()
+            for name, info in infos.items():
+                if info.wire.key not in (None, *infos):
+                    _, problem = find_option(spec, info.wire.key)
+                    assert problem is not None
+                    assert (problem.help, problem.respelling) == (
+                        f"write {name}",
+                        Respelling(info.wire.key, name, is_safe=True),
+                    )
+                    count += 1
+                for spelling, choice in (info.type.also_called or {}).items():
+                    for written in (spelling, f"Scope.{spelling}", f"ns::Scope::{spelling}"):
+                        if isinstance(spelling, str) or written is spelling:
+                            problem = check_value(spec, info, written)
+                            assert isinstance(problem, OptionProblem)
+                            assert problem.help == f'write "{choice}"'
+                            count += 1
+        assert count > 100
+
+    @pytest.mark.peers
+    def test_the_names_of_choices_are_those_of_executorch(self) -> None:
+        import executorch
+
+        path = Path(executorch.__path__[0]) / "backends/qualcomm/serialization/qc_schema.py"
+        an_enum = re.compile(r"^class QnnExecuTorch(\w+)\(IntEnum\):\n((?:    .*\n|\n)*)", re.MULTILINE)
+        theirs = {
+            match[1]: re.findall(r"^    (k\w+) = (\d+)$", match[2], re.MULTILINE)
+            for match in an_enum.finditer(path.read_text())
+        }
+        for name, option in (
+            ("LogLevel", "log_level"),
+            ("HtpPerformanceMode", "htp_performance_mode"),
+            ("ProfileLevel", "profile_level"),
+            ("LpaiClientPerf", "lpai_client_perf_type"),
+            ("LpaiCoreAffinity", "lpai_affinity"),
+        ):
+            ours = schema_of("QnnBackend").options.option_infos()[option].type.also_called or {}
+            assert {(word, ours[int(number)]) for word, number in theirs[name]} == {
+                each for each in ours.items() if isinstance(each[0], str)
+            }
+
     def test_choices_are_words(self) -> None:
         assert XnnpackOptions(workspace_sharing_mode=WorkspaceSharing.GLOBAL).to_jsonable()[
             "workspace_sharing_mode"
@@ -175,6 +222,30 @@ class TestManifests:
     def test_webgpu_comes_with_a_package_of_its_own(self) -> None:
         manifest = Path(__file__).parents[2] / "etconfig-webgpu" / "pyproject.toml"
         assert 'VulkanBackend = "etconfig_webgpu"' in manifest.read_text("utf-8")
+
+
+class TestNamesOfMethods:
+    """Options that name methods are compared with the program's."""
+
+    def test_a_mistyped_method_is_a_warning_and_another_one_a_note(self, tmp_path: Path) -> None:
+        path = tmp_path / "program.pte"
+        path.write_bytes(delegating_program("CudaBackend"))
+        entry_points = "[etconfig.backends]\nCudaBackend = etconfig_upstream.plugin\n"
+        write_distribution(tmp_path, "etconfig_upstream-1.0.dist-info", entry_points)
+        installed = Installation(None, environ={}, search_path=[str(tmp_path)])
+        with etconfig.load_program(path, installation=installed) as program:
+            found = etconfig.resolve(
+                program,
+                profile="generic/any",
+                facts=FactSheet.empty(),
+                overrides={"CudaBackend.enable_cuda_graph_for_method": ["forward", "forwrad", "encode"]},
+            ).warnings
+        messages = [(each.severity.value, each.message, each.help) for each in found]
+        what = "CudaBackend.enable_cuda_graph_for_method"
+        assert messages == [
+            ("warning", f"{what}[1]: the program has no method 'forwrad'", "did you mean 'forward'?"),
+            ("note", f"{what}[2]: the program has no method 'encode'", "it has forward"),
+        ]
 
 
 class TestValuesOfTheProgram:

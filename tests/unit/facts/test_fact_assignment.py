@@ -123,7 +123,6 @@ class TestProblems:
         [
             ("cpu.arch=aarch64", "arm64", "aarch64"),
             ("cpu.arch=AMD64", "x86_64", "AMD64"),
-            ("os.name=Linux", "linux", "Linux"),
             ("os.name=darwin", "macos", "darwin"),
         ],
     )
@@ -132,6 +131,22 @@ class TestProblems:
         name = assignment.partition("=")[0]
         assert problem.message == f"fact {name!r}: it is called {meant!r} here, found {given!r}"
         assert problem.help == f"did you mean {meant!r}?"
+
+    def test_a_value_with_capital_letters_gets_the_value_that_was_meant_and_not_itself(self):
+        for assignment, help in (
+            ("os.name=Linux", "did you mean 'linux'?"),
+            ("os.name=Andriod", "did you mean 'android'?"),
+            ("cpu.arch=Arm46", "did you mean 'arm64'?"),
+            (
+                "os.name=Plan9",
+                "its usual values are linux, android, macos, windows, ios, freebsd, openbsd, netbsd; "
+                "all are in lower case",
+            ),
+        ):
+            problem = problem_of(assignment)
+            name, _, value = assignment.partition("=")
+            assert problem.message == f"fact {name!r}: expected a text in lower case, found {value!r}"
+            assert problem.help == help
 
     def test_the_note_names_the_unit(self):
         (note,) = problem_of("memory.total=8G").notes

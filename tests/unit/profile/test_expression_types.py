@@ -176,8 +176,8 @@ class TestTypes:
 
     def test_one_of_few_possible_values_is_required_in_a_list_too(self) -> None:
         assert refusals("'solar' != power.source || power.source in ['mains', 'wind']") == [
-            "1:1-7 expression-type: power.source is never 'solar'; it is one of 'battery', 'mains'",
-            "1:54-59 expression-type: power.source is never 'wind'; it is one of 'battery', 'mains'",
+            "1:1-7 expression-type: power.source is never 'solar'; its values are battery, mains",
+            "1:54-59 expression-type: power.source is never 'wind'; its values are battery, mains",
         ]
 
     def test_another_name_for_a_value_is_refused_because_the_condition_would_never_hold(self) -> None:

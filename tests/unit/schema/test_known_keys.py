@@ -60,7 +60,8 @@ class TestKeys:
 
     def test_an_unknown_key_like_no_other(self):
         assert problem({"zzz": "0"}).help == (
-            "look its name up among the known keys and the options: the engine would ignore it here"
+            "look its name up among the known keys and the options: an engine ignores keys that it "
+            "does not know"
         )
 
     def test_keys_are_texts(self):

@@ -72,3 +72,31 @@ def test_a_guess_that_needs_another_option_is_offered() -> None:
     assert isinstance(problem, OptionProblem)
     assert problem.respelling is not None
     assert problem.help == "write 2 without quotes"
+
+
+class Listed(BackendOptions):
+    """Options with arrays."""
+
+    names: list[str] = option([], applies="load", doc="Names.")
+    sizes: list[int] = option([], applies="load", doc="Sizes.")
+
+
+def test_an_array_without_its_quotes_is_repaired_and_half_of_one_is_not() -> None:
+    for name, raw, help in (
+        ("names", "[a, b]", 'write ["a", "b"]'),
+        ("names", "[a]", 'write ["a"]'),
+        ("names", "a, b", 'write ["a", "b"]'),
+        ("names", "a", 'write ["a"]'),
+        ("names", '["a", "b"]', 'write ["a", "b"] without quotes'),
+        ("sizes", "[1, 2]", "write [1, 2] without quotes"),
+        ("sizes", "1,2", "write [1, 2]"),
+        *(("names", raw, None) for raw in ("[a, b", "a, b]", "[[a], b]", '["a, b]', "[{a}, b]")),
+    ):
+        problem = check_value(Listed, Listed.option_infos()[name], raw)
+        assert isinstance(problem, OptionProblem)
+        if help is not None:
+            assert (raw, problem.help) == (raw, help)
+            assert problem.respelling is not None
+        else:
+            assert (problem.help or "").startswith("write an array: "), raw
+            assert problem.respelling is None, raw
