@@ -42,6 +42,16 @@ def escape_styled_lines(text: str) -> str:
     )
 
 
+def escape_unencodable(text: str, encoding: str | None) -> str:
+    """Show the characters that an encoding lacks as `escape_line` does; a stream may have no encoding."""
+    codec = encoding or "utf-8"
+    try:
+        text.encode(codec)
+    except UnicodeEncodeError:
+        return "".join(c if c.encode(codec, "ignore") else _notation(c) for c in text)
+    return text
+
+
 def escape_json(text: str, encoding: str | None = None) -> str:
     """Escape the same characters in a JSON text, which stays equal data: they occur only in its strings.
 

@@ -416,6 +416,11 @@ class TestTerminal:
         """https://no-color.org: when present and not an empty string."""
         assert COLOUR.search(terminal("doctor", NO_COLOR=""))
 
+    def test_they_can_be_turned_on_in_a_pipe(self, shell: Callable[..., Outcome]) -> None:
+        assert COLOUR.search(shell("etconfig doctor", FORCE_COLOR="1").stdout)
+        for line in ("etconfig doctor --json", "NO_COLOR=1 etconfig doctor", "FORCE_COLOR= etconfig doctor"):
+            assert not COLOUR.search(shell(line, FORCE_COLOR="1").stdout), line
+
 
 class TestOptionsInForce:
     """`run` and `inspect` show the requested options beside those in force."""

@@ -28,6 +28,7 @@ from etconfig.diagnostics.escape import (
     escape_line,
     escape_lines,
     escape_styled_lines,
+    escape_unencodable,
     shorten,
 )
 
@@ -53,10 +54,9 @@ _UNREAD = f"{__name__}.unread"
 def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print on stdout or stderr. If nobody reads it any more, the command goes on, for its exit status."""
     stream = command_errors() if err else command_output()
-    encoding = stream.encoding or "utf-8"  # a stream that has none takes any text
-    text = text.encode(encoding, "backslashreplace").decode(encoding)
     try:
-        click.echo(text, file=stream, nl=nl)
+        # colors are those of `style_for`; all else is escaped
+        click.echo(escape_unencodable(text, stream.encoding), file=stream, nl=nl, color=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         context = click.get_current_context(silent=True)
@@ -113,11 +113,12 @@ def show_styled(text: str, style: Style, *, err: bool = False) -> None:
 
 
 def style_for(stream: TextIO) -> Style:
-    """Return colors for a terminal that has them, none for a pipe or with NO_COLOR."""
+    """Return colors for a terminal that has them, or with FORCE_COLOR; none for a pipe or with NO_COLOR."""
     from etconfig.diagnostics.render import ansi, plain
 
-    is_colored = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return ansi if is_colored and stream.isatty() else plain
+    is_forced = bool(os.environ.get("FORCE_COLOR"))
+    has_colors = is_forced or (stream.isatty() and os.environ.get("TERM") != "dumb")
+    return ansi if has_colors and not os.environ.get("NO_COLOR") else plain
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
