@@ -38,7 +38,7 @@ def effective_options(session: Any) -> Mapping[str, EffectiveOption]:
     found = {name: EffectiveOption.assumed(attribute_value(settings, name), _GIVEN) for name in ATTRIBUTES}
     found |= {name: _threads(settings, name) for name in _THREADS}
     found |= {name: _entry(settings, name, key) for name, key in SESSION_ENTRIES.items()}
-    found["set_denormal_as_zero"] = _denormals()
+    found["set_denormal_as_zero"] = _denormals(found["set_denormal_as_zero"])
     found[_RECORDS] = _records(session, found[_RECORDS])
     found["enable_profiling"] = EffectiveOption.read_back(
         session.get_profiling_start_time_ns() > 0, "session.get_profiling_start_time_ns()"
@@ -82,14 +82,16 @@ def _threads(settings: Any, name: str) -> EffectiveOption:
     return EffectiveOption.assumed(number, _GIVEN + surplus)
 
 
-def _denormals() -> EffectiveOption:
-    """Return whether this thread treats denormal numbers as 0: the first session of the process decided."""
+def _denormals(given: EffectiveOption) -> EffectiveOption:
+    """Return whether denormal numbers are 0, if that is the same in this thread and those of the session."""
     import numpy as np
 
     is_zero = not np.multiply(np.full(1, 1e-39, np.float32), np.float32(1)).any()
-    return EffectiveOption.observed(
-        is_zero, "measured in this thread, for which the first session of the process decides"
-    )
+    decided = "for this thread, the first session of the process decided"
+    if is_zero is given.value:
+        return EffectiveOption.observed(is_zero, f"measured in this thread; {decided}")
+    here = "are 0" if is_zero else "are kept"
+    return EffectiveOption.unknown(f"denormal numbers {here} in this thread, and not in others: {decided}")
 
 
 def _records(session: Any, given: EffectiveOption) -> EffectiveOption:
