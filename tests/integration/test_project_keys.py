@@ -44,7 +44,7 @@ class TestProfilePath:
         done = cli("resolve", tree / "model.pte", "--facts", tree / "device.json")
         assert (done.status, done.stderr) == (0, "")
         assert done.stdout.startswith(f"profile app/phone, named by {tree / 'etconfig.toml'}:1:11\n")
-        assert f"profile {tree}/boards/app/phone.toml:4:1" in done.stdout
+        assert f"{tree}/boards/app/phone.toml:4:1" in done.stdout
 
     def test_the_variable_is_relative_to_the_current_directory(
         self, cli: Callable[..., Outcome], tree: Path, monkeypatch: pytest.MonkeyPatch
