@@ -9,6 +9,7 @@ from device_comparison import Batch, check_same_answers
 from device_expressions import check_same_explanations
 from device_mutants import check_same_verdicts
 from device_programs import TOOLCHAINS, Toolchain
+from effort import scaled
 
 pytestmark = [pytest.mark.device, pytest.mark.timeout(900)]
 ETDEVICE = "../../../etconfig/device/etdevice/main.cpp"
@@ -31,14 +32,14 @@ class TestOtherCompilers:
     """A device decides as Python does, whatever its processor and compiler."""
 
     def test_damaged_bundles_have_the_same_verdicts(self, toolchain: Toolchain, tmp_path: Path) -> None:
-        check_same_verdicts(built(toolchain, "verify_bundles.cpp", tmp_path / "verify"), 1_000)
+        check_same_verdicts(built(toolchain, "verify_bundles.cpp", tmp_path / "verify"), scaled(300))
 
     def test_expressions_have_the_same_explanations(self, toolchain: Toolchain, tmp_path: Path) -> None:
         check_same_explanations(
-            built(toolchain, "explain_expressions.cpp", tmp_path / "explain"), tmp_path, 1_000
+            built(toolchain, "explain_expressions.cpp", tmp_path / "explain"), tmp_path, scaled(300)
         )
 
     def test_stacks_have_the_same_answers(self, toolchain: Toolchain, tmp_path: Path) -> None:
         batch = Batch(built(toolchain, ETDEVICE, tmp_path / "etdevice"))
-        check_same_answers(batch, tmp_path, 50)
+        check_same_answers(batch, tmp_path, scaled(15))
         batch.close()

@@ -9,14 +9,15 @@ import pytest
 from captured_trees import TREES
 from device_facts import detected_in_cpp, python_sheet, restored_tree
 from device_programs import SANITIZED, TOOLCHAINS, Toolchain, compile_device_program, run_device_program
+from effort import scaled
 from fact_mutations import mutate
 
 pytestmark = [pytest.mark.device, pytest.mark.timeout(540)]
 
 NAMES = sorted(path.parent.name for path in TREES.glob("*/machine.json"))
 DAMAGED = [name for name in NAMES if name != "windows-core-ultra-laptop"]
-MUTANTS = 3000
-MUTANTS_EMULATED = 200
+MUTANTS = scaled(1_000)
+MUTANTS_EMULATED = scaled(80)
 
 
 def check_mutants(program: Path, directory: Path, count: int, seed: int, emulator: str | None = None) -> None:

@@ -65,7 +65,9 @@ def run(directory: Path, name: str) -> tuple[Any, Any]:
 class TestOpenvino:
     """Real programs give eager's answers."""
 
-    @pytest.mark.parametrize("name", ["conv", "block", "mixed"])
+    @pytest.mark.parametrize(
+        "name", ["conv", *(pytest.param(each, marks=pytest.mark.weekly) for each in ("block", "mixed"))]
+    )
     def test_close_to_eager(self, openvino_programs: Path, name: str) -> None:
         """OpenVINO computes in bfloat16 where the processor can, and ExecuTorch cannot ask for more.
 

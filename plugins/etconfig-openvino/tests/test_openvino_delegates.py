@@ -40,7 +40,9 @@ def load(program: etconfig.LoadedProgram, **values: object) -> etconfig.Method:
 class TestTheirPrograms:
     """Programs of ExecuTorch's partitioner run with options that ExecuTorch cannot pass."""
 
-    @pytest.mark.parametrize("name", ["conv", "block", "large"])
+    @pytest.mark.parametrize(
+        "name", ["conv", *(pytest.param(each, marks=pytest.mark.weekly) for each in ("block", "large"))]
+    )
     def test_float32_is_eager(self, theirs: Path, name: str) -> None:
         data = np.load(theirs / f"{name}.npz")
         with (
