@@ -20,6 +20,11 @@ from etconfig.conformance.runner.runner import run_check
 MUTANTS = all_mutants()
 CHECKS = {check.id: check for check in all_checks()}
 
+SHARED_OUT = [
+    pytest.param(place, marks=pytest.mark.weekly) if at % 2 else place for at, place in enumerate(MUTANTS)
+]
+"""Half of the mutants for each change, and all of them weekly."""
+
 PROCESSES = [
     check.id for check in CHECKS.values() if check.is_isolated or check.run.__module__ == imports.__name__
 ]
@@ -50,7 +55,7 @@ class TestMutants:
     def test_every_check_has_a_mutant(self):
         assert {mutant.check for mutant in MUTANTS.values()} == set(CHECKS)
 
-    @pytest.mark.parametrize("place", MUTANTS)
+    @pytest.mark.parametrize("place", SHARED_OUT)
     def test_it_fails_its_check(self, place: str, installed: Path):
         mutant = MUTANTS[place]
         result = run_check(CHECKS[mutant.check], subject_of(mutant.install(installed, place)), {})
