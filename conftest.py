@@ -6,6 +6,7 @@ A test sees a simulated machine, of the installed plugins those that it is about
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -54,6 +55,7 @@ def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
 
 def _skip_at_a_process(event: str, _arguments: object) -> None:
     if event in _STARTING and "PYTEST_CURRENT_TEST" in os.environ:
+        gc.enable()  # a thread that waits for the process may have stopped it
         pytest.skip("starts a process: make test runs it")
 
 
