@@ -24,6 +24,7 @@ from etconfig.analysis.value_text import describe_value
 from etconfig.app.executors import NUMPY, backend_status, executor_report
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginCallError, PluginError
 from etconfig.kernel.registry import ENTRY_POINT_GROUP
 from etconfig.method import ExecutorReport
@@ -292,6 +293,6 @@ def _data_names(program: LoadedProgram, plan: ExecutionPlan, backend: str) -> Se
             group=BACKENDS,
             name=backend,
             call="data_names",
-            cause=f"{type(error).__name__}: {error}",
+            cause=error_text(error),
             help="return no names for a payload that it cannot read",
         ) from error

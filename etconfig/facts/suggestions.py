@@ -70,14 +70,21 @@ def _likely(hidden: str, names: tuple[str, ...]) -> tuple[str, ...]:
     typo = _typo(hidden, names)
     if typo is not None:
         return (typo,)
-    core = tuple(name for name in names if name in _CORE)
-    is_of_plugin = _has_namespace((name for name in names if name not in _CORE), hidden.partition(".")[0])
+    core, others = _parts(names)
+    is_of_plugin = _has_namespace(others, hidden.partition(".")[0])
     for known in (names,) if is_of_plugin else (core, names):
         found = _sharing_words(hidden, known)
         guess = nearest(hidden, known) if not found else None
         if found or guess is not None:
             return found or (str(guess),)
     return ()
+
+
+@lru_cache(maxsize=16)
+def _parts(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of core's facts, and those of plugins'."""
+    core = tuple(name for name in names if name in _CORE)
+    return core, tuple(name for name in names if name not in _CORE)
 
 
 def _has_namespace(names: Iterable[str], namespace: str) -> bool:
@@ -93,11 +100,15 @@ def _typo(hidden: str, names: tuple[str, ...]) -> str | None:
     namespace = hidden.partition(".")[0]
     is_known = _has_namespace(names, namespace)
     plain, limit = _without_indices(hidden), max(1, len(hidden) // _LETTERS_PER_EDIT)
+    digits = _digits(hidden)
     best, least = None, limit + 2
     for name in names:
-        if (is_known and not name.startswith(f"{namespace}.")) or _digits(name) != _digits(hidden):
+        if is_known and not name.startswith(f"{namespace}."):
             continue
-        distance = edit_distance(plain, _without_indices(name), limit)
+        other = _without_indices(name)
+        if abs(len(plain) - len(other)) > limit or _digits(name) != digits:
+            continue
+        distance = edit_distance(plain, other, limit)
         if distance <= limit:
             distance += name.count(INDEX) != hidden.count(INDEX)
             best, least = (name, distance) if distance < least else (best, least)

@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias, get_type_hints
 
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DuplicatePluginError, EtconfigError, KernelArgumentError
 from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.argument_kinds import (
@@ -210,7 +211,7 @@ def kernel(
 
 def refusal(operator: str, error: Exception) -> KernelArgumentError:
     """Return the typed error for an exception that a kernel raised: it names the operator."""
-    detail = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    detail = str(error) if isinstance(error, ValueError) else error_text(error)
     return KernelArgumentError(operator=operator, detail=detail)
 
 

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
+from etconfig.diagnostics.error_text import error_text
 from etconfig.parameters import check_type, home_help
 from etconfig.program.cursor import Cursor
 from etconfig.program.limits import Limits
@@ -232,7 +233,7 @@ class _LoaderPart:
         return len(data)
 
     def _failed(self, call: str, error: Exception) -> Exception:
-        detail = f"the data loader's {call} failed: {type(error).__name__}: {error}"
+        detail = f"the data loader's {call} failed: {error_text(error)}"
         return unreadable("unreadable-file", detail)
 
 

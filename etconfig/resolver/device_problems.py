@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginCallError
 from etconfig.resolver.arguments import Arguments, BackendArguments, instance_label
 from etconfig.resolver.resolution import Resolution
@@ -44,7 +45,7 @@ def _problems(
             group="etconfig.backends",
             name=resolved.spec.id,
             call="verify_on_device",
-            cause=f"{type(error).__name__}: {error}",
+            cause=error_text(error),
             help="return sentences, and read only facts that are there",
         ) from error
     for text in texts:

@@ -368,7 +368,11 @@ def _builds_nothing(backend: str) -> BackendUnavailableError:
 
 def _name_places(error: Exception, resolved: BackendArguments, label: str) -> None:
     """Add to the text of an error where the options that it names are set, and for which model."""
-    words = set(re.findall(r"\w+", str(error)))
+    try:
+        message = str(error)
+    except Exception:  # it names nothing
+        return
+    words = set(re.findall(r"\w+", message))
     named = [
         (option, resolved.place_of(option))
         for option in resolved.candidates
@@ -380,7 +384,7 @@ def _name_places(error: Exception, resolved: BackendArguments, label: str) -> No
     where = f"set for model {label!r}: {places}"
     if isinstance(error, EtconfigError):
         error.help = where if error.help is None else f"{error.help}; {where}"
-    elif len(error.args) == 1 and str(error) == error.args[0]:
+    elif len(error.args) == 1 and message == error.args[0]:
         error.args = (f"{error.args[0]}; {where}",)
 
 

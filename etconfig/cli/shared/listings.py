@@ -169,6 +169,7 @@ def table_text(headers: Sequence[str], rows: Iterable[Sequence[str]], count: int
 def _fitting(widths: list[int]) -> list[int]:
     """Make the widest columns narrower until the table fits, or all of them are narrow."""
     space = MAX_WIDTH - len(_GAP) * (len(widths) - 1)
+    widths = [min(width, max(space, _NARROW)) for width in widths]
     while sum(widths) > space and max(widths) > _NARROW:
         widths[widths.index(max(widths))] -= 1
     return widths

@@ -99,8 +99,11 @@ _SHORT_OF_MEMORY = (
 
 def _is_short_of_memory(error: BaseException | None) -> bool:
     """Return True if a limit of the system is the cause, as under `ulimit -v`, and not a bug."""
+    from etconfig.diagnostics.error_text import error_message
+
     while error is not None:
-        if isinstance(error, MemoryError) or any(each in str(error) for each in _SHORT_OF_MEMORY):
+        message = error_message(error)
+        if isinstance(error, MemoryError) or any(each in message for each in _SHORT_OF_MEMORY):
             return True
         error = error.__cause__ or error.__context__
     return False

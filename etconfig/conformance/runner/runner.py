@@ -21,7 +21,7 @@ from etconfig.conformance.runner.isolation import run_isolated
 from etconfig.conformance.runner.report import Report, make_report
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
-from etconfig.diagnostics.error_text import error_text
+from etconfig.diagnostics.error_text import error_message, error_text
 from etconfig.errors import DelegateError, PluginCallError, PluginLoadError
 from etconfig.plugin.culprit import located_cause
 from etconfig.plugin.loader import error_place
@@ -193,7 +193,8 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
 
 
 def _ending(error: BaseException) -> tuple[Outcome, str]:
-    said = f": {error}" if str(error) else ""
+    message = error_message(error)
+    said = f": {message}" if message else ""
     return Outcome.CRASHED, f"it raised {type(error).__name__}{said}; raise another error instead"
 
 

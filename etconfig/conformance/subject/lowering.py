@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from etconfig.conformance.cases.large_case import large_case
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.subject.subject import Subject
+from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import ProgramError
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.plugin.hookspecs import LoweringRequest
@@ -131,7 +132,7 @@ def _lowered(model: CaseModel, lower: Lower) -> bytes:
     try:
         program: object = lower(LoweringRequest(case=model.name, methods=methods))
     except Exception as error:
-        raise LoweringError(f"lower failed for {model.name}: {type(error).__name__}: {error}") from error
+        raise LoweringError(f"lower failed for {model.name}: {error_text(error)}") from error
     if not isinstance(program, bytes):
         raise LoweringError(
             f"lower returned {type(program).__name__} for {model.name}, expected the bytes of a .pte"
