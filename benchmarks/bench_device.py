@@ -2,9 +2,9 @@
 
     python benchmarks/bench_device.py [--repeats N] [--compiler c++]
 
-The workload: every bundled profile and one with 14 backends of 8 options each (112 in all), 10 conditional
-overlays, expressions and recommendations, on the sheet of a phone. Each time is shown beside a floor: for
-opening, reading every byte once; for selecting and resolving, looking up every fact once.
+The workloads: every bundled profile and one with 14 backends of 8 or of 30 options each (112 and 420 in
+all), 10 conditional overlays, expressions and recommendations, on the sheet of a phone. Each time is shown
+beside a floor: for opening, reading every byte once; for selecting and resolving, looking up every fact once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+
+from pydantic import create_model
 
 from etconfig.app.installation import Installation
 from etconfig.device import device_include_dir
@@ -66,15 +68,14 @@ class DeviceOptions(BackendOptions):
     labels: dict[str, str] = option({"a": "b"}, applies="load", doc=".")
 
 
+EXTRA: dict[str, Any] = {f"extra_{number}": (int, option(0, applies="load", doc=".")) for number in range(22)}
+ManyOptions = create_model("ManyOptions", __base__=DeviceOptions, **EXTRA)
+
 ADVICE = (
     Advice("num_threads", expr="max(1, min(cpu.available_cores, cpu.performance_cores))"),
     Advice("mode", expr='"fast"', when='power.source == "mains"'),
 )
 NAMES = tuple(f"Device{number}Backend" for number in range(BACKENDS))
-SPECS = {
-    name: BackendSpec(id=name, doc=".", options=DeviceOptions, api=ApiRange(1, 1), advice=ADVICE)
-    for name in NAMES
-}
 
 
 def document() -> str:
@@ -106,10 +107,14 @@ def bundled_profiles() -> Iterator[BundledProfile]:
         )
 
 
-def content() -> BundleContent:
-    """Return the workload."""
+def content(options: type[BackendOptions]) -> BundleContent:
+    """Return the workload in which each backend has these options."""
+    specs = {
+        name: BackendSpec(id=name, doc=".", options=options, api=ApiRange(1, 1), advice=ADVICE)
+        for name in NAMES
+    }
     profile = parse_profile(parse_document(document(), "phone.toml"), ExpressionParser(BUILTIN_FACTS))
-    resolver = Resolver.compile(SPECS, layers_of([profile]), [Target(method="forward", backends=NAMES)])
+    resolver = Resolver.compile(specs, layers_of([profile]), [Target(method="forward", backends=NAMES)])
     own = BundledProfile(
         name=profile.name,
         bases=(),
@@ -135,15 +140,20 @@ def main() -> None:
             Path(directory) / name for name in ("bench.etbundle", "measure", "sheet.json")
         )
         sheet.write_text(load_fact_sheet(SHEET).with_overrides(KNOWN).to_json())
-        bundle.write_bytes(write_tables(compile_bundle(content())))
         flags = ["-std=c++17", "-O2", "-fno-exceptions", "-fno-rtti", f"-I{device_include_dir()}"]
         source = str(ROOT / "benchmarks" / "measure_bundle.cpp")
         subprocess.run([arguments.compiler, *flags, source, "-o", str(program)], check=True)
         command = [str(program), str(bundle), str(sheet), "forward", str(arguments.repeats)]
-        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    print(lines[0])
+        for options in (DeviceOptions, ManyOptions):
+            bundle.write_bytes(write_tables(compile_bundle(content(options))))
+            show(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def show(measured: str) -> None:
+    first, *lines = measured.splitlines()
+    print(first)
     print(f"{'':12} {'us':>8} {'allocations':>12}")
-    for line in lines[1:]:
+    for line in lines:
         name, allocations, nanoseconds = line.split()
         print(f"{name:12} {int(nanoseconds) / 1000:8.2f} {allocations:>12}")
 

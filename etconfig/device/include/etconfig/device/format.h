@@ -67,11 +67,24 @@ enum class Layer : uint8_t {
 };
 enum class Provider : uint8_t { Bundled, Package, User };
 
+// Whether this processor reads numbers as the bundle has them; compilers do not see that the loop below is a load.
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ || defined(_MSC_VER)
+constexpr bool kIsLittleEndian = true;
+#else
+constexpr bool kIsLittleEndian = false;
+#endif
+
 template <typename T>
 T read(const uint8_t* at) {
-  uint64_t bits = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) bits |= static_cast<uint64_t>(at[i]) << (8 * i);
-  return static_cast<T>(bits);
+  if constexpr (kIsLittleEndian) {
+    T number;
+    std::memcpy(&number, at, sizeof number);
+    return number;
+  } else {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < sizeof(T); ++i) bits |= static_cast<uint64_t>(at[i]) << (8 * i);
+    return static_cast<T>(bits);
+  }
 }
 
 inline double number_of(uint64_t bits) {
