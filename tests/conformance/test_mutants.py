@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from mutants import all_mutants
 from mutants.mutant import subject_of
+from mutations import sharded
 
 from etconfig.conformance.checks import imports
 from etconfig.conformance.checks.catalog import all_checks
@@ -20,10 +21,8 @@ from etconfig.conformance.runner.runner import run_check
 MUTANTS = all_mutants()
 CHECKS = {check.id: check for check in all_checks()}
 
-SHARED_OUT = [
-    pytest.param(place, marks=pytest.mark.weekly) if at % 2 else place for at, place in enumerate(MUTANTS)
-]
-"""Half of the mutants for each change, and all of them weekly."""
+SHARED_OUT = sharded([*MUTANTS])
+"""A quarter of the mutants for each Python, and all of them weekly."""
 
 PROCESSES = [
     check.id for check in CHECKS.values() if check.is_isolated or check.run.__module__ == imports.__name__
