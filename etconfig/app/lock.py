@@ -146,17 +146,24 @@ def _problem(data: object) -> str | None:
         for part in parts:
             if not isinstance(tables, dict) or not isinstance(tables.get(part), dict):
                 return f"has no table {part!r}"
-    names = [device.get("name") for device in devices]
-    pairs = [(name, device.get("program")) for name, device in zip(names, devices, strict=True)]
-    if not all(isinstance(name, str) for name in names):
+    return _problem_of_devices(devices, data["programs"]) or (
+        "is nested too deeply" if is_too_deep(data) else None
+    )
+
+
+def _problem_of_devices(
+    devices: Sequence[Mapping[str, object]], programs: Mapping[str, object]
+) -> str | None:
+    pairs = [(device.get("name"), device.get("program")) for device in devices]
+    if not all(isinstance(name, str) for name, _ in pairs):
         return "has devices without a 'name'"
-    if not all(isinstance(program, dict) for program in data["programs"].values()):
+    if not all(isinstance(program, dict) for program in programs.values()):
         return "has a program that is not a table"
-    if any(program not in ([*data["programs"]] or [None]) for _, program in pairs):
+    if any(program not in (programs or (None,)) for _, program in pairs):
         return "has devices with a 'program' that is not among 'programs'"
     if len(set(pairs)) < len(pairs):
         return "has a device twice for one program"
-    return "is nested too deeply" if is_too_deep(data) else None
+    return None
 
 
 def part_differences(part: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[LockDifference]:

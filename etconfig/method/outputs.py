@@ -117,16 +117,18 @@ class OutputChecker:
             self._refuse(role, reason, f"an array of shape {array.shape}")
         memory = _memory(array, form.dim_order)
         if form.dynamism is TensorShapeDynamism.STATIC:
-            if array.shape != form.bounds:
-                self._refuse(role, _description(form), f"shape {array.shape}")
-            if memory is None and _may_overlap_itself(array):
-                self._refuse(role, "an array whose elements share no memory", f"strides {array.strides}")
-        else:
-            if array.size < math.prod(form.bounds):
-                self._refuse(role, _description(form), f"{array.size} elements")
-            if memory is None:
-                self._refuse(role, _description(form), f"strides {array.strides}")
+            self._check_static(role, form, array, memory)
+        elif array.size < math.prod(form.bounds):
+            self._refuse(role, _description(form), f"{array.size} elements")
+        elif memory is None:
+            self._refuse(role, _description(form), f"strides {array.strides}")
         return OutputArray(given, array, form, memory)
+
+    def _check_static(self, role: str, form: TensorForm, array: Array, memory: Array | None) -> None:
+        if array.shape != form.bounds:
+            self._refuse(role, _description(form), f"shape {array.shape}")
+        if memory is None and _may_overlap_itself(array):
+            self._refuse(role, "an array whose elements share no memory", f"strides {array.strides}")
 
     def _as_array(self, role: str, form: TensorForm, given: object) -> Array:
         """Return an array over the memory of what the caller gave."""

@@ -83,7 +83,6 @@ def command(
       etconfig run llm.pte --method prefill --input prompt.npz --method decode --input token.npz
     """
     from etconfig.app.api import load_program
-    from etconfig.app.executors import NUMPY, records_events
     from etconfig.cli.shared.arrays import OUTPUTS, read_inputs, write_outputs
 
     check_no_defaults(no_defaults, effective=effective, as_json=as_json)
@@ -91,13 +90,10 @@ def command(
     if repeat > 1 and len(steps) > 1:
         raise click.UsageError("--repeat is for one method; repeat --method for each execute")
     chosen = request.executor(executor)
-    if trace is not None and not records_events(request.installation, chosen):
-        advice = "" if executor else f"; the project file names it: give --executor {NUMPY}"
-        raise click.UsageError(f"--trace: the executor {chosen} records no events{advice}")
     if output is not None:
         check_can_write(output, OUTPUTS)
     if trace is not None:
-        check_can_write(trace.path, TRACE)
+        _check_trace(trace, request, chosen, is_named=executor is not None)
     tracer = None if trace is None else trace.tracer
     loaded = load_program(
         program,
@@ -138,6 +134,15 @@ def command(
             view.print_table(label, no_defaults=no_defaults)
         else:
             view.print_differences(label)
+
+
+def _check_trace(trace: TraceFile, request: ConfigurationRequest, chosen: str, *, is_named: bool) -> None:
+    from etconfig.app.executors import NUMPY, records_events
+
+    if not records_events(request.installation, chosen):
+        advice = "" if is_named else f"; the project file names it: give --executor {NUMPY}"
+        raise click.UsageError(f"--trace: the executor {chosen} records no events{advice}")
+    check_can_write(trace.path, TRACE)
 
 
 @record(frozen=True, kw_only=True)

@@ -112,12 +112,7 @@ def command(
       etconfig validate profiles --fix
       etconfig validate - < profiles/acme/board.toml
     """
-    if fix and diff:
-        raise click.UsageError("--diff shows what --fix would do; give one of them")
-    if unsafe_fixes and not (fix or diff):
-        raise click.UsageError("--unsafe-fixes goes with --fix or --diff")
-    if fix and any(isinstance(file, StandardInput) for file in files.paths):
-        raise click.UsageError("--fix cannot change standard input; --diff shows what it would change")
+    _check_fixing(files, fix=fix, diff=diff, unsafe_fixes=unsafe_fixes)
     from etconfig.app.fixing import fix_files
 
     sheets = expanded_sheets(sheet)
@@ -132,16 +127,16 @@ def command(
     fixed = fix_files(files.paths, problems, with_unsafe=unsafe_fixes) if fix or diff else []
     if diff:
         show_diff("".join(file.diff() for file in fixed))
-    if fix and fixed:
-        count, changed = 0, set[Path]()
-        for _ in range(_MAX_ROUNDS):
-            _write_fixed(fixed)
-            count += sum(file.count for file in fixed)
-            changed.update(file.path for file in fixed)
-            problems, unmatched = check()  # with another validator, which reads the files again
-            fixed = fix_files(files.paths, problems, with_unsafe=unsafe_fixes)
-            if not fixed:
-                break
+    count, changed = 0, set[Path]()
+    for _ in range(0 if diff else _MAX_ROUNDS):
+        if not fixed:
+            break
+        _write_fixed(fixed)
+        count += sum(file.count for file in fixed)
+        changed.update(file.path for file in fixed)
+        problems, unmatched = check()  # with another validator, which reads the files again
+        fixed = fix_files(files.paths, problems, with_unsafe=unsafe_fixes)
+    if changed:
         show(f"{format_count(count, 'problem')} fixed in {format_count(len(changed), 'file')}", err=True)
     if not diff:
         _print(problems, form)
@@ -150,6 +145,15 @@ def command(
     _note_unmatched(unmatched, sheets)
     show(_summary(files.paths, problems), err=True)
     return _exit_status(files, problems, strict=strict)
+
+
+def _check_fixing(files: FoundFiles, *, fix: bool, diff: bool, unsafe_fixes: bool) -> None:
+    if fix and diff:
+        raise click.UsageError("--diff shows what --fix would do; give one of them")
+    if unsafe_fixes and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes goes with --fix or --diff")
+    if fix and any(isinstance(file, StandardInput) for file in files.paths):
+        raise click.UsageError("--fix cannot change standard input; --diff shows what it would change")
 
 
 def _write_fixed(fixed: Sequence[FixedFile]) -> None:

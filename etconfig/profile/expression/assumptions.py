@@ -277,24 +277,31 @@ class Assumptions:
         if here is None or len(tree.operands) != 2:
             return here
         left, right = tree.operands
+        here = here._refined_left(left, tree.function, right, truth)
+        return here and here._refined_right(left, tree.function, right, truth)
+
+    def _refined_left(self, left: Checked, function: str, right: Checked, truth: bool) -> Assumptions | None:
         if isinstance(left, FactValueOf):
-            here = here._refined(left.name, tree.function, right, truth)
-        elif isinstance(left, Operation) and left.function == "bucket" and tree.function in _MIRRORED:
-            here = here._refined_bucket(left, tree.function if truth else _OPPOSITE[tree.function], right)
-        elif isinstance(left, Operation) and left.function == "size" and tree.function in _OPPOSITE:
-            here = here._refined_by_size(left.operands[0], tree.function, right, truth)
-        if here is not None and isinstance(right, FactValueOf):
-            if tree.function in _MIRRORED:
-                here = here._refined(right.name, _MIRRORED[tree.function], left, truth)
-            elif tree.function == "in" and isinstance(left, Constant) and isinstance(left.value, str):
+            return self._refined(left.name, function, right, truth)
+        if isinstance(left, Operation) and left.function == "bucket" and function in _MIRRORED:
+            return self._refined_bucket(left, function if truth else _OPPOSITE[function], right)
+        if isinstance(left, Operation) and left.function == "size" and function in _OPPOSITE:
+            return self._refined_by_size(left.operands[0], function, right, truth)
+        return self
+
+    def _refined_right(self, left: Checked, function: str, right: Checked, truth: bool) -> Assumptions | None:
+        mirrored = _MIRRORED.get(function)
+        if isinstance(right, FactValueOf):
+            if mirrored is not None:
+                return self._refined(right.name, mirrored, left, truth)
+            if function == "in" and isinstance(left, Constant) and isinstance(left.value, str):
                 word = frozenset((left.value,))
-                contained = ListRange(None, contains=word) if truth else ListRange(None, lacks=word)
-                here = here._with(right.name, contained)
-        elif here is not None and isinstance(right, Operation) and right.function == "bucket":
-            function = _MIRRORED.get(tree.function)
-            if function is not None:
-                here = here._refined_bucket(right, function if truth else _OPPOSITE[function], left)
-        return here
+                return self._with(
+                    right.name, ListRange(None, contains=word) if truth else ListRange(None, lacks=word)
+                )
+        elif isinstance(right, Operation) and right.function == "bucket" and mirrored is not None:
+            return self._refined_bucket(right, mirrored if truth else _OPPOSITE[mirrored], left)
+        return self
 
     def _refined(self, name: str, function: str, other: Checked, truth: bool) -> Assumptions | None:
         """Add the consequences of `name function other` for the fact."""
