@@ -159,7 +159,8 @@ def _problem_of_devices(
         return "has devices without a 'name'"
     if not all(isinstance(program, dict) for program in programs.values()):
         return "has a program that is not a table"
-    if any(program not in (programs or (None,)) for _, program in pairs):
+    known: list[object] = [*programs] if programs else [None]
+    if any(program not in known for _, program in pairs):
         return "has devices with a 'program' that is not among 'programs'"
     if len(set(pairs)) < len(pairs):
         return "has a device twice for one program"
