@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from etconfig.device.bundle_checks import number_of
-from etconfig.device.tables import BundleTables, Op, StoredKind, ValueRow
+from etconfig.device.tables import BundleTables, StoredKind, ValueRow
 from etconfig.profile import Fault, Unknown
+from etconfig.profile.expression.operations import INT_MAX, OPERATIONS_OF_BUNDLES, Op, OperationInfo
 
 BY_ZERO, TOO_LARGE = "it divides by zero", "it does not fit in 64 bits"
 """The reasons of faults."""
-
-_INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 
 
 def stored_value(tables: BundleTables, index: int) -> Any:
@@ -33,7 +30,7 @@ def _scalar(tables: BundleTables, row: ValueRow) -> object:
     if row.kind == StoredKind.BOOLEAN:
         return bool(row.bits)
     if row.kind == StoredKind.INTEGER:
-        return row.bits - 2**64 if row.bits > _INT_MAX else row.bits
+        return row.bits - 2**64 if row.bits > INT_MAX else row.bits
     if row.kind == StoredKind.NUMBER:
         return number_of(row.bits)
     return tables.texts[row.bits] if row.kind == StoredKind.TEXT else None
@@ -80,10 +77,11 @@ class ExpressionEvaluator:
             name = self._tables.texts[self._tables.facts[operand].name]
             stack.append(name in self.facts if op is Op.HAS_FACT else self._fact(name))
         else:
-            length = operand or _LENGTHS.get(op, 2)
+            info = OPERATIONS_OF_BUNDLES.get(op)
+            length = operand or (3 if info is None else info.length)
             taken = stack[-length:]
             del stack[-length:]
-            stack.append(_SPECIAL[op](taken) if op in _SPECIAL else _applied(_FUNCTIONS[op], taken))
+            stack.append(_SPECIAL[op](taken) if info is None else _applied(info, taken))
 
     def _fact(self, name: str) -> object:
         return self.facts[name] if name in self.facts else Unknown((name,))
@@ -98,9 +96,18 @@ def _state_of(elements: Iterable[object]) -> Unknown | Fault | None:
     return next((each for each in elements if isinstance(each, Fault)), None)
 
 
-def _applied(function: Callable[..., object], taken: Sequence[Any]) -> object:
+def _applied(info: OperationInfo, taken: Sequence[Any]) -> object:
     state = _state_of(taken)
-    return function(*taken) if state is None else state
+    if state is not None:
+        return state
+    try:
+        if info.op in _EQUALITIES and not isinstance(taken[0], list):
+            return (taken[0] == taken[1]) is (info.op is Op.EQUAL)
+        return info.compute(*taken)
+    except ZeroDivisionError:
+        return Fault(BY_ZERO)
+    except OverflowError:
+        return Fault(TOO_LARGE)
 
 
 def _logic(decisive: bool, taken: Sequence[Any]) -> object:
@@ -117,89 +124,17 @@ def _selected(taken: Sequence[Any]) -> object:
     return then if condition else otherwise
 
 
-def _fitting(compute: Callable[..., int]) -> Callable[..., object]:
-    def run(*operands: int) -> object:
-        result = compute(*operands)
-        return result if _INT_MIN <= result <= _INT_MAX else Fault(TOO_LARGE)
-
-    return run
+def _listed(taken: Sequence[Any]) -> object:
+    state = _state_of(taken)
+    return list(taken) if state is None else state
 
 
-def _dividing(compute: Callable[[int, int], int]) -> Callable[..., object]:
-    """Return the function that fails where there is no quotient, or it exceeds 64 bits."""
-
-    def run(left: int, right: int) -> object:
-        if right == 0:
-            return Fault(BY_ZERO)
-        return Fault(TOO_LARGE) if (left, right) == (_INT_MIN, -1) else compute(left, right)
-
-    return run
-
-
-def _quotient(left: int, right: int) -> int:
-    """Return the quotient rounded toward zero."""
-    return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-
-
-def _divided(left: float, right: float) -> float:
-    if right == 0:
-        is_undefined = left == 0 or math.isnan(left)
-        return math.nan if is_undefined else math.copysign(math.inf, left) * math.copysign(1, right)
-    return left / right
-
-
-def _equal(left: Any, right: Any) -> bool:
-    if isinstance(left, list):
-        return len(left) == len(right) and all(map(operator.eq, left, right))
-    return bool(left == right)
-
-
-def _bucket(text: str, name: str) -> float:
-    """Return the first 52 bits of the MD5 of `name:text`, as a fraction."""
-    from hashlib import md5  # few bundles need it
-
-    digest = md5(name.encode() + b":" + text.encode(), usedforsecurity=False).digest()
-    return (int.from_bytes(digest[:8], "big") >> 12) * 2.0**-52
-
+_EQUALITIES = (Op.EQUAL, Op.NOT_EQUAL)
 
 _SPECIAL: Mapping[Op, Callable[[Sequence[Any]], object]] = {
+    Op.MAKE_LIST: _listed,
     Op.AND: lambda taken: _logic(False, taken),
     Op.OR: lambda taken: _logic(True, taken),
     Op.SELECT: _selected,
 }
-"""The operations that may have a value though an operand has none."""
-
-_FUNCTIONS: Mapping[Op, Callable[..., object]] = {
-    Op.MAKE_LIST: lambda *items: list(items),
-    Op.NOT: operator.not_,
-    Op.EQUAL: _equal,
-    Op.NOT_EQUAL: lambda left, right: not _equal(left, right),
-    Op.LESS: operator.lt,
-    Op.LESS_EQUAL: operator.le,
-    Op.GREATER: operator.gt,
-    Op.GREATER_EQUAL: operator.ge,
-    Op.IN: lambda item, items: any(item == each for each in items),
-    Op.ADD_INT: _fitting(operator.add),
-    Op.SUBTRACT_INT: _fitting(operator.sub),
-    Op.MULTIPLY_INT: _fitting(operator.mul),
-    Op.DIVIDE_INT: _dividing(_quotient),
-    Op.REMAINDER_INT: _dividing(lambda left, right: left - right * _quotient(left, right)),
-    Op.NEGATE_INT: _fitting(operator.neg),
-    Op.ADD_FLOAT: operator.add,
-    Op.SUBTRACT_FLOAT: operator.sub,
-    Op.MULTIPLY_FLOAT: operator.mul,
-    Op.DIVIDE_FLOAT: _divided,
-    Op.NEGATE_FLOAT: operator.neg,
-    Op.JOIN: operator.add,
-    Op.STARTS_WITH: str.startswith,
-    Op.ENDS_WITH: str.endswith,
-    Op.CONTAINS: operator.contains,
-    Op.SIZE: len,
-    Op.MIN: min,
-    Op.MAX: max,
-    Op.BUCKET: _bucket,
-}
-"""The operations that need all of their operands."""
-
-_LENGTHS = {Op.NOT: 1, Op.NEGATE_INT: 1, Op.NEGATE_FLOAT: 1, Op.SIZE: 1, Op.SELECT: 3}
-"""The number of operands of operations that do not say it, if it is not two."""
+"""The instructions that are no operations of the language."""

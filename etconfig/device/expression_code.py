@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from etconfig.device.bundle_format import EXPRESSION_TYPES
-from etconfig.device.tables import InstructionRow, Op
+from etconfig.device.tables import InstructionRow
 from etconfig.profile import ExpressionType
 from etconfig.profile.expression.checked import (
     Checked,
@@ -22,38 +22,7 @@ from etconfig.profile.expression.checked import (
     Operation,
     children,
 )
-
-_OPS = {
-    "!": Op.NOT,
-    "==": Op.EQUAL,
-    "!=": Op.NOT_EQUAL,
-    "float list ==": Op.EQUAL,
-    "float list !=": Op.NOT_EQUAL,
-    "<": Op.LESS,
-    "<=": Op.LESS_EQUAL,
-    ">": Op.GREATER,
-    ">=": Op.GREATER_EQUAL,
-    "in": Op.IN,
-    "int +": Op.ADD_INT,
-    "int -": Op.SUBTRACT_INT,
-    "int *": Op.MULTIPLY_INT,
-    "int /": Op.DIVIDE_INT,
-    "int %": Op.REMAINDER_INT,
-    "int negate": Op.NEGATE_INT,
-    "float +": Op.ADD_FLOAT,
-    "float -": Op.SUBTRACT_FLOAT,
-    "float *": Op.MULTIPLY_FLOAT,
-    "float /": Op.DIVIDE_FLOAT,
-    "float negate": Op.NEGATE_FLOAT,
-    "string +": Op.JOIN,
-    "startsWith": Op.STARTS_WITH,
-    "endsWith": Op.ENDS_WITH,
-    "contains": Op.CONTAINS,
-    "size": Op.SIZE,
-    "min": Op.MIN,
-    "max": Op.MAX,
-    "bucket": Op.BUCKET,
-}
+from etconfig.profile.expression.operations import OPERATIONS, Op
 
 
 def expression_type_number(type_: ExpressionType) -> int:
@@ -97,8 +66,8 @@ def _emit(
 
 def _last_instruction(tree: Checked, length: int) -> InstructionRow:
     if isinstance(tree, Operation):
-        op = _OPS[tree.function]
-        return InstructionRow(op, length if op in (Op.MIN, Op.MAX) else 0)
+        info = OPERATIONS[tree.function]
+        return InstructionRow(info.op, length if info.is_variadic else 0)
     if isinstance(tree, ListOf):
         return InstructionRow(Op.MAKE_LIST, length)
     if isinstance(tree, Logic):

@@ -24,7 +24,6 @@ from etconfig.device.tables import (
     FactRow,
     InstructionRow,
     ModelRow,
-    Op,
     OptionRow,
     OptionSettingsRow,
     ProfileRow,
@@ -34,6 +33,7 @@ from etconfig.device.tables import (
 )
 from etconfig.display import shown_text
 from etconfig.facts.registry import FactType
+from etconfig.profile.expression.operations import OPERATIONS_OF_BUNDLES, Op
 from etconfig.schema.option_type import OptionKind
 
 MAX_STEPS: Final = 1 << 20
@@ -295,7 +295,8 @@ class _Run:
     def step(self, instruction: InstructionRow) -> None:
         """Run one instruction."""
         op, operand = Op(instruction.op), instruction.operand
-        length = operand if op in _VARIADIC else _LENGTHS.get(op, 2)
+        info = OPERATIONS_OF_BUNDLES.get(op)
+        length = _LENGTHS.get(op, operand) if info is None or info.is_variadic else info.length
         taken = self.stack[len(self.stack) - length :]
         del self.stack[len(self.stack) - length :]
         self.steps += 1 + self._work(op, operand, taken)
@@ -305,17 +306,8 @@ class _Run:
         """Return the steps of an instruction besides itself."""
         if op is Op.CONSTANT:
             return self._values[operand]
-        if op in _ON_TEXTS:
-            return min(each.steps for each in taken)
-        if op is Op.JOIN:
-            return taken[0].steps + taken[1].steps
-        if op is Op.BUCKET:  # MD5 is slower than a comparison
-            return 16 * (taken[0].steps + taken[1].steps)
-        if op is Op.CONTAINS:  # at worst, each place of the text is compared with the part
-            return (1 + taken[0].text_bytes) * taken[1].steps
-        if op is Op.IN:
-            return min(taken[1].steps, taken[1].items * taken[0].steps)
-        return taken[0].steps if op is Op.SIZE else len(taken)
+        info = OPERATIONS_OF_BUNDLES.get(op)
+        return len(taken) if info is None else info.work(taken)
 
     def _result(self, op: Op, operand: int, taken: Sequence[_Element]) -> _Element:
         if op is Op.CONSTANT:
@@ -343,16 +335,8 @@ class _Run:
         return _Element(1, text_steps(size_bytes), size_bytes, self.scratch_bytes)
 
 
-_VARIADIC = (Op.MAKE_LIST, Op.AND, Op.OR, Op.MIN, Op.MAX)
-_LENGTHS = {
-    **dict.fromkeys((Op.CONSTANT, Op.FACT, Op.HAS_FACT), 0),
-    **dict.fromkeys((Op.NOT, Op.NEGATE_INT, Op.NEGATE_FLOAT, Op.SIZE), 1),
-    Op.SELECT: 3,
-}
-"""The number of operands of operations that do not say it, if it is not two."""
-_COMPARISONS = (Op.EQUAL, Op.NOT_EQUAL, Op.LESS, Op.LESS_EQUAL, Op.GREATER, Op.GREATER_EQUAL)
-_ON_TEXTS = (*_COMPARISONS, Op.STARTS_WITH, Op.ENDS_WITH)
-"""The operations that look at no more than the shorter operand."""
+_LENGTHS = {**dict.fromkeys((Op.CONSTANT, Op.FACT, Op.HAS_FACT), 0), Op.SELECT: 3}
+"""The number of operands of the instructions that are no operations, and do not say it."""
 
 
 def _limited(steps: int) -> int:

@@ -40,45 +40,6 @@ class StoredKind(enum.IntEnum):
     TABLE = 6
 
 
-class Op(enum.IntEnum):
-    """The operations of instructions, in the words of the language."""
-
-    CONSTANT = 0
-    FACT = 1
-    HAS_FACT = 2
-    MAKE_LIST = 3
-    NOT = 4
-    AND = 5
-    OR = 6
-    SELECT = 7
-    EQUAL = 8
-    NOT_EQUAL = 9
-    LESS = 10
-    LESS_EQUAL = 11
-    GREATER = 12
-    GREATER_EQUAL = 13
-    IN = 14
-    ADD_INT = 15
-    SUBTRACT_INT = 16
-    MULTIPLY_INT = 17
-    DIVIDE_INT = 18
-    REMAINDER_INT = 19
-    NEGATE_INT = 20
-    ADD_FLOAT = 21
-    SUBTRACT_FLOAT = 22
-    MULTIPLY_FLOAT = 23
-    DIVIDE_FLOAT = 24
-    NEGATE_FLOAT = 25
-    JOIN = 26
-    STARTS_WITH = 27
-    ENDS_WITH = 28
-    CONTAINS = 29
-    SIZE = 30
-    MIN = 31
-    MAX = 32
-    BUCKET = 33
-
-
 class CandidateSource(enum.IntEnum):
     """The vector that contains the value of a candidate, if any."""
 

@@ -30,7 +30,7 @@ from etconfig.profile.expression.checked import (
     Logic,
     Operation,
 )
-from etconfig.profile.expression.operations import BUCKETS
+from etconfig.profile.expression.operations import OPERATIONS
 
 _MAX_LENGTH = 50_000
 """The most characters of a translated condition. Operands are repeated, so deep ones grow fast."""
@@ -41,7 +41,6 @@ _EXACT_INT = 2**53
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _SQL_SIGNS = {"==": "=", "!=": "<>"}
-_TEXT_FUNCTIONS = {"startsWith": "starts_with", "endsWith": "ends_with", "contains": "contains"}
 _KIND_OF_FACT = {
     FactType.BOOL: "bool",
     FactType.INT: "int",
@@ -122,12 +121,8 @@ class _Writer:
             return self._kind(tree.otherwise) if kind == "none" else kind
         if isinstance(tree, ListOf):
             return f"{self._kind(tree.items[0])} list" if tree.items else "string list"
-        if tree.function in ("min", "max"):
-            return self._kind(tree.operands[0])
-        first = tree.function.partition(" ")[0]
-        if tree.function in ("size", "bucket"):
-            return "int" if tree.function == "size" else "float"
-        return first if first in ("int", "string") or _is_float_result(tree.function) else "bool"
+        given = OPERATIONS[tree.function].gives
+        return self._kind(tree.operands[0]) if given is None else str(given)
 
     def _list(self, tree: ListOf) -> str:
         if self._kind(tree) != "string list":
@@ -144,20 +139,14 @@ class _Writer:
         if function == "size":
             return self._size(operands[0])
         texts = [self.text(each) for each in operands]
-        if function == "!":
-            return f"(NOT {texts[0]})"
-        if function in _TEXT_FUNCTIONS:
-            return f"{_TEXT_FUNCTIONS[function]}({', '.join(texts)})"
-        if function == "string +":
-            return f"({' || '.join(texts)})"
+        sql = OPERATIONS[function].sql
+        if sql is not None:
+            return sql.format(*texts)
         if function in ("min", "max"):
             if any(map(self._may_be_nan, operands)):
                 raise _NotTranslatedError
             name = "least" if function == "min" else "greatest"
             return _if_known(_varying(operands, texts), f"{name}({', '.join(texts)})")
-        if function == "bucket":
-            digits = f"substr(md5({texts[1]} || ':' || {texts[0]}), 1, 13)"
-            return f"(CAST(CAST('0x' || {digits} AS BIGINT) AS DOUBLE) / {float(BUCKETS)!r}::DOUBLE)"
         kind, sign = function.split()
         return self._of_ints(sign, texts) if kind == "int" else self._of_floats(sign, operands, texts)
 
@@ -191,7 +180,7 @@ class _Writer:
         if isinstance(tree, Operation):
             if tree.function in ("min", "max", "float negate"):
                 return any(map(self._may_be_nan, tree.operands))
-            return _is_float_result(tree.function)
+            return tree.function.startswith("float ") and self._kind(tree) == "float"
         return False
 
     def _size(self, tree: Checked) -> str:
@@ -236,10 +225,6 @@ class _Writer:
         if not self._may_be_nan(right):
             return _if_known(texts, plain)
         return _if_known(texts, _unless_nan(texts[1:], sign, plain))
-
-
-def _is_float_result(function: str) -> bool:
-    return function in ("float +", "float -", "float *", "float /", "float negate")
 
 
 def _exactly(sign: str, integer: str, number: str) -> str:

@@ -23,7 +23,6 @@ from etconfig.device.tables import (
     HandSetFactRow,
     InstructionRow,
     ModelRow,
-    Op,
     OptionRow,
     OptionSettingsRow,
     ProfileRow,
@@ -32,6 +31,7 @@ from etconfig.device.tables import (
     ValueRow,
     VariantRow,
 )
+from etconfig.profile.expression.operations import Op
 
 TEXTS = (
     "cores",  # 0

@@ -19,13 +19,13 @@ from etconfig.device.tables import (
     HandSetFactRow,
     InstructionRow,
     ModelRow,
-    Op,
     OptionSettingsRow,
     ProfileRow,
     SlotRow,
     StoredKind,
     ValueRow,
 )
+from etconfig.profile.expression.operations import Op
 
 _LIMITS = ("MAX_STEPS", "MAX_INSTRUCTIONS", "MAX_SCRATCH_BYTES", "MAX_SLOTS")
 

@@ -458,7 +458,7 @@ def _computed(tree: Checked) -> object:
     if None in values:
         return None
     try:
-        value: object = OPERATIONS[tree.function](*values)
+        value: object = OPERATIONS[tree.function].compute(*values)
     except ArithmeticError:
         return None
     return value

@@ -72,7 +72,7 @@ def _has(name: str) -> Evaluator:
 
 
 def _operation(tree: Operation) -> Evaluator:
-    function = OPERATIONS[tree.function]
+    function = OPERATIONS[tree.function].compute
     match tree.operands:  # nearly every clause has one of these two forms
         case (FactValueOf(name), Constant(value)):
             if tree.function in _COMPARISONS:

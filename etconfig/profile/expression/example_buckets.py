@@ -111,5 +111,5 @@ def _of_each_kind(
 @lru_cache(256)
 def _buckets(prefix: str, salt: str, block: int) -> array[float]:
     """Return the buckets of numbered texts."""
-    bucket = OPERATIONS["bucket"]
+    bucket = OPERATIONS["bucket"].compute
     return array("d", (bucket(f"{prefix}{block * _BLOCK + number}", salt) for number in range(_BLOCK)))

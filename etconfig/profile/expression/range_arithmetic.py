@@ -23,6 +23,7 @@ from etconfig.profile.expression.ranges import (
     integer_range,
     text_range,
 )
+from etconfig.profile.expression.types import ExpressionType
 
 _MAX_PAIRS = 1024
 """The most pairs of words that an operation on texts is tried on."""
@@ -48,7 +49,11 @@ def range_of_operation(function: str, operands: Sequence[ValueRange]) -> ValueRa
         return _bucket(*operands)
     if function == "string +":
         return _concatenated(*operands)
-    return _truth(function, *operands)
+    gives = OPERATIONS[function].gives
+    if gives is ExpressionType.BOOL and len(operands) == 2:
+        return _truth(function, *operands)
+    assert gives is not None  # of the functions whose operands decide it, all have a rule above
+    return _ALL[gives]
 
 
 def _of_few_integers(function: str, operands: Sequence[ValueRange]) -> NumberRange | None:
@@ -60,7 +65,7 @@ def _of_few_integers(function: str, operands: Sequence[ValueRange]) -> NumberRan
     found: set[int] = set()
     for values in product(*known):
         with suppress(ArithmeticError):  # it has no value then
-            found.add(OPERATIONS[function](*values))
+            found.add(OPERATIONS[function].compute(*values))
     return integer_range(frozenset(found)) if found else None
 
 
@@ -103,7 +108,7 @@ def _multiply(left: NumberRange, right: NumberRange) -> NumberRange | None:
 def _divide(left: NumberRange, right: NumberRange) -> NumberRange | None:
     """Divide integers, rounding toward zero."""
     quotients = [
-        OPERATIONS["int /"](a, b) if (a, b) != (INT_MIN, -1) else INT_MAX
+        OPERATIONS["int /"].compute(a, b) if (a, b) != (INT_MIN, -1) else INT_MAX
         for a in left[:2]
         for b in _divisors(right)
     ]
@@ -169,6 +174,13 @@ def _negate_float(operand: NumberRange) -> NumberRange:
 
 
 _ANYTHING = NumberRange(-math.inf, math.inf, 1, may_be_nan=True)
+_ALL: Mapping[ExpressionType, ValueRange] = {
+    ExpressionType.BOOL: ANY_BOOL,
+    ExpressionType.INT: NumberRange(INT_MIN, INT_MAX),
+    ExpressionType.FLOAT: _ANYTHING,
+    ExpressionType.STRING: ANY_TEXT,
+}
+"""The ranges of functions that have no rule here, by the type of their value."""
 
 
 _NUMBERS: Mapping[str, Callable[..., NumberRange | None]] = {
@@ -212,7 +224,7 @@ def _bucket(text: ValueRange, salt: ValueRange) -> NumberRange:
     assert isinstance(salt, TextRange)
     if text.words is None or salt.words is None or len(text.words) * len(salt.words) > _MAX_PAIRS:
         return NumberRange(0.0, 1 - 1 / BUCKETS)
-    found = [OPERATIONS["bucket"](*pair) for pair in product(text.words, salt.words)]
+    found = [OPERATIONS["bucket"].compute(*pair) for pair in product(text.words, salt.words)]
     return NumberRange(min(found), max(found))
 
 
@@ -234,7 +246,7 @@ def _truth(function: str, left: ValueRange, right: ValueRange) -> BoolRange:
         return ANY_BOOL
     a, b = _members(left), _members(right)
     if a is not None and b is not None and len(a) * len(b) <= _MAX_PAIRS:
-        return BoolRange(frozenset(bool(OPERATIONS[function](*pair)) for pair in product(a, b)))
+        return BoolRange(frozenset(bool(OPERATIONS[function].compute(*pair)) for pair in product(a, b)))
     if function in ("==", "!=") and isinstance(left, TextRange) and isinstance(right, TextRange):
         are_apart = (a is not None and a <= right.excluded) or (b is not None and b <= left.excluded)
         return (FALSE if function == "==" else TRUE) if are_apart else ANY_BOOL
@@ -264,7 +276,7 @@ def _ordered_numbers(function: str, left: NumberRange, right: NumberRange) -> Bo
         if not is_apart and not is_one:
             return ANY_BOOL
         return TRUE if is_one is (function == "==") else FALSE
-    compare = OPERATIONS[function]
+    compare = OPERATIONS[function].compute
     if compare(left.highest, right.lowest):
         return TRUE
     return ANY_BOOL if compare(left.lowest, right.highest) else FALSE

@@ -15,7 +15,8 @@ from limit_bundles import Limit, limits
 from etconfig.device.bundle_reader import read_tables
 from etconfig.device.bundle_writer import write_tables
 from etconfig.device.steps import STEP_FIELDS, counted
-from etconfig.device.tables import MAX_PROFILES, NONE, InstructionRow, Op, ProfileRow, StoredKind
+from etconfig.device.tables import MAX_PROFILES, NONE, InstructionRow, ProfileRow, StoredKind
+from etconfig.profile.expression.operations import Op
 
 NAN = int.from_bytes(struct.pack("<d", float("nan")), "little")
 
