@@ -137,4 +137,4 @@ _SPECIAL: Mapping[Op, Callable[[Sequence[Any]], object]] = {
     Op.OR: lambda taken: _logic(True, taken),
     Op.SELECT: _selected,
 }
-"""The instructions that are no operations of the language."""
+"""The instructions without a row in the table of operations."""

@@ -127,4 +127,4 @@ _SPECIAL: Mapping[Op, tuple[int, bool, Callable[[_Types], ExpressionType | None]
     Op.OR: (2, True, _of_bools),
     Op.SELECT: (3, False, _selected),
 }
-"""The instructions that are no operations: how many values they take, whether of more, and what they give."""
+"""The other instructions: how many values they take, whether of more, and what they give."""

@@ -336,7 +336,7 @@ class _Run:
 
 
 _LENGTHS = {**dict.fromkeys((Op.CONSTANT, Op.FACT, Op.HAS_FACT), 0), Op.SELECT: 3}
-"""The number of operands of the instructions that are no operations, and do not say it."""
+"""The number of operands of the other instructions, where they do not say it."""
 
 
 def _limited(steps: int) -> int:

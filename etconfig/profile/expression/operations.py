@@ -95,7 +95,7 @@ def _bucket(text: str, salt: str) -> float:
 
 
 class Op(enum.IntEnum):
-    """The numbers of instructions in bundles; the first eight but `NOT` are no rows of the table below."""
+    """The numbers of instructions in bundles; most are rows of the table below."""
 
     CONSTANT = 0
     FACT = 1
@@ -164,7 +164,7 @@ class OperationInfo(NamedTuple):
     Attributes:
         op: Its number in bundles.
         compute: Its value for known operands; an `ArithmeticError` if it has none.
-        takes: Whether it accepts operands of these types.
+        takes: True for the types of operands that it accepts.
         gives: The type of its value; None for the type of its first operand.
         length: The number of operands, or the least number.
         is_variadic: True if it takes more operands, too.
