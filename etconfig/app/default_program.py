@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 
 from etconfig.app.engine_models import models_of_file
@@ -79,15 +78,11 @@ def default_programs(
 
 
 def program_by_default(installation: Installation) -> Delegating | None:
-    """Return the same as one program, opened once for an installation; None if there is nothing.
+    """Return the same as one program; None if there is nothing.
 
     Raises:
         ConfigError: as from `default_programs`, or a model has the name of a method.
     """
-    return installation.compiled.default_program(partial(_joined, installation))
-
-
-def _joined(installation: Installation) -> Delegating | None:
     return SeveralPrograms.of(default_programs(installation))
 
 

@@ -78,7 +78,7 @@ def _warning(defeat: Defeat, reader: ProfileReader) -> Diagnostic:
     spans = []
     for each in (loser, winner):
         # a reader of its own: what another profile extends was read under another path
-        match = ProfileReader(reader.library, reader.expressions).profile(each.file).match
+        match = ProfileReader(reader.library).profile(each.file).match
         assert match is not None  # both are selectable
         spans.append(match.span)
     way_out = "let one extend the other, narrow a condition"
