@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -163,17 +164,20 @@ class Installation:
     def refreshed(self) -> Installation:
         """Return the same installation, which reads the project file, profiles and models again.
 
-        Plugins stay as they were imported, and so does the choice among them.
+        Plugins stay as they were imported, and so does the choice among them, unless it could not be read.
 
         Example:
             >>> installation = etconfig.Installation()
             >>> installation.refreshed().backend_ids == installation.backend_ids
             True
         """
+        from etconfig.errors import ConfigError
+
         other = copy.copy(self)
-        other.index, other.plugins = self.index, self.plugins
         for name in _READ_FROM_FILES:
             vars(other).pop(name, None)
+        with suppress(ConfigError):  # a wrong choice of plugins is read again
+            other.index, other.plugins = self.index, self.plugins
         return other
 
     def with_backends(self, backends: GivenBackends) -> Installation:

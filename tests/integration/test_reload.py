@@ -60,6 +60,19 @@ def test_a_refreshed_installation_reads_the_project_file_again(place: Path) -> N
     assert again.plugins is installation.plugins
 
 
+def test_a_project_file_that_was_wrong_is_read_again_by_a_refreshed_installation(place: Path) -> None:
+    project, wrong = place / "etconfig.toml", []
+    for broken in ("[plugins", "[plugins]\ndeny = 3\n", "profile = 3\n", 'profile_path = "x"\n'):
+        project.write_text(broken)
+        installation = etconfig.Installation(place)
+        with pytest.raises(etconfig.ConfigError):
+            etconfig.resolve(installation=installation)
+        project.write_text('profile = "generic/any"\n')
+        if etconfig.resolve(installation=installation.refreshed()).profile != "generic/any":
+            wrong.append(broken)
+    assert not wrong
+
+
 def test_a_reload_that_fails_changes_nothing(place: Path) -> None:
     profile = place / "b.toml"
     profile.write_text(PROFILE)
