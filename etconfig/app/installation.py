@@ -36,6 +36,7 @@ from etconfig.plugin import (
 if TYPE_CHECKING:
     from etconfig.app.contributed_facts import ContributedFacts
     from etconfig.app.kernel_choice import GivenKernels, KernelChoice, SourcedTable
+    from etconfig.app.targets import Delegating
     from etconfig.diagnostics import Diagnostic, Span
     from etconfig.facts import FactRegistry, FactSheet
     from etconfig.kernel.registry import Kernel
@@ -294,6 +295,20 @@ class Installation:
         from etconfig.profile import parse_programs
 
         return parse_programs(self._project_document)
+
+    @cached_property
+    def default_program(self) -> Delegating | None:
+        """The programs and models of the project file as one, opened once; None if it has none.
+
+        Raises:
+            ConfigError: the project file is wrong, or a program or a file of models cannot be read.
+        """
+        if not self.may_name_targets:
+            return None
+        from etconfig.app.default_program import default_programs  # reads programs, which few commands need
+        from etconfig.app.several_programs import SeveralPrograms
+
+        return SeveralPrograms.of(default_programs(self))
 
     @property
     def may_declare_models(self) -> bool:
