@@ -6,10 +6,8 @@ Programs that serve many requests, or look at many devices, call the same functi
 things are timed, each beside a peer in the same run:
 
 - `etconfig.resolve(program, facts=sheet)` beside `Resolver.resolve`, the work that facts alone cause. What is
-  beyond it is checking the profiles, selecting one, and finding what was compiled. With the bundled profiles
-  alone and with 1,000 more; with one sheet, and with another sheet and profile in each call; with a watch on
-  the directories (Linux), and with the comparison of all stamps that serves other systems. The stamps are
-  beside `os.stat` of the same files, which no such comparison can beat.
+  beyond it is selecting a profile and compiling. With the bundled profiles alone and with 1,000 more; with
+  one sheet, and with another sheet and profile in each call.
 - `FactSheet.from_json` and `FactSheet.from_values` beside `json.loads` of the same text.
 - `ProfileSelector.choose` and `select` beside the evaluation of every condition.
 
@@ -22,7 +20,6 @@ import argparse
 import gc
 import itertools
 import json
-import os
 import statistics
 import tempfile
 import time
@@ -30,7 +27,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import etconfig
-from etconfig.profile import change_watch
 from etconfig.profile.selector import ProfileSelector
 
 ROOT = Path(__file__).parents[1]
@@ -85,7 +81,6 @@ def measure_resolve(own: int, rounds: int) -> None:
         facts = [{**pi5.values, "device.model": model, "power.battery_level": 0.5} for model in models]
         others = itertools.cycle(map(etconfig.FactSheet.from_values, facts))
         resolver = etconfig.configure(program, profile="auto", facts=pi5).resolver
-        time.sleep(2.5)  # what has just been written is read again, since its times prove nothing
         for _ in range(OTHERS + 5):
             etconfig.resolve(program, profile="auto", facts=next(others))
 
@@ -99,13 +94,6 @@ def measure_resolve(own: int, rounds: int) -> None:
         report(f"{label}, the same sheet", median_us(one, rounds), "Resolver.resolve", floor_us)
         each = lambda: etconfig.resolve(program, profile="auto", facts=next(others))  # noqa: E731
         report(f"{label}, another sheet", median_us(each, rounds), "Resolver.resolve", floor_us)
-
-        watch, change_watch.watch_directories = change_watch.watch_directories, lambda folders: None
-        installation._kept_profiles._watched = None
-        files = [str(each.path) for each in installation.profiles.files]
-        stat_us = median_us(lambda: [os.stat(path) for path in files], rounds)  # noqa: PTH116
-        report(f"{label}, without a watch", median_us(one, rounds), "os.stat of each", stat_us)
-        change_watch.watch_directories = watch
 
 
 def measure_sheets(rounds: int) -> None:

@@ -7,11 +7,10 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from etconfig.app.compiled import CompiledFrom
 from etconfig.app.engine_models import BackendsOfModels, Models, with_models
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import ProfileChoice, choose_profile
-from etconfig.app.project_programs import find_unused_settings, has_unused_settings
+from etconfig.app.project_programs import find_unused_settings
 from etconfig.app.targets import (
     Delegating,
     check_facts,
@@ -75,6 +74,7 @@ class Configuration:
     installation: Installation
     program: Delegating | None
     _again: Callable[..., Configuration] = field(compare=False, repr=False)
+    _from_files: Callable[..., Configuration] = field(compare=False, repr=False)
 
     def resolve(self, facts: FactSheet | None = None) -> Resolution:
         """Resolve the arguments on these facts, by default on `Configuration.facts`.
@@ -139,7 +139,8 @@ class Configuration:
     def reloaded(self, facts: FactSheet | None = None) -> Configuration:
         """Return the configuration from profiles and the project file as they are now.
 
-        The program and what was given in code stay.
+        The programs and models of the project file, and a file of models, are read again, too. A program
+        that was loaded and everything else that was given in code stay.
 
         Args:
             facts: The device; by default `Configuration.facts`.
@@ -151,7 +152,7 @@ class Configuration:
         check_facts(facts)
         by_hand = self.resolver.layers[-1].facts
         installation = self.installation.refreshed()
-        return self._again(facts=facts, fact_overrides=by_hand, installation=installation)
+        return self._from_files(facts=facts, fact_overrides=by_hand, installation=installation)
 
     def explain(self, path: str) -> Explanation:
         """Do the same as `Resolution.explain`, on the facts of this configuration."""
@@ -231,13 +232,12 @@ def configure(
         ValueError: `instances` has a name that cannot be an instance's, or `models` one that cannot be a
             model's.
     """
+    given = program
     if models is not None:
         program = with_models(program, models, installation)
     installation = find_installation(installation, program)
-    if program is None and installation.may_name_targets:
-        from etconfig.app.default_program import program_by_default  # reads programs, which few commands need
-
-        program = program_by_default(installation)
+    if program is None:
+        program = installation.default_program
     if facts is not None:
         check_facts(facts)
     if instances is not None:
@@ -251,21 +251,14 @@ def configure(
     )
     known = installation.known_facts(facts, by_hand.facts)
     choice = choose_profile(installation, profile, known, require_match=require_match)
-    parts = CompiledFrom(
-        program,
-        choice.chain,
-        installation.plugins,
-        installation.environ.get(SET_VARIABLE, ""),
-        choice.note is not None,
+    resolver = _compile(installation, program, choice, overrides, by_hand, instances or {})
+    again = partial(
+        configure,
+        profile=profile,
+        require_match=require_match,
+        overrides=resolver.layers[-2],
+        instances=instances,
     )
-    is_plain = overrides is None and not instances and not by_hand.facts
-    resolver = installation.compiled.find(parts) if is_plain else None
-    if resolver is None:
-        resolver, is_lasting = _compile(
-            installation, program, parts, choice, overrides, by_hand, instances or {}
-        )
-        if is_plain and is_lasting:
-            installation.compiled.keep(parts, resolver)
     return Configuration(
         resolver=resolver,
         chain=choice.chain,
@@ -274,46 +267,35 @@ def configure(
         facts=facts,
         installation=installation,
         program=program,
-        _again=partial(
-            configure,
-            program,
-            profile=profile,
-            require_match=require_match,
-            overrides=resolver.layers[-2],
-            instances=instances,
-            installation=installation,
-        ),
+        _again=partial(again, program, installation=installation),
+        _from_files=partial(again, given, models=models),
     )
 
 
 def _compile(
     installation: Installation,
     program: Delegating | None,
-    parts: CompiledFrom,
     choice: ProfileChoice,
     overrides: Overrides | Layer | None,
     by_hand: Layer,
     instances: Mapping[str, Sequence[str]],
-) -> tuple[Resolver, bool]:
-    """Compile all layers; also return True if the result lasts, since no other program was read for it."""
+) -> Resolver:
+    """Compile all layers."""
     known_options = partial(options_by_backend, installation)
-    environment = layer_from_environment(parts.environment, known_options)
+    environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""), known_options)
     set_by_hand = override_layer(installation, overrides)
     of_files = layers_of(choice.chain, installation.project)
     layers = (*of_files, environment, set_by_hand, by_hand)
     warnings: Sequence[Diagnostic] = ()
     undeclared: Sequence[str] = ()
-    is_lasting = True
     if program is None:
         targets, specs, warnings = targets_of_layers(installation, layers, instances)
     else:
         targets, undeclared = without_undeclared(installation, targets_of_program(program, instances))
         specs = specs_of_program(installation, program, (b for each in targets for b in each.backends))
         targets = with_program_values(targets, program, specs)
-        if has_unused_settings(installation, program, of_files):
-            is_lasting = False
-            warnings = find_unused_settings(installation, program, choice.chain, of_files)
-        warnings = (*map(undeclared_warning, undeclared), *warnings)
+        unused = find_unused_settings(installation, program, choice.chain, of_files)
+        warnings = (*map(undeclared_warning, undeclared), *unused)
     resolver = Resolver.compile(
         specs, layers, targets, installation.backend_ids, installation.advice, undeclared=undeclared
     )
@@ -322,7 +304,7 @@ def _compile(
         *(() if choice.note is None else (choice.note,)),
         *_undeclared(installation, specs),
     )
-    return replace(resolver, warnings=(*notes, *resolver.warnings, *warnings)), is_lasting
+    return replace(resolver, warnings=(*notes, *resolver.warnings, *warnings))
 
 
 def override_layer(installation: Installation, overrides: Overrides | Layer | None) -> Layer:

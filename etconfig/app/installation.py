@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -33,9 +34,9 @@ from etconfig.plugin import (
 )
 
 if TYPE_CHECKING:
-    from etconfig.app.compiled import CompiledResolvers
     from etconfig.app.contributed_facts import ContributedFacts
     from etconfig.app.kernel_choice import GivenKernels, KernelChoice, SourcedTable
+    from etconfig.app.targets import Delegating
     from etconfig.diagnostics import Diagnostic, Span
     from etconfig.facts import FactRegistry, FactSheet
     from etconfig.kernel.registry import Kernel
@@ -47,9 +48,9 @@ if TYPE_CHECKING:
     from etconfig.profile import (
         Document,
         ExecutorTable,
-        KeptProfiles,
         Profile,
         ProfileLibrary,
+        ProfileReader,
         ProfileSelector,
         ProjectFile,
         Reference,
@@ -67,8 +68,10 @@ _READ_FROM_FILES = (
     "executor_tables",
     "programs",
     "models",
-    "_kept_profiles",
-    "compiled",
+    "default_program",
+    "readable_profiles",
+    "_profile_reader",
+    "_selector",
     "_profile_path",
     "kernels",
     "kernel_tables",
@@ -81,7 +84,9 @@ PROJECT_VARIABLE = "ETCONFIG_PROJECT"
 
 
 class Installation:
-    """The plugins, profiles and project file found here. Everything is read when it is first needed.
+    """A snapshot of the plugins, profiles and project file found here, each read when it is first needed.
+
+    Later changes of files do not count, except for what could not be read: see `refreshed`.
 
     Example:
         >>> installation = etconfig.Installation()  # without a project file
@@ -160,17 +165,20 @@ class Installation:
     def refreshed(self) -> Installation:
         """Return the same installation, which reads the project file, profiles and models again.
 
-        Plugins stay as they were imported, and so does the choice among them.
+        Plugins stay as they were imported, and so does the choice among them, unless it could not be read.
 
         Example:
             >>> installation = etconfig.Installation()
             >>> installation.refreshed().backend_ids == installation.backend_ids
             True
         """
+        from etconfig.errors import ConfigError
+
         other = copy.copy(self)
-        other.index, other.plugins = self.index, self.plugins
         for name in _READ_FROM_FILES:
             vars(other).pop(name, None)
+        with suppress(ConfigError):  # a wrong choice of plugins is read again
+            other.index, other.plugins = self.index, self.plugins
         return other
 
     def with_backends(self, backends: GivenBackends) -> Installation:
@@ -287,6 +295,20 @@ class Installation:
         from etconfig.profile import parse_programs
 
         return parse_programs(self._project_document)
+
+    @cached_property
+    def default_program(self) -> Delegating | None:
+        """The programs and models of the project file as one, opened once; None if it has none.
+
+        Raises:
+            ConfigError: the project file is wrong, or a program or a file of models cannot be read.
+        """
+        if not self.may_name_targets:
+            return None
+        from etconfig.app.default_program import default_programs  # reads programs, which few commands need
+        from etconfig.app.several_programs import SeveralPrograms
+
+        return SeveralPrograms.of(default_programs(self))
 
     @property
     def may_declare_models(self) -> bool:
@@ -428,16 +450,28 @@ class Installation:
 
     @property
     def selector(self) -> ProfileSelector:
-        """The rule of `auto` over the profiles as they are now; they are read when they change.
+        """The rule of `auto` over the profiles.
 
         Raises:
             ConfigError: as for `profiles`, or a profile is wrong.
         """
         self._check_profile_path()
-        return self._kept_profiles.current().selector
+        return self._selector
+
+    @cached_property
+    def _selector(self) -> ProfileSelector:
+        from etconfig.profile import ProfileSelector
+
+        return ProfileSelector(self.readable_profiles, self._profile_reader)
+
+    @cached_property
+    def _profile_reader(self) -> ProfileReader:
+        from etconfig.profile import ProfileReader
+
+        return ProfileReader(self.readable_profiles)
 
     def profile_chain(self, target: str | Path, spans: tuple[Span, ...] = ()) -> tuple[Profile, ...]:
-        """Return a profile and all that it extends, base first, as they are now.
+        """Return a profile and all that it extends, base first.
 
         Args:
             target: A name, or a path that ends in `.toml`.
@@ -447,8 +481,7 @@ class Installation:
             ConfigError: as for `profiles`, or with every problem of all these profiles.
         """
         self._check_profile_path()
-        current = self._kept_profiles.current()
-        return current.reader.chain(current.library.find(target, spans))
+        return self._profile_reader.chain(self.readable_profiles.find(target, spans))
 
     def _check_profile_path(self) -> None:
         if self.profile_path_problems:
@@ -456,31 +489,13 @@ class Installation:
 
             raise ProfileError(diagnostics=self.profile_path_problems)
 
-    @property
+    @cached_property
     def readable_profiles(self) -> ProfileLibrary:
         """The same as `profiles`, without the named directories that do not exist.
 
         Raises:
             DocumentError: others could have written a profile of the user.
         """
-        return self._kept_profiles.current().library
-
-    @cached_property
-    def _kept_profiles(self) -> KeptProfiles:
-        from etconfig.app.user_profiles import user_directory
-        from etconfig.profile import KeptProfiles
-
-        directory = user_directory(self.environ, is_own=self._is_own_environment)
-        return KeptProfiles(self._find_profiles, () if directory is None else (directory,))
-
-    @cached_property
-    def compiled(self) -> CompiledResolvers:
-        """The resolvers that were compiled with this installation, for calls with the same profiles."""
-        from etconfig.app.compiled import CompiledResolvers
-
-        return CompiledResolvers()
-
-    def _find_profiles(self) -> ProfileLibrary:
         from etconfig.app.user_profiles import broken_package, user_profiles
         from etconfig.profile import ProfileLibrary, ProfileSource, Provider, bundled_profiles
 

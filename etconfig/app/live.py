@@ -285,7 +285,7 @@ class LiveArguments:
         return self._refreshed(facts, self._configured)
 
     def reload(self, facts: FactSheet | None = None) -> Refresh:
-        """Read the profiles and the project file again, and do the same as `refresh`.
+        """Read the profiles, the project file and its models again, and do the same as `refresh`.
 
         `refresh` reads no file: it takes new facts only. With `hold_profile`, the profile may change here if
         the files select another one.

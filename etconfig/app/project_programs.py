@@ -102,19 +102,12 @@ def backends_by_method(program: Delegating) -> dict[str, tuple[str, ...]]:
     return {method: program.backends(method) for method in program.method_names}
 
 
-def has_unused_settings(installation: Installation, program: Delegating, layers: Sequence[Layer]) -> bool:
-    """Return True if layers name methods or backends that a program lacks; those of bundled profiles may."""
-    alone = KnownPrograms(methods={_THIS: backends_by_method(program)})
-    asked = [layer for layer in layers if not layer.is_bundled]
-    return next(verify_against_programs(asked, alone, installation.backend_ids), None) is not None
-
-
 def find_unused_settings(
     installation: Installation, program: Delegating, chain: Sequence[Profile], layers: Sequence[Layer]
 ) -> tuple[Diagnostic, ...]:
     """Return a note for each method or backend in the user's files that this program lacks.
 
-    It reads the programs of the project file, so ask `has_unused_settings` first.
+    It reads the programs of the project file only if there is something to say.
 
     Args:
         installation: The project file, which may name further programs.
@@ -127,6 +120,9 @@ def find_unused_settings(
         ProfileError: its list of programs is malformed.
     """
     methods, installed = backends_by_method(program), installation.backend_ids
+    alone, asked = KnownPrograms(methods={_THIS: methods}), [each for each in layers if not each.is_bundled]
+    if next(verify_against_programs(asked, alone, installed), None) is None:
+        return ()
     models = model_names_of(program)
     programs = read_project_programs(installation)
     others = (*programs, *models_of_project(installation))

@@ -52,11 +52,10 @@ def _read_paths(directory: Path) -> list[Path]:
     from etconfig.profile.directory import files_below
 
     listing = files_below(directory)
-    folders = {*map(Path, listing.folders)}
-    known = {os.path.realpath(folder) for folder in folders}
+    known = {os.path.realpath(folder) for folder in listing.folders}
     hidden = {os.path.dirname(os.path.realpath(path)) for path in listing.files} - known  # noqa: PTH120
     inside = {Path(path) for path in hidden if Path(path).is_relative_to(os.path.realpath(directory))}
-    return sorted({*folders, *listing.files, *inside})
+    return sorted({*listing.folders, *listing.files, *inside})
 
 
 def user_directory(environ: Mapping[str, str], *, is_own: bool) -> Path | None:

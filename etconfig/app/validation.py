@@ -65,8 +65,8 @@ from etconfig.resolver import (
 from etconfig.schema import BackendSpec
 
 if TYPE_CHECKING:
+    from etconfig.app.selectability import Contestant
     from etconfig.profile import ConditionChecker, ProfileFile
-    from etconfig.profile.contestant import Contestant
     from etconfig.resolver import CombinationVerifier, ExpressionVerifier, Fit
 
 
@@ -312,7 +312,7 @@ class Validator:
             chain = self._profiles.chain(file)
         finally:
             self._profiles.forget(file)  # unless it is a base: there may be thousands of files
-        self._note_contestant(file, chain[-1])
+        self._note_contestant(file, chain)
         return chain
 
     def _read_project(self, path: Path) -> tuple[tuple[Profile, ...], ProjectFile]:
@@ -320,12 +320,14 @@ class Validator:
         facts = self._facts.with_overrides({**project.settings.facts, **self._by_hand})
         return choose_project_profile(self.installation, project, facts).chain, project
 
-    def _note_contestant(self, file: ProfileFile, profile: Profile) -> None:
+    def _note_contestant(self, file: ProfileFile, chain: Sequence[Profile]) -> None:
         """Remember a profile that lies where its name says, and so may be found by that name."""
-        if file.name is not None or file.path.as_posix().endswith(f"{profile.name}.toml"):
-            from etconfig.profile.contestant import Contestant
+        if file.name is not None or file.path.as_posix().endswith(f"{chain[-1].name}.toml"):
+            from etconfig.app.selectability import Contestant
 
-            self._contestants[file.real_path] = Contestant.of(file, profile)
+            found = Contestant.of(file, chain)
+            if found is not None:
+                self._contestants[file.real_path] = found
 
     def _salvaged_problems(self, path: Path, is_project: bool) -> Iterator[Diagnostic]:
         """Find what else is wrong with a file that is wrong somewhere, as far as it can be read."""

@@ -93,7 +93,6 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("unsupported-fact-sheet", "A fact sheet has a format version that cannot be read."),
     ("unknown-device", "No known device has this name, or several have."),
     ("unreachable-device", "The device whose facts are needed cannot be reached."),
-    ("failed-device-program", "The program that is to detect a device's facts does not run there."),
     # saved results
     ("invalid-resolution", "A file is not a saved resolution."),
     ("invalid-lock-file", "A file is not a lock file, or has a version that cannot be read."),

@@ -31,7 +31,6 @@ _HOME = {
     "detect": "detection",
     "device_names": "known_devices",
     "diff_sheets": "difference",
-    "facts_by_etdevice": "adb_program",
     "facts_markdown": "markdown",
     "facts_schema": "json_schema",
     "find_device": "known_devices",
@@ -47,7 +46,6 @@ _HOME = {
 
 if TYPE_CHECKING:
     from etconfig.facts.adb import attached_device
-    from etconfig.facts.adb_program import facts_by_etdevice
     from etconfig.facts.assignment import parse_fact_assignment, parse_fact_assignments
     from etconfig.facts.builtin import BUILTIN_FACTS
     from etconfig.facts.detection import detect, redetect
@@ -85,7 +83,6 @@ __all__ = [
     "detect",
     "device_names",
     "diff_sheets",
-    "facts_by_etdevice",
     "facts_markdown",
     "facts_schema",
     "find_device",

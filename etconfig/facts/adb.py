@@ -51,8 +51,8 @@ def attached_device(serial: str | None = None, *, run: RunCommand | None = None)
         FactError: adb is not installed, or does not reach the device.
     """
     run = run or _run
-    adb = adb_command(serial)
-    check_attached(serial, run=run)
+    adb = ("adb",) if serial is None else ("adb", "-s", serial)
+    _check_attached(adb, serial, run)
 
     def ask(command: str) -> bytes:
         return run((*adb, "exec-out", command)) or b""
@@ -69,22 +69,11 @@ def attached_device(serial: str | None = None, *, run: RunCommand | None = None)
     return System(RecordedFiles(files, outputs), host)
 
 
-def adb_command(serial: str | None) -> tuple[str, ...]:
-    """Return the start of each adb command for a device; None is the only one."""
-    return ("adb",) if serial is None else ("adb", "-s", serial)
-
-
-def check_attached(serial: str | None, *, run: RunCommand | None = None) -> None:
-    """Check that adb reaches a device.
-
-    Raises:
-        FactError: adb is not installed, or does not reach the device; with the reason that it prints.
-    """
-    command = (*adb_command(serial), "get-state")
-    if ((run or _run)(command) or b"").strip() != b"device":
-        raise FactError(
-            diagnostics=(_unreachable(serial, _reason(command) if run in (None, _run) else None),)
-        )
+def _check_attached(adb: Sequence[str], serial: str | None, run: RunCommand) -> None:
+    """Check that adb reaches a device. Raises FactError with the reason that it prints."""
+    command = (*adb, "get-state")
+    if (run(command) or b"").strip() != b"device":
+        raise FactError(diagnostics=(_unreachable(serial, _reason(command) if run is _run else None),))
 
 
 def _run(command: Sequence[str]) -> bytes | None:

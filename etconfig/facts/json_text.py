@@ -1,13 +1,12 @@
-"""`JsonText`: JSON with the positions of its parts, which the standard library does not keep."""
+"""`JsonObject`: an object in a JSON text with the places of its parts, which the standard library drops."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
-
-from etconfig.diagnostics.source_text import SourceText
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _LONGEST_INT = 20
@@ -20,48 +19,87 @@ class JsonSpan(NamedTuple):
     end: int
 
 
-class JsonMember(NamedTuple):
-    """A member of an object, with the positions of its key and value."""
+class JsonObject:
+    """An object in a JSON text. The places of its members are looked for when something asks for one.
 
-    key: str
-    value: Any
-    key_place: JsonSpan
-    value_place: JsonSpan
+    Args:
+        text: The whole text, which is valid JSON.
+        pairs: The members in order, with repeated keys, as `decode_json` returns them.
+        find_start: Returns the offset of the object.
 
+    Attributes:
+        pairs: The members.
+    """
 
-class JsonText:
-    """A text from `source` that is, or should be, JSON."""
-
-    def __init__(self, text: str, source: str) -> None:
-        self.source = SourceText(source, text)
+    def __init__(self, text: str, pairs: tuple[tuple[str, Any], ...], find_start: Callable[[], int]) -> None:
+        self.pairs = pairs
         self._text = text
-        self._decoder = json.JSONDecoder(parse_int=parse_json_int)
+        self._find_start = find_start
 
-    def decode(self) -> Any:
-        """Return the value of the text.
+    @cached_property
+    def members(self) -> dict[str, Any]:
+        """The members by key; the last one of a repeated key."""
+        return dict(self.pairs)
 
-        Raises:
-            json.JSONDecodeError: it is not valid JSON.
-            RecursionError: it nests too deeply.
-        """
-        return self._decoder.decode(self._text)
+    @property
+    def repeated(self) -> list[int]:
+        """The positions of members whose key was there before."""
+        seen: set[str] = set()
+        found = []
+        if len(self.members) < len(self.pairs):
+            for index, (key, _) in enumerate(self.pairs):
+                if key in seen:
+                    found.append(index)
+                seen.add(key)
+        return found
 
-    def members(self, start: int) -> Iterator[JsonMember]:
-        """Yield the members of the outermost object at or after `start`, including duplicates.
+    def position(self, key: str) -> int:
+        """Return the position of the last member with this key."""
+        return max(index for index, (each, _) in enumerate(self.pairs) if each == key)
 
-        The text must be valid JSON there.
-        """
-        brace = _skip_space(self._text, start)
-        at = _skip_space(self._text, brace + 1)
-        while self._text[at] != "}":
-            key, key_end = self._decoder.raw_decode(self._text, at)
-            colon = _skip_space(self._text, key_end)
-            value_start = _skip_space(self._text, colon + 1)
-            value, value_end = self._decoder.raw_decode(self._text, value_start)
-            yield JsonMember(key, value, JsonSpan(at, key_end), JsonSpan(value_start, value_end))
-            at = _skip_space(self._text, value_end)
-            if self._text[at] == ",":
-                at = _skip_space(self._text, at + 1)
+    def object_at(self, index: int) -> JsonObject:
+        """Return the object that is the value of a member."""
+        return JsonObject(self._text, self.pairs[index][1], lambda: self.value_place(index).start)
+
+    def key_place(self, index: int) -> JsonSpan:
+        """Return the place of the key of a member."""
+        return self._places[index][0]
+
+    def value_place(self, index: int) -> JsonSpan:
+        """Return the place of the value of a member."""
+        return self._places[index][1]
+
+    @cached_property
+    def _places(self) -> list[tuple[JsonSpan, JsonSpan]]:
+        text, places = self._text, []
+        at = _skip_space(text, _skip_space(text, self._find_start()) + 1)
+        while text[at] != "}":
+            key_end = _DECODER.raw_decode(text, at)[1]
+            colon = _skip_space(text, key_end)
+            value_start = _skip_space(text, colon + 1)
+            value_end = _DECODER.raw_decode(text, value_start)[1]
+            places.append((JsonSpan(at, key_end), JsonSpan(value_start, value_end)))
+            at = _skip_space(text, value_end)
+            if text[at] == ",":
+                at = _skip_space(text, at + 1)
+        return places
+
+
+def decode_json(text: str) -> Any:
+    """Return the value of a text. Its objects are tuples of pairs, so that repeated keys show.
+
+    Raises:
+        json.JSONDecodeError: it is not valid JSON.
+        RecursionError: it nests too deeply.
+    """
+    return _DECODER.decode(text)
+
+
+def plain_json(value: Any) -> Any:
+    """Return a value that `decode_json` returned with its objects as dicts."""
+    if isinstance(value, tuple):
+        return {key: plain_json(each) for key, each in value}
+    return [plain_json(each) for each in value] if isinstance(value, list) else value
 
 
 def parse_json_int(digits: str) -> int | float:
@@ -70,6 +108,9 @@ def parse_json_int(digits: str) -> int | float:
     `int` takes quadratic time, and no valid number is as long.
     """
     return int(digits) if len(digits) <= _LONGEST_INT else float(digits)
+
+
+_DECODER = json.JSONDecoder(parse_int=parse_json_int, object_pairs_hook=tuple)
 
 
 def _skip_space(text: str, at: int) -> int:

@@ -10,12 +10,10 @@ from types import MappingProxyType
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.facts import sheet_json
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.deferred import DeferredFacts, DeferredPart, DeferredValues
+from etconfig.facts.deferred import DeferredFacts, DeferredPart, DeferredValues, LazyFacts
 from etconfig.facts.fact import Fact, known_facts, unknown_facts
-from etconfig.facts.lazy_facts import LazyFacts
 from etconfig.facts.overrides import FactOverrides, checked_values, source_facts
 from etconfig.facts.registry import HIDDEN_VALUE, FactRegistry, FactValue
-from etconfig.facts.sheet_values import plain_values
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.provenance import Origin, OriginKind
 
@@ -234,16 +232,13 @@ class FactSheet(Displayed):
         Raises:
             FactError: the text has problems; the error contains all of them, with line and column.
         """
+        read = sheet_json.parse_sheet(text, source, registry)
 
         def make_facts() -> dict[str, Fact]:
             origin = Origin(OriginKind.SHEET, source)
-            unknown = unknown_facts(registry, "the sheet does not contain it", origin)
-            return unknown | sheet_json.parse_sheet(text, source, registry)
+            return unknown_facts(registry, "the sheet does not contain it", origin) | read.facts()
 
-        values = plain_values(text, registry)
-        if values is None:
-            return cls(make_facts(), registry)
-        return cls._of(LazyFacts(make_facts, {}), values, registry)
+        return cls._of(LazyFacts(make_facts, {}), read.values, registry)
 
 
 def deferring_sheet(sheet: FactSheet, parts: tuple[DeferredPart, ...], registry: FactRegistry) -> FactSheet:

@@ -15,19 +15,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
 from etconfig.diagnostics.conflict import CONFLICT_HELP, conflict_line
+from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import FactError
 from etconfig.facts.fact import Fact
-from etconfig.facts.json_text import JsonMember, JsonSpan, JsonText
+from etconfig.facts.json_text import JsonObject, JsonSpan, decode_json, plain_json
 from etconfig.facts.problems import invalid_value, unknown_fact
-from etconfig.facts.registry import FactInfo, FactRegistry, shown_value
+from etconfig.facts.registry import FactInfo, FactRegistry, FactValue, shown_value
 from etconfig.flatbuffer.identifier import has_program_identifier
 from etconfig.parameters import home_help
 from etconfig.provenance import Origin, OriginKind
+from etconfig.records import record
 from etconfig.written_files import FileKind
 
 SHEET_VERSION = 1
@@ -37,6 +40,7 @@ MAX_SHEET_FACTS = 1000
 VERSION_KEY = "etconfig_fact_sheet"
 SHEET_KEYS = (VERSION_KEY, "facts")
 ENTRY_KEYS = ("value", "unit", "unknown", "origin")
+_ENTRY = frozenset(ENTRY_KEYS)
 SHEET = FileKind("a fact sheet", lambda path: _is_sheet(path))
 _GUIDE = "write the sheet as `etconfig facts --save` does"
 
@@ -93,20 +97,70 @@ def load_text(path: Path) -> str:
     return data.decode("utf-8-sig", errors="surrogateescape")
 
 
-def parse_sheet(text: str, source: str, registry: FactRegistry) -> dict[str, Fact]:
-    """Return the facts in the text of a sheet.
+class SheetEntry(NamedTuple):
+    """A fact in the text of a sheet.
+
+    Attributes:
+        name: Its name.
+        info: Its declaration.
+        value: The value; None if it is unknown.
+        reason: Why it is unknown.
+        detail: Where the value came from when the sheet was written, or None.
+        position: Its position in the text, among the facts.
+    """
+
+    name: str
+    info: FactInfo
+    value: FactValue | None
+    reason: str | None
+    detail: str | None
+    position: int
+
+
+@record(frozen=True, eq=False)
+class ReadSheet:
+    """The facts in the text of a sheet that has nothing wrong.
+
+    Attributes:
+        source: The text.
+        section: The object with the facts.
+        entries: The facts.
+    """
+
+    source: SourceText
+    section: JsonObject
+    entries: Sequence[SheetEntry]
+
+    @property
+    def values(self) -> dict[str, FactValue]:
+        """The values of the known facts, by name."""
+        return {each.name: each.value for each in self.entries if each.value is not None}
+
+    def facts(self) -> dict[str, Fact]:
+        """Return the facts by name, with the line of each as its origin."""
+        return {each.name: self._fact(each) for each in self.entries}
+
+    def _fact(self, entry: SheetEntry) -> Fact:
+        line, column = self.source.line_and_column(self.section.key_place(entry.position).start)
+        origin = Origin(OriginKind.SHEET, self.source.name, line, column, entry.detail)
+        if entry.value is None:
+            return Fact.unknown(entry.name, entry.info, entry.reason or "", origin)
+        return Fact.known(entry.name, entry.info, entry.value, origin)
+
+
+def parse_sheet(text: str, source: str, registry: FactRegistry) -> ReadSheet:
+    """Read the text of a sheet.
 
     Raises:
         FactError: the text has problems; the error contains all of them.
     """
     if len(text) > MAX_SHEET_BYTES:
         raise FactError(diagnostics=(_too_large(source),))
-    document = JsonText(text, source)
-    reader = _Reader(document, registry)
+    reader = _Reader(SourceText(source, text), registry)
     try:
-        facts = reader.read()
+        sheet = reader.read()
     except json.JSONDecodeError as error:
-        span = document.source.span(error.pos, error.pos + 1)
+        span = reader.source.span(error.pos, error.pos + 1)
         message, help = f"the text is not valid JSON: {error.msg}", _GUIDE
         line = conflict_line(text)
         if line is not None:
@@ -115,9 +169,9 @@ def parse_sheet(text: str, source: str, registry: FactRegistry) -> dict[str, Fac
     except RecursionError:
         message = "the text nests too deeply for a fact sheet"
         raise FactError(diagnostics=(_not_a_sheet(message, Span(file=source)),)) from None
-    if reader.problems:
+    if sheet is None or reader.problems:
         raise FactError(diagnostics=tuple(reader.problems))
-    return facts
+    return sheet
 
 
 def _too_large(source: str) -> Diagnostic:
@@ -134,118 +188,119 @@ def _not_a_sheet(message: str, span: Span, guide: str = _GUIDE) -> Diagnostic:
 
 
 class _Reader:
-    """A reader of one text, from the outside in, which collects the problems."""
+    """A reader of one text, from the outside in, which collects the problems.
 
-    def __init__(self, document: JsonText, registry: FactRegistry) -> None:
+    Places are looked for only where something is wrong, which takes most of the time of reading.
+    """
+
+    def __init__(self, source: SourceText, registry: FactRegistry) -> None:
+        self.source = source
         self.problems: list[Diagnostic] = []
-        self._document = document
         self._registry = registry
 
-    def read(self) -> dict[str, Fact]:
-        start = JsonSpan(0, 1)
-        if not isinstance(self._document.decode(), dict):
+    def read(self) -> ReadSheet | None:
+        """Return the facts, or None; there are problems then, and there may be others, too."""
+        start, text = JsonSpan(0, 1), self.source.text
+        decoded = decode_json(text)
+        if not isinstance(decoded, tuple):
             self._refuse("expected a JSON object", start)
-            return {}
-        sheet = self._members(start, "the fact sheet")
-        if VERSION_KEY not in sheet:
+            return None
+        sheet = JsonObject(text, decoded, lambda: 0)
+        self._check_repeats(sheet, "the fact sheet")
+        if VERSION_KEY not in sheet.members:
             self._refuse(f"the key {VERSION_KEY!r} with the format's version is missing", start)
-            return {}
-        if not self._check_version(sheet[VERSION_KEY]):
-            return {}
+            return None
+        if not self._check_version(sheet):
+            return None
         self._check_keys(sheet, "the fact sheet", SHEET_KEYS)
-        if "facts" not in sheet:
+        if "facts" not in sheet.members:
             self._refuse("the key 'facts' is missing", start)
-            return {}
-        return self._facts(sheet["facts"])
+            return None
+        position = sheet.position("facts")
+        if not isinstance(sheet.members["facts"], tuple):
+            self._refuse("expected an object under the key 'facts'", sheet.value_place(position))
+            return None
+        section = sheet.object_at(position)
+        if len(section.members) > MAX_SHEET_FACTS:
+            self._refuse(f"the sheet has more than {MAX_SHEET_FACTS} facts", sheet.key_place(position))
+            return None
+        self._check_repeats(section, "the facts")
+        positions = {name: index for index, (name, _) in enumerate(section.pairs)}
+        entries = (self._entry(section, index) for index in positions.values())
+        return ReadSheet(self.source, section, [entry for entry in entries if entry is not None])
 
-    def _check_version(self, version: JsonMember) -> bool:
-        if type(version.value) is int and version.value == SHEET_VERSION:
+    def _check_version(self, sheet: JsonObject) -> bool:
+        version = sheet.members[VERSION_KEY]
+        if type(version) is int and version == SHEET_VERSION:
             return True
         problem = Diagnostic(
             code="unsupported-fact-sheet",
-            message=f"the fact sheet has format version {shown_value(version.value)}, "
+            message=f"the fact sheet has format version {shown_value(plain_json(version))}, "
             f"but this etconfig reads version {SHEET_VERSION}",
-            spans=(self._document.source.span(*version.value_place),),
+            spans=(self.source.span(*sheet.value_place(sheet.position(VERSION_KEY))),),
             help="save the sheet again with this version of etconfig, or install a newer etconfig",
         )
         self.problems.append(problem)
         return False
 
-    def _facts(self, section: JsonMember) -> dict[str, Fact]:
-        if not isinstance(section.value, dict):
-            self._refuse("expected an object under the key 'facts'", section.value_place)
-            return {}
-        if len(section.value) > MAX_SHEET_FACTS:
-            self._refuse(f"the sheet has more than {MAX_SHEET_FACTS} facts", section.key_place)
-            return {}
-        entries = self._members(section.value_place, "the facts")
-        facts = (self._fact(entry) for entry in entries.values())
-        return {fact.name: fact for fact in facts if fact is not None}
-
-    def _fact(self, entry: JsonMember) -> Fact | None:
-        name = entry.key
+    def _entry(self, section: JsonObject, index: int) -> SheetEntry | None:
+        name, value = section.pairs[index]
         info = self._registry.get(name)
         if info is None:
-            span = self._document.source.span(*entry.key_place)
+            span = self.source.span(*section.key_place(index))
             self.problems.append(unknown_fact(name, self._registry, span))
             return None
-        if not isinstance(entry.value, dict):
-            self._refuse(f'fact {name!r}: expected an object such as {{"value": ...}}', entry.value_place)
+        if type(value) is not tuple:
+            message = f'fact {name!r}: expected an object such as {{"value": ...}}'
+            self._refuse(message, section.value_place(index))
             return None
-        parts = self._members(entry.value_place, f"fact {name!r}")
-        self._check_keys(parts, f"fact {name!r}", ENTRY_KEYS)
-        self._check_unit(name, info, parts.get("unit"))
-        origin = self._origin(entry, parts)
-        if ("value" in parts) == ("unknown" in parts):
-            self._refuse(f"fact {name!r}: expected either 'value' or 'unknown'", entry.key_place)
+        entry = section.object_at(index)
+        members = entry.members
+        if len(members) < len(value) or not members.keys() <= _ENTRY:
+            self._check_repeats(entry, f"fact {name!r}")
+            self._check_keys(entry, f"fact {name!r}", ENTRY_KEYS)
+        if "unit" in members and members["unit"] != info.unit:
+            self._refuse_unit(name, info, entry)
+        detail = self._string(entry, "origin") if "origin" in members else None
+        if ("value" in members) == ("unknown" in members):
+            self._refuse(f"fact {name!r}: expected either 'value' or 'unknown'", section.key_place(index))
             return None
-        if "unknown" in parts:
-            return Fact.unknown(name, info, self._string(parts["unknown"]), origin)
-        return self._known(name, info, parts["value"], origin)
-
-    def _known(self, name: str, info: FactInfo, member: JsonMember, origin: Origin) -> Fact | None:
+        if "unknown" in members:
+            return SheetEntry(name, info, None, self._string(entry, "unknown"), detail, index)
+        raw = plain_json(members["value"])
         try:
-            return Fact.known(name, info, info.check(member.value), origin)
+            return SheetEntry(name, info, info.check(raw), None, detail, index)
         except ValueError as error:
-            span = self._document.source.span(*member.value_place)
-            self.problems.append(invalid_value(name, info, member.value, error, span))
+            span = self.source.span(*entry.value_place(entry.position("value")))
+            self.problems.append(invalid_value(name, info, raw, error, span))
             return None
 
-    def _origin(self, entry: JsonMember, parts: Mapping[str, JsonMember]) -> Origin:
-        line, column = self._document.source.line_and_column(entry.key_place.start)
-        detail = self._string(parts["origin"]) if "origin" in parts else None
-        return Origin(OriginKind.SHEET, self._document.source.name, line, column, detail)
-
-    def _check_unit(self, name: str, info: FactInfo, unit: JsonMember | None) -> None:
-        if unit is None or unit.value == info.unit:
-            return
+    def _refuse_unit(self, name: str, info: FactInfo, entry: JsonObject) -> None:
         expected = "no unit" if info.unit is None else f"the unit {info.unit!r}"
-        message = f"fact {name!r}: expected {expected}, found {shown_value(unit.value)}"
+        found = shown_value(plain_json(entry.members["unit"]))
+        message = f"fact {name!r}: expected {expected}, found {found}"
         guide = "leave the unit out" if info.unit is None else f"give the value in {info.unit}"
-        self._refuse(message, unit.value_place, guide)
+        self._refuse(message, entry.value_place(entry.position("unit")), guide)
 
-    def _string(self, member: JsonMember) -> str:
-        if isinstance(member.value, str) and member.value.isprintable():
-            return member.value
-        message = f"expected a string of printable characters under the key {member.key!r}"
-        self._refuse(message, member.value_place)
+    def _string(self, entry: JsonObject, key: str) -> str:
+        value = entry.members[key]
+        if isinstance(value, str) and value.isprintable():
+            return value
+        message = f"expected a string of printable characters under the key {key!r}"
+        self._refuse(message, entry.value_place(entry.position(key)))
         return ""
 
-    def _members(self, place: JsonSpan, what: str) -> dict[str, JsonMember]:
-        """The members of the object at `place`; reports duplicates."""
-        members: dict[str, JsonMember] = {}
-        for member in self._document.members(place.start):
-            if member.key in members:
-                message = f"{what}: the key {member.key!r} appears twice"
-                self._refuse(message, member.key_place, guide="keep one of the two")
-            members[member.key] = member
-        return members
+    def _check_repeats(self, members: JsonObject, what: str) -> None:
+        for index in members.repeated:
+            message = f"{what}: the key {members.pairs[index][0]!r} appears twice"
+            self._refuse(message, members.key_place(index), guide="keep one of the two")
 
-    def _check_keys(self, members: Mapping[str, JsonMember], what: str, allowed: Sequence[str]) -> None:
-        for key, member in members.items():
+    def _check_keys(self, members: JsonObject, what: str, allowed: Sequence[str]) -> None:
+        for key in members.members:
             if key not in allowed:
                 guide = did_you_mean(key, allowed) or f"the keys are {', '.join(map(repr, allowed))}"
-                self._refuse(f"{what}: unknown key {key!r}", member.key_place, guide)
+                place = members.key_place(members.position(key))
+                self._refuse(f"{what}: unknown key {key!r}", place, guide)
 
     def _refuse(self, message: str, place: JsonSpan, guide: str = _GUIDE) -> None:
-        self.problems.append(_not_a_sheet(message, self._document.source.span(*place), guide))
+        self.problems.append(_not_a_sheet(message, self.source.span(*place), guide))

@@ -26,7 +26,6 @@ _HOME = {
     "ExpressionType": "expression",
     "Fault": "expression",
     "InstanceDeclaration": "layer",
-    "KeptProfiles": "kept",
     "Layer": "layer",
     "PlaceFinder": "layer",
     "ListRange": "expression.ranges",
@@ -116,7 +115,6 @@ if TYPE_CHECKING:
     )
     from etconfig.profile.expression.units_of import unit_of
     from etconfig.profile.inheritance import ProfileReader, load_chain, load_profile
-    from etconfig.profile.kept import KeptProfiles
     from etconfig.profile.layer import (
         UNSET,
         Assignment,
@@ -176,7 +174,6 @@ __all__ = [
     "ExpressionType",
     "Fault",
     "InstanceDeclaration",
-    "KeptProfiles",
     "Layer",
     "ListRange",
     "NumberRange",

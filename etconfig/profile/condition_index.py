@@ -39,12 +39,18 @@ class ConditionIndex:
 
     def holding(self, facts: Mapping[str, object]) -> list[str]:
         """Return the names of the conditions that are true on a device with these facts, in their order."""
+        return list(self.each_holding(facts))
+
+    def each_holding(self, facts: Mapping[str, object]) -> Iterator[str]:
+        """Yield the same names, each when its condition has been evaluated."""
         numbers = [*self._always]
         for fact, by_text in self._by_text.items():
             numbers += by_text.get(facts.get(fact), ())  # type: ignore[call-overload]  # an unknown one has none
         numbers.sort()
-        candidates = (self._numbered[number] for number in numbers)
-        return [name for name, condition in candidates if condition.evaluate(facts) is True]
+        for number in numbers:
+            name, condition = self._numbered[number]
+            if condition.evaluate(facts) is True:
+                yield name
 
 
 def _required_texts(tree: Checked) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -7,7 +7,6 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etconfig.profile.stamp import SeenStamp, find_stamp, now_ns, seen
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -45,12 +44,12 @@ class FolderListing:
     Attributes:
         files: The files whose names end in the suffix.
         errors: The errors of what could not be listed.
-        folders: The stamps of the directories that were listed, by path.
+        folders: The directories that were listed.
     """
 
     files: list[Path]
     errors: list[OSError]
-    folders: dict[str, SeenStamp]
+    folders: list[Path]
 
 
 def files_below(directory: Path, suffix: str = SUFFIX) -> FolderListing:
@@ -60,7 +59,7 @@ def files_below(directory: Path, suffix: str = SUFFIX) -> FolderListing:
     mounted ConfigMap. A link to a directory is followed only if it leads to a hidden part of `directory`,
     as in such a mount: what it contains is listed nowhere else.
     """
-    found = FolderListing([], [], {})
+    found = FolderListing([], [], [])
     _list_below(str(directory), suffix, found, os.path.realpath(directory))
     return found
 
@@ -71,11 +70,9 @@ def is_hidden(name: str) -> bool:
 
 
 def _list_below(top: str, suffix: str, found: FolderListing, root: str) -> None:
-    before_ns = now_ns()
     for folder, folders, names in os.walk(top, onerror=found.errors.append):
         here = Path(folder)
-        # a later change is as new as this call, so its stamp counts as unsettled
-        found.folders[folder] = seen(find_stamp(folder), before_ns)
+        found.folders.append(here)
         folders[:] = [name for name in folders if not is_hidden(name)]
         # a directory of such a name is among them: reading it will say what is wrong
         found.files.extend(

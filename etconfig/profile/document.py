@@ -6,7 +6,6 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from etconfig.parameters import home_help
 from etconfig.profile.bounds import MAX_DOCUMENT_BYTES, check_bounds, document_error, too_large
 from etconfig.profile.positions import Header, KeyPath, Position, scan_headers, scan_positions
 from etconfig.profile.source_text import find_invisible
-from etconfig.profile.stamp import FileStamp, SeenStamp, now_ns, seen, stamp_of
 from etconfig.records import record
 
 _ESCAPED_DRIVE = re.compile(r'"[A-Za-z]:\\[bfnrt]')
@@ -42,13 +40,11 @@ class Document:
         source: The text; carriage returns before line feeds are dropped, as TOML allows.
         data: The parsed document: tables are dicts, arrays are lists.
         path: The file it came from, or None if it came from a string.
-        stamp: The stamp of that file when it was read.
     """
 
     source: SourceText
     data: Mapping[str, Any]
     path: Path | None = None
-    stamp: SeenStamp | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -97,16 +93,15 @@ def load_document(path: Path) -> Document:
         DocumentError: it cannot be read, is too large, is not UTF-8, or is not valid TOML.
     """
     name = str(path)
-    before_ns = now_ns()
     try:
-        content, stamp = _read_bounded(path)
+        content = _read_bounded(path)
     except (OSError, ValueError) as error:  # a path with a null character is a ValueError
         problem = f"cannot read {name}: {getattr(error, 'strerror', None) or error}"
         raise document_error("unreadable-file", problem, Span(file=name), home_help(path)) from error
-    return _parse_bytes(content, name, path, seen(stamp, before_ns))
+    return _parse_bytes(content, name, path)
 
 
-def _read_bounded(path: Path) -> tuple[bytes, FileStamp]:
+def _read_bounded(path: Path) -> bytes:
     descriptor = os.open(path, _READ_AT_ONCE)  # a file object would double the time
     try:
         status = os.fstat(descriptor)
@@ -119,12 +114,12 @@ def _read_bounded(path: Path) -> tuple[bytes, FileStamp]:
             if not more:  # it has shrunk, or the system does not report its size
                 break
             content += more
-        return content, stamp_of(status)
+        return content
     finally:
         os.close(descriptor)
 
 
-def _parse_bytes(content: bytes, name: str, path: Path, stamp: SeenStamp) -> Document:
+def _parse_bytes(content: bytes, name: str, path: Path) -> Document:
     start = Span(file=name)
     if len(content) > MAX_DOCUMENT_BYTES:
         raise too_large(start)
@@ -142,12 +137,10 @@ def _parse_bytes(content: bytes, name: str, path: Path, stamp: SeenStamp) -> Doc
         span = SourceText(name, before).span(len(before), len(before))
         problem = f"byte {error.start} (0x{content[error.start]:02x}) is not UTF-8"
         raise document_error("invalid-toml", problem, span, "save the file as UTF-8") from error
-    return parse_document(text, name, path=path, stamp=stamp)
+    return parse_document(text, name, path=path)
 
 
-def parse_document(
-    text: str, name: str, *, path: Path | None = None, stamp: SeenStamp | None = None
-) -> Document:
+def parse_document(text: str, name: str, *, path: Path | None = None) -> Document:
     """Parse `text`; diagnostics call it `name`.
 
     Raises:
@@ -169,7 +162,7 @@ def parse_document(
         raise DocumentError(diagnostics=syntax_problems(source, error)) from error
     except (ValueError, RecursionError) as error:
         raise document_error("invalid-toml", f"invalid TOML: {error}", source.span(0, 0)) from error
-    document = Document(source, data, path, stamp)
+    document = Document(source, data, path)
     _check_keys(document)
     if ":\\" in text and _ESCAPED_DRIVE.search(text):
         _check_paths(document)

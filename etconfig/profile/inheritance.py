@@ -10,7 +10,7 @@ from pathlib import Path
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.profile.bundled_conditions import bundled_parser
-from etconfig.profile.document import Document, load_document
+from etconfig.profile.document import load_document
 from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.library import ProfileFile, ProfileLibrary, Provider
 from etconfig.profile.linearization import OrderConflict, ordered_bases
@@ -51,21 +51,6 @@ def load_chain(
 
 
 @record(frozen=True)
-class ReadProfile:
-    """A profile that was read, with what shows whether its file has changed.
-
-    Attributes:
-        file: The file.
-        document: Its contents, with the stamp of the file.
-        profile: The profile in it.
-    """
-
-    file: ProfileFile
-    document: Document
-    profile: Profile
-
-
-@record(frozen=True)
 class _Walked:
     """A file that was walked, with all that it extends.
 
@@ -90,26 +75,18 @@ class ProfileReader:
 
     Args:
         library: The library.
-        expressions: A parser that has parsed expressions before, for the facts of the library.
         is_for_one_run: True if no file that could not be read, and no path in `extends`, has to be looked at
             again: what it was counts as long as the reader lives.
 
     Attributes:
         library: The library.
         expressions: Parses their expressions: each text once, however many profiles contain it.
-        read: What was read, by the real path of the file.
     """
 
-    def __init__(
-        self,
-        library: ProfileLibrary,
-        expressions: ExpressionParser | None = None,
-        *,
-        is_for_one_run: bool = False,
-    ) -> None:
+    def __init__(self, library: ProfileLibrary, *, is_for_one_run: bool = False) -> None:
         self.library = library
-        self.expressions = expressions or bundled_parser(library.registry)
-        self.read: dict[str, ReadProfile] = {}
+        self.expressions: ExpressionParser = bundled_parser(library.registry)
+        self._read: dict[str, Profile] = {}
         self._is_for_one_run = is_for_one_run
         self._walked: dict[str, _Walked] = {}
         self._derived: dict[str, set[str]] = {}
@@ -124,22 +101,21 @@ class ProfileReader:
         Raises:
             ConfigError: the file cannot be read, or its profile is wrong.
         """
-        found = self.read.get(file.real_path)
-        if found is None:
-            document = load_document(file.path)
-            profile = parse_profile(document, self.expressions)
+        profile = self._read.get(file.real_path)
+        if profile is None:
+            profile = parse_profile(load_document(file.path), self.expressions)
             _check_name(profile, file)
             if file.provider is Provider.BUNDLED:
                 profile = replace(profile, is_bundled=True)
-            found = self.read[file.real_path] = ReadProfile(file, document, profile)
-        return found.profile
+            self._read[file.real_path] = profile
+        return profile
 
     def forget(self, file: ProfileFile) -> None:
         """Forget the profile in `file`, unless one that is kept extends it; it is read again when needed."""
         key = file.real_path
         if self._derived.get(key):
             return
-        self.read.pop(key, None)
+        self._read.pop(key, None)
         walked = self._walked.pop(key, None)
         for base in walked.found.bases if walked is not None and walked.found is not None else ():
             self._derived[base].discard(key)

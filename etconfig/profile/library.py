@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +15,12 @@ from etconfig.facts.registry import FactRegistry
 from etconfig.parameters import AnyPath, as_path
 from etconfig.profile.directory import SUFFIX, broken_provider, files_below, unreadable_directory
 from etconfig.profile.names import PROJECT_FILES, is_profile_name
-from etconfig.profile.stamp import SeenStamp
 from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic, Fix, Span
     from etconfig.errors import ProfileError
     from etconfig.profile.profile import Reference
-
-_MAX_DIRECTORIES = 256
 
 
 class Provider(enum.IntEnum):
@@ -115,25 +112,16 @@ class ProfileLibrary:
         return (*self.missing, *self._listing[1])
 
     @property
-    def folders(self) -> Mapping[str, SeenStamp]:
-        """The stamps of the directories that were listed, by path; they show whether to list them again."""
-        return self._listing[2]
-
-    @property
     def _files(self) -> Mapping[str, tuple[ProfileFile, ...]]:
         """The files of each name; two or more are a conflict."""
         return self._listing[0]
 
     @cached_property
-    def _listing(
-        self,
-    ) -> tuple[Mapping[str, tuple[ProfileFile, ...]], tuple[Diagnostic, ...], Mapping[str, SeenStamp]]:
-        folders: dict[str, SeenStamp] = {}
+    def _listing(self) -> tuple[Mapping[str, tuple[ProfileFile, ...]], tuple[Diagnostic, ...]]:
         files: dict[str, tuple[ProfileFile, ...]] = {}
         problems: list[Diagnostic] = []
         for source in self.sources:
             listing = files_below(source.directory)
-            folders |= listing.folders
             problems += map(unreadable_directory, listing.errors)
             if not listing.files and not listing.errors and source.provider is Provider.PACKAGE:
                 problems.append(_empty_package(source))
@@ -143,7 +131,7 @@ class ProfileLibrary:
                 name = path.relative_to(source.directory).as_posix().removesuffix(SUFFIX)
                 file = ProfileFile(path, self._real_path(path), source.directory, name, source.provider)
                 files[name] = (*files.get(name, ()), file)
-        return files, tuple(problems), folders
+        return files, tuple(problems)
 
     @cached_property
     def _files_by_path(self) -> Mapping[str, ProfileFile]:
@@ -204,15 +192,19 @@ class ProfileLibrary:
         return ProfileFile(path, real_path, root) if is_inside and path.is_file() else None
 
     @cached_property
-    def _real_directory(self) -> Callable[[str], str]:
-        """The directory with its links resolved, once for all of its files, which may be very many."""
-        return lru_cache(_MAX_DIRECTORIES)(os.path.realpath)  # unlike `resolve`, it accepts loops of links
+    def _real_directories(self) -> dict[str, str]:
+        """Directories with their links resolved, once for all of their files, which may be very many."""
+        return {}
 
     def _real_path(self, path: Path) -> str:
         if os.path.islink(path):  # noqa: PTH114  (pathlib is slower)
             return os.path.realpath(path)
         directory, name = os.path.split(path)
-        return os.path.join(self._real_directory(directory), name)  # noqa: PTH118
+        real = self._real_directories.get(directory)
+        if real is None:
+            real = os.path.realpath(directory)  # unlike `resolve`, it accepts loops of links
+            self._real_directories[directory] = real
+        return os.path.join(real, name)  # noqa: PTH118
 
     def _find_name(self, name: str, spans: tuple[Span, ...]) -> ProfileFile:
         files = self._files.get(name, ())

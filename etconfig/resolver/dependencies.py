@@ -10,7 +10,7 @@ from etconfig.profile.dependencies import dependencies_on
 from etconfig.provenance import Sourced
 from etconfig.resolver.advice import AdviceEntries, CheckedAdvice
 from etconfig.resolver.backend_candidates import BackendCandidates
-from etconfig.resolver.memo import MethodInstance
+from etconfig.resolver.instance_resolver import MethodInstance
 from etconfig.resolver.option_candidates import Candidate, OptionCandidates
 
 

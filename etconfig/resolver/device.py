@@ -20,18 +20,13 @@ class DeviceView:
 
     __slots__ = ("conditions", "values")
 
-    def __init__(self, values: Mapping[str, object], conditions: Mapping[int, bool] | None = None) -> None:
+    def __init__(self, values: Mapping[str, object]) -> None:
         self.values = values
-        self.conditions = dict(conditions or {})
+        self.conditions: dict[int, bool] = {}
 
     def meets(self, condition: Expression) -> bool:
         """Return True if a condition is true; one that is unknown or cannot be computed is not."""
         holds = self.conditions.get(id(condition))
         if holds is None:
             holds = self.conditions[id(condition)] = condition.holds(self.values)
-        return holds
-
-    def evaluate(self, condition: Expression) -> bool:
-        """Evaluate a condition as `meets` does, but ignore earlier results."""
-        holds = self.conditions[id(condition)] = condition.holds(self.values)
         return holds

@@ -17,9 +17,8 @@ from etconfig.resolver.arguments import ANY_METHOD, instance_label
 from etconfig.resolver.backend_candidates import BackendCandidates
 from etconfig.resolver.dependencies import all_dependencies, dependencies_by_option
 from etconfig.resolver.device import DeviceView
-from etconfig.resolver.incremental import IncrementalResolver
+from etconfig.resolver.instance_resolver import InstanceResolver, Memo, MethodInstance
 from etconfig.resolver.matching import MatchedAssignment, Matcher, Names
-from etconfig.resolver.memo import Memo, MethodInstance
 from etconfig.resolver.program_check import METHOD, noun_of
 from etconfig.resolver.program_conflicts import FixedOption, computed_conflict, literal_conflicts
 from etconfig.resolver.resolution import Resolution
@@ -152,14 +151,14 @@ class Resolver:
         return [layer for layer in self.layers if layer.facts]
 
     @cached_property
-    def _incremental(self) -> IncrementalResolver:
-        return IncrementalResolver(self.instances)
+    def _instance_resolver(self) -> InstanceResolver:
+        return InstanceResolver(self.instances)
 
     def resolve(self, facts: FactSheet) -> Resolution:
         """Return the arguments on a device with these facts.
 
-        Hand-set facts of the layers replace those of `facts`. Results of the last call are reused as far as
-        the facts that they depend on have not changed. Several threads may call it at the same time.
+        Hand-set facts of the layers replace those of `facts`. The result of the last call is
+        used again if the facts that decide have not changed. Several threads may call it at the same time.
 
         Raises:
             FactError: a hand-set fact is unknown or has the wrong type.
@@ -168,7 +167,7 @@ class Resolver:
         """
         for layer in self._layers_with_facts:
             facts = facts.with_overrides(layer.facts)
-        found = self._incremental.resolve(facts.values, self._memo.last)
+        found = self._instance_resolver.resolve(facts.values, self._memo.last)
         self._memo.last = found
         return Resolution(
             instances=found.arguments,

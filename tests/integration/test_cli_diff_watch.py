@@ -257,6 +257,45 @@ class TestWatch:
         ]
         assert "power_mode: 'balanced' → 'low'" in lines[start + 3]
 
+    def test_edited_files_count_from_the_next_detection_on(
+        self, board: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (board / "mine").mkdir()
+        added, profile, project = board / "mine" / "any.toml", board / "board.toml", board / "etconfig.toml"
+        power = "[options.ReferenceNpuBackend]\npower_mode = 'low'\n"
+        edits: list[Callable[[], object]] = [
+            lambda: profile.write_text(BOARD.replace("core = 1", "core = 0")),
+            lambda: profile.write_text(BOARD.replace("core = 1", "core = 1x")),
+            lambda: profile.write_text(BOARD),
+            lambda: project.write_text(power),
+            lambda: project.unlink(),
+            lambda: (board / "model.pte").touch(),
+        ]
+
+        def detect(remaining: list[Callable[[], object]]) -> None:
+            def redetect(self: Installation, sheet: FactSheet) -> FactSheet:
+                remaining.pop(0)()
+                return sheet
+
+            monkeypatch.setattr(Installation, "redetect_facts", redetect)
+
+        def first_of(line: str) -> tuple[str, object]:
+            first = json.loads(line)["changes"][0]
+            return first["option"], first["new"]["value"]
+
+        detect(edits)
+        done = cli(*self.WATCH, "--count", "6", "--json")
+        assert list(map(first_of, done.stdout.splitlines())) == [
+            ("core", 0),
+            ("core", 1),
+            ("power_mode", "low"),
+            ("power_mode", "balanced"),
+        ]
+        assert "core = 1x" in done.stderr
+        detect([lambda: added.write_text(f"[profile]\nname='any'\nmatch='true'\n{power}")])
+        watch = ("watch", "model.pte", *SHEET, "--profile-path", "mine", "--interval", "0", "--count", "1")
+        assert "→ any" in cli(*watch).stdout
+
     def test_another_profile_is_said_even_if_no_option_changes(
         self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
     ) -> None:

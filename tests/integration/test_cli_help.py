@@ -224,7 +224,6 @@ def prepared(place: Path) -> Path:
 
 NOT_RUN = {
     "etconfig facts --adb --save phone.json": "it needs a phone",
-    "etconfig facts --adb --etdevice build/etdevice-android-arm64 --save phone.json": "it needs a phone",
     "etconfig facts --executor executorch --save board.json": "it needs etconfig-executorch",
     "etconfig conformance ReferenceCpuBackend": "the plugin's own tests run every check",
 }

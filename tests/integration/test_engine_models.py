@@ -377,11 +377,6 @@ class TestModels:
             "retype it",
         )
 
-    def test_a_second_resolve_compiles_nothing(self, installation: Installation) -> None:
-        models = etconfig.Models({"encoder": "TinyEngine", "detector": "TinyEngine"}, installation)
-        first, second = (etconfig.configure(models, profile="board.toml") for _ in range(2))
-        assert first.resolver is second.resolver
-
     @pytest.mark.parametrize(
         ("models", "error", "message"),
         [

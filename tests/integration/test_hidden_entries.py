@@ -129,7 +129,9 @@ def test_mounted_configmaps_are_read_and_read_again(cli: Callable[..., Outcome],
         for version, threads in (("2", 5), ("3", 6), ("4", 7), ("5", 8)):
             _mount(place / "profiles", version, nested, text.replace("= 3", f"= {threads}"))
             facts = etconfig.FactSheet.from_values(DEVICE, "test")
-            options = etconfig.resolve(program, facts=facts).arguments("forward")["ReferenceCpuBackend"]
+            installation = installation.refreshed()
+            resolution = etconfig.resolve(program, facts=facts, installation=installation)
+            options = resolution.arguments("forward")["ReferenceCpuBackend"]
             if options.num_threads != threads:
                 wrong.append((nested, version, options))
     assert not wrong

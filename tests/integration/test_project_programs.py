@@ -115,7 +115,8 @@ def test_python_uses_them_too(place: Path) -> None:
     assert [[*matrix] for matrix in matrices[:1]] == [[*matrix] for matrix in matrices[1:]]
     installation = etconfig.Installation(place)
     first, second = (etconfig.configure(facts=facts, installation=installation) for _ in range(2))
-    assert first.resolver is second.resolver  # opened and compiled once
+    assert first.program is second.program  # opened once
+    assert installation.refreshed().default_program is not first.program
     (place / "etconfig.toml").write_text('programs = ["gone.pte"]\n')
     with pytest.raises(ProfileError, match=r"cannot read the program 'gone\.pte'"):
         etconfig.resolve(facts=facts)

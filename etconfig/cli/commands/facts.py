@@ -39,17 +39,6 @@ if TYPE_CHECKING:
     metavar="[SERIAL]",
     help="Detect the facts of an Android device over adb; SERIAL selects one of several.",
 )
-@click.option(
-    "--etdevice",
-    "program",
-    type=click.Path(path_type=Path),
-    help="With --adb: copy this build of etdevice to the device and let it detect the facts there.",
-)
-@click.option(
-    "--bundle",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="With --etdevice: detect only the facts that this bundle reads.",
-)
 @executor_option
 @click.option("--save", type=OutputPath(), help="Save the facts as a sheet for other commands.")
 @force_option
@@ -73,8 +62,6 @@ def command(
     sheet: Path | None,
     fact_texts: Sequence[str],
     serial: str | None,
-    program: Path | None,
-    bundle: Path | None,
     executor: str | None,
     save: Path | None,
     force: bool,
@@ -97,7 +84,6 @@ def command(
       etconfig facts --save pi5.json
       etconfig facts --facts pi5.json --fact power.source=battery
       etconfig facts --adb --save phone.json
-      etconfig facts --adb --etdevice build/etdevice-android-arm64 --save phone.json
       etconfig facts --executor executorch --save board.json
       etconfig facts --facts board.json --redact --save public.json
     """
@@ -107,10 +93,6 @@ def command(
     if serial is not None and sheet is not None:
         option = "--device" if isinstance(sheet, KnownDevicePath) else "--facts"
         raise click.UsageError(f"--adb and {option} name two devices; give one of them")
-    if program is not None and serial is None:
-        raise click.UsageError("--etdevice runs on the device that --adb reaches; give --adb too")
-    if bundle is not None and program is None:
-        raise click.UsageError("--bundle is for --etdevice; give the program too")
     if executor is not None and (serial is not None or sheet is not None):
         raise click.UsageError(
             "--executor is about this device; --adb, --facts and --device name another one"
@@ -119,7 +101,7 @@ def command(
     facts = (
         read_device(installation, sheet, fact_texts).known
         if serial is None
-        else _facts_over_adb(installation, serial, program, bundle, fact_texts)
+        else _facts_over_adb(installation, serial, fact_texts)
     )
     if executor is not None:
         from etconfig.app.runtime_backends import with_runtime_backends
@@ -193,21 +175,11 @@ def _refuse_options_before(context: click.Context, subcommand: str) -> None:
             raise click.UsageError(f"{parameter.opts[0]} does not apply to `facts {subcommand}`")
 
 
-def _facts_over_adb(
-    installation: Installation,
-    serial: str,
-    program: Path | None,
-    bundle: Path | None,
-    fact_texts: Sequence[str],
-) -> FactSheet:
-    from etconfig.facts import attached_device, detect, facts_by_etdevice, parse_fact_assignments
+def _facts_over_adb(installation: Installation, serial: str, fact_texts: Sequence[str]) -> FactSheet:
+    from etconfig.facts import attached_device, detect, parse_fact_assignments
 
     registry = installation.fact_registry
-    facts = (
-        detect(attached_device(serial or None), registry=registry)
-        if program is None
-        else facts_by_etdevice(program, serial=serial or None, bundle=bundle, registry=registry)
-    )
+    facts = detect(attached_device(serial or None), registry=registry)
     return installation.known_facts(facts, dict(parse_fact_assignments(fact_texts, registry)))
 
 

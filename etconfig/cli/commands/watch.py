@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +22,10 @@ from etconfig.cli.shared.options import (
 )
 from etconfig.cli.shared.output import fail, is_read, show, show_json
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.errors import ConfigError
+from etconfig.errors import ConfigError, ProgramError
 
 if TYPE_CHECKING:
+    from etconfig.app.configuration import Configuration
     from etconfig.app.profile_change import ProfileChange
     from etconfig.app.targets import Delegating
     from etconfig.facts import FactSheet
@@ -58,16 +61,15 @@ def command(
     If auto selects another profile, it says which and why. For each option that changes, it says
     whether a loaded method can take the new value at its next execute or must be loaded again.
     Facts of a sheet or of --fact stay as they are. To keep the profile, name it with --profile.
-    With --json, each change of facts is one line. Press Ctrl-C to stop.
+    Edits of profiles, models and the project file count from the next detection on. With --json,
+    each change is one line. Press Ctrl-C to stop.
 
     \b
     Examples:
       etconfig watch model.pte --count 1 --interval 0
       etconfig watch model.pte --count 1 --interval 0 --json
     """
-    loaded = request.open_together(() if program is None else (program,))
-    resolution = request.resolve(loaded)
-    facts = request.device.facts
+    watch = _Watch(request, () if program is None else (program,), as_json)
     watched = "the facts of this device"
     if request.sheet is not None:
         watched = f"{request.sheet}, whose facts do not change"
@@ -75,46 +77,128 @@ def command(
     try:
         for _ in range(count) if count else itertools.repeat(None):
             time.sleep(interval_s)
-            before, facts = facts, request.installation.redetect_facts(facts)
-            if facts != before:
-                resolution = _follow(request, loaded, facts, resolution, as_json)
-                if not is_read():
-                    break
+            if watch.look() and not is_read():
+                break
     except KeyboardInterrupt:
         show(err=True)  # after the ^C that the terminal shows
 
 
-def _follow(
-    request: ConfigurationRequest,
-    program: Delegating | None,
-    facts: FactSheet,
-    before: Resolution,
-    as_json: bool,
-) -> Resolution:
-    """Resolve on new facts and print the differences; if they do not resolve, print why."""
+class _Watch:
+    """The configuration of a device, as its facts and files change.
+
+    Args:
+        request: The configuration and the device.
+        programs: The program, if one is given.
+        as_json: True to print changes as JSON.
+    """
+
+    def __init__(self, request: ConfigurationRequest, programs: Sequence[Path], as_json: bool) -> None:
+        self._programs = programs
+        self._as_json = as_json
+        self._request = request
+        self._program = request.open_together(programs)
+        self._configuration = request.configure(self._program)
+        self._resolution = self._configuration.resolve()
+        self._facts = request.device.facts
+        self._files = self._look_at_files()
+        self._has_pending_edits = False
+
+    def look(self) -> bool:
+        """Detect the facts again, look at the files, and print what changes; return True if any differ.
+
+        If the new facts or files do not resolve, it prints why, and the state before stays in force.
+        """
+        before, self._facts = self._facts, self._request.installation.redetect_facts(self._facts)
+        files, self._files = self._files, self._look_at_files()
+        if self._facts == before and self._files == files:
+            return False
+        self._has_pending_edits |= self._files != files
+        try:
+            if self._has_pending_edits:
+                request = self._request.reloaded()
+                self._configure(request, request.open_together(self._programs))
+            else:
+                self._configure(self._request, self._program)
+            self._has_pending_edits = False
+        except (ConfigError, ProgramError) as error:
+            fail(error)
+        return True
+
+    def _configure(self, request: ConfigurationRequest, program: Delegating | None) -> None:
+        """Configure again, since another profile may match now, and print the differences."""
+        configuration = request.configure_on(self._facts, program)
+        before, after = self._resolution, configuration.resolve()
+        self._request, self._program = request, program
+        self._configuration, self._resolution = configuration, after
+        _print_differences(before, after, self._as_json)
+
+    def _look_at_files(self) -> object:
+        """Return what differs after a file was edited, added or removed."""
+        try:
+            paths = {*_files(self._request, self._configuration), *self._programs}
+        except ConfigError as error:
+            return str(error)  # reading the files again says more
+        return {path: _stamp(path) for path in paths}
+
+
+def _files(request: ConfigurationRequest, configuration: Configuration) -> Iterator[Path]:
+    """Yield the files that the configuration depends on, and those that `auto` would find now.
+
+    Raises:
+        ConfigError: the project file is wrong, or the profiles cannot be found.
+    """
+    from etconfig.app.project_programs import programs_of_project
+
+    installation = request.installation.refreshed()
+    yield from (each.path for each in configuration.chain if each.path is not None)
+    if request.models is not None:
+        yield request.models
+    project_path = installation.project_path
+    if project_path is not None:
+        yield project_path
+        yield from (path for _, path in programs_of_project(installation))
+    if installation.project is not None and project_path is not None:
+        yield from (project_path.parent / each.target for each in installation.project.models)
+    yield from (each.path for each in installation.readable_profiles.files)
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Return the identity, size and time of a file; nothing if it cannot be found."""
+    with suppress(OSError):
+        status = os.stat(path)  # noqa: PTH116  (called for each of a thousand files)
+        return status.st_ino, status.st_size, status.st_mtime_ns
+    return ()
+
+
+def _print_differences(before: Resolution, after: Resolution, as_json: bool) -> None:
     from etconfig.app.profile_change import profile_change
     from etconfig.resolver import differences, reported_values
 
-    try:
-        # configure again, since another profile may match now
-        after = request.configure_on(facts, program).resolve()
-    except ConfigError as error:
-        fail(error)
-        return before
     profile = profile_change(before, after)
     changes = differences(reported_values(before), reported_values(after))
     if changes or profile:
-        fact_changes = _changed_facts(before.facts_used(), after.facts_used())
-        (_print_json if as_json else _print)(fact_changes, profile, changes)
-    return after
+        (_print_json if as_json else _print)(_changed_facts(before, after), profile, changes)
 
 
-def _changed_facts(
-    old: Mapping[str, object], new: Mapping[str, object]
-) -> dict[str, tuple[object | None, object | None]]:
-    """Return the facts that differ, as (old, new) by name; None for unknown."""
-    names = dict.fromkeys([*old, *new])
-    return {name: (old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)}
+def _changed_facts(before: Resolution, after: Resolution) -> dict[str, tuple[object | None, object | None]]:
+    """Return the facts that some option depends on and that differ, as (old, new) by name; None for unknown.
+
+    A fact that only one of the two depends on is compared, too.
+    """
+    found = {}
+    for name in dict.fromkeys([*before.facts_used(), *after.facts_used()]):
+        old, new = (_shown(each.facts, name) for each in (before, after))
+        if old != new:
+            found[name] = (old, new)
+    return found
+
+
+def _shown(facts: FactSheet, name: str) -> object | None:
+    """Return the value of a fact as reports show it, or None if it is unknown."""
+    from etconfig.facts.registry import HIDDEN_VALUE
+
+    value = facts.values.get(name)
+    return HIDDEN_VALUE if value is not None and facts.is_hidden(name) else value
 
 
 def _print(

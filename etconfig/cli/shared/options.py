@@ -221,6 +221,12 @@ class ConfigurationRequest:
         """Use the installation of another request with the same profile directories."""
         vars(self)["installation"] = other.installation
 
+    def reloaded(self) -> ConfigurationRequest:
+        """Return the same request on the same device, which reads the project file and profiles again."""
+        other = replace(self)
+        vars(other).update(installation=self.installation.refreshed(), device=self.device)
+        return other
+
     @property
     def device_name(self) -> str:
         """The name of the device in results: of a known device, of the file of a sheet, or of this one."""

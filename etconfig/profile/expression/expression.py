@@ -303,6 +303,9 @@ class ExpressionParser:
         self._failed: dict[tuple[str, ExpressionType | None], ProfileError] = {}
         self._known = lru_cache(_MAX_KNOWN)(partial(_parse_quickly, registry=registry))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return ExpressionParser, (self.registry, self.checked, self.checked_values)
+
     def parse(
         self, text: str, find_span: Callable[[], Span], expect: ExpressionType | None = None
     ) -> Expression:

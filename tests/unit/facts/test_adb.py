@@ -86,6 +86,17 @@ class TestAttachedDevice:
         with pytest.raises(FactError, match="adb reaches no device 'R5CT'"):
             attached_device("R5CT", run=lambda command: None)
 
+    @pytest.mark.posix
+    def test_the_error_that_adb_prints_is_the_reason(self, monkeypatch: pytest.MonkeyPatch, tmp_path):
+        (tmp_path / "adb").write_text(
+            "#!/bin/sh\necho '* daemon started'\necho 'error: device offline' >&2\nexit 1\n"
+        )
+        (tmp_path / "adb").chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(FactError) as caught:
+            attached_device("R5CT")
+        assert caught.value.diagnostics[0].notes == ("adb says: error: device offline",)
+
     def test_without_adb_there_is_no_device(self, monkeypatch: pytest.MonkeyPatch, tmp_path):
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(FactError, match="adb reaches no device"):

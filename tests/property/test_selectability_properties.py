@@ -1,4 +1,4 @@
-"""`Contest` against a model: selecting on every device of a small world, as the page on profiles says."""
+"""`Selectability` against a model: selecting on every device of a small world, as docs/profiles.md says."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from random import Random
 from effort import seeds
 from every import every
 
+from etconfig.app.selectability import Contestant, Selectability
 from etconfig.diagnostics import Span
 from etconfig.facts import BUILTIN_FACTS
 from etconfig.profile import ExpressionParser, ExpressionType, ProfileFile, Provider
-from etconfig.profile.contest import Contest
-from etconfig.profile.contestant import Contestant
 from etconfig.profile.expression import Expression
 
 WORLD = {
@@ -84,18 +83,19 @@ class World:
             ]
             self.extends[name] = [other for other in earlier if random.random() < 0.3]
 
-    def contest(self) -> Contest:
-        return Contest(map(self.contestant, self.names), BUILTIN_FACTS)
+    def selectability(self) -> Selectability:
+        return Selectability(self.contestants(), BUILTIN_FACTS)
 
     def file(self, name: str) -> ProfileFile:
         path = Path(f"/profiles/{name}.toml")
         return ProfileFile(path, str(path), path.parent, name, self.providers[name])
 
-    def contestant(self, name: str) -> Contestant:
-        text = self.conditions[name]
-        match = None if text is None else condition(text)
-        tree, facts = (None, frozenset[str]()) if match is None else (match.tree, match.facts)
-        return Contestant(self.file(name), name, tuple(self.extends[name]), tree, facts)
+    def contestants(self) -> list[Contestant]:
+        return [
+            Contestant(self.file(name), name, frozenset(self.bases(name)), condition(text))
+            for name, text in self.conditions.items()
+            if text is not None
+        ]
 
     def bases(self, name: str) -> set[str]:
         direct = self.extends[name]
@@ -113,8 +113,8 @@ class World:
         return {name for name in map(self.selected, range(len(DEVICES))) if name is not None}
 
     def reported(self) -> set[str]:
-        contest = self.contest()
-        return {name for name in self.names if contest.defeat(self.file(name))}
+        among = self.selectability()
+        return {each.name for each in self.contestants() if among.winner_over(each)}
 
 
 @every("seed", seeds(60))
