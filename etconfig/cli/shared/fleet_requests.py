@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from etconfig.app.installation import Installation
-from etconfig.cli.shared.output import show
-from etconfig.cli.shared.standard_output import command_errors
+from etconfig.cli.shared.output import note, shows_progress
 from etconfig.cli.shared.writing import note_reads, refused_write
 from etconfig.display import count_text
 from etconfig.records import record
@@ -29,14 +28,14 @@ if TYPE_CHECKING:
 
 def show_part(part: InventoryPart, number: int, count: int) -> None:
     """Show the progress on a terminal."""
-    if command_errors().isatty():
-        show(f"{number}/{count} {part.source.label}: {count_text(part.rows, 'device')}", err=True)
+    if shows_progress():
+        note(f"{number}/{count} {part.source.label}: {count_text(part.rows, 'device')}")
 
 
 def show_file(label: str, number: int, count: int) -> None:
     """Show the progress of workers on a terminal."""
-    if command_errors().isatty():
-        show(f"{number}/{count} {label}", err=True)
+    if shows_progress():
+        note(f"{number}/{count} {label}")
 
 
 @contextmanager
