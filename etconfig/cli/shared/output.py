@@ -43,6 +43,8 @@ ItemT = TypeVar("ItemT")
 _GAP, _MIN_WRAPPED = 3, 12
 """The characters between two columns of a table, and the least width of a column that is wrapped."""
 
+_STEP_WIDTH = len("100% of this step")
+
 _LONG = 100
 """The number of items from which on a progress bar is shown."""
 
@@ -194,6 +196,12 @@ def print_error(message: str, help_line: str | None = None) -> None:
 def shows_progress() -> bool:
     """Return True if somebody watches: stderr is a terminal, and `--quiet` is not given."""
     return command_errors().isatty() and not _display("quiet")
+
+
+def show_done(percentage: float | None) -> None:
+    """Show on stderr how much of a step is done, in place of what this showed before; None removes it."""
+    text = "" if percentage is None else f"{percentage:3.0f}% of this step"
+    _print(f"\r{text:{_STEP_WIDTH}}" + ("" if text else "\r"), err=True, nl=False)
 
 
 def with_progress(items: Sequence[ItemT], label: str) -> Iterator[ItemT]:
