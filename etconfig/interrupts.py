@@ -2,11 +2,45 @@
 
 from __future__ import annotations
 
+import signal
 from itertools import pairwise
 from types import FrameType, TracebackType
 
 _TAKES_REST = 0x04
 """The flag of the code of a function with `*args`: `inspect.CO_VARARGS`, and inspect takes long to import."""
+
+
+_is_own_process = False
+"""True in a process that belongs to the command line, and not to an application that calls etconfig."""
+
+
+class CtrlC(KeyboardInterrupt):
+    """The KeyboardInterrupt of somebody who pressed Ctrl-C, in a process of the command line."""
+
+
+def own_process() -> None:
+    """Tell Ctrl-C in this process from a KeyboardInterrupt that a plugin raises."""
+    global _is_own_process  # handlers of signals are the process's
+    _is_own_process = True
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not one that ignores the signal
+        signal.signal(signal.SIGINT, _raise_ctrl_c)
+
+
+def is_own_process() -> bool:
+    """Return True in a process that belongs to the command line."""
+    return _is_own_process
+
+
+def may_be_ctrl_c(error: BaseException) -> bool:
+    """Return True for a KeyboardInterrupt, unless it is certain that nobody has pressed Ctrl-C."""
+    if not isinstance(error, KeyboardInterrupt):
+        return False
+    is_told = signal.getsignal(signal.SIGINT) in (_raise_ctrl_c, signal.SIG_IGN)
+    return isinstance(error, CtrlC) or not (_is_own_process and is_told)
+
+
+def _raise_ctrl_c(_number: int, _frame: FrameType | None) -> None:
+    raise CtrlC
 
 
 def is_of_signal_handler(error: BaseException) -> bool:

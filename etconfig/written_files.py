@@ -236,6 +236,28 @@ class FilesOfRun:
         self._written.add(os.path.realpath(path))
 
 
+def write_own_file(
+    path: Path, content: bytes, noun: str, is_made: Callable[[Path], bool], *, force: bool = False
+) -> None:
+    """Write a file at a path that its writer chose, such as one in a cache, whole or not at all.
+
+    A link is not followed, and another file there is not replaced. Whatever fails, the old file or the new
+    one is there, and it keeps its mode.
+
+    Args:
+        path: The file.
+        content: Its new content.
+        noun: The kind of file with its article, such as `a checksum`.
+        is_made: Returns True if an existing file is of this kind, by its content.
+        force: Replace other files, too, but no links.
+
+    Raises:
+        FileExistsError: something else is there; it is unchanged.
+        OSError: the file cannot be written.
+    """
+    FilesOfRun(force=force).write(path, content, FileKind(noun, is_made), is_named=False)
+
+
 def _is_stream(path: Path) -> bool:
     """Return True for a device, a pipe or a stream of the process, which are not replaced."""
     is_link = path.is_symlink() and os.path.abspath(path).startswith(_STREAMS)  # noqa: PTH100

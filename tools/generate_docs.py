@@ -32,6 +32,7 @@ from install_docs import how_to_install_here, with_current_sources
 from kit_docs import KIT_PARTS
 from public_api import KINDS, PUBLIC_MODULES, kind_of
 
+from etconfig.cli.shared.usage import DISPLAY_OPTIONS
 from etconfig.cli.startup.group import etconfig
 from etconfig.diagnostics import CODES
 from etconfig.facts import BUILTIN_FACTS, facts_markdown
@@ -153,7 +154,10 @@ def command(name: str) -> str:
         assert child is not None, name
         found, context = child, click.Context(child, info_name=part, parent=context)
     usage = f"{context.command_path} {' '.join(found.collect_usage_pieces(context))}"
-    options = [record for param in found.get_params(context) if (record := param.get_help_record(context))]
+    params = [
+        param for param in found.get_params(context) if param.name not in DISPLAY_OPTIONS
+    ]  # of every command
+    options = [record for param in params if (record := param.get_help_record(context))]
     parts = [block("text", usage), *map(paragraph, cleandoc(found.help or "").split("\n\n"))]
     parts += table("option", [row for row in options if "--help" not in row[0]])
     if isinstance(found, click.Group):

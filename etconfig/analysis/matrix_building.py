@@ -15,6 +15,7 @@ from etconfig.diagnostics import Severity
 from etconfig.errors import ConfigError, PluginError
 from etconfig.facts import FactOverrides, FactRegistry, FactSheet, load_fact_sheet
 from etconfig.parameters import AnyPath, as_path, check_type
+from etconfig.resolver.device_problems import notes_on_device
 from etconfig.resolver.difference import canonical, option_values
 
 if TYPE_CHECKING:
@@ -134,6 +135,6 @@ def _device(
         profile=resolution.profile,
         selected_by=resolution.selected_by,
         is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
-        problems=(*resolution.warnings, *resolution.undecided),
+        problems=(*resolution.warnings, *notes_on_device(resolution)),
         options=known.setdefault(canonical(options), options),
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from etconfig.fleet.names import quoted_text
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 DEFAULT_MEMORY = "1GiB"
 """The memory that DuckDB may use; beyond it, it writes to the disk. The process takes some more."""
+
+OnProgress: TypeAlias = Callable[[float | None], None]
+"""Called with the percentage of the running query that is done, and at the end with None."""
+
+_LOOK_EVERY_S = 0.3
 
 _INTERRUPTED = "interrupted"
 """A word of DuckDB's errors after Ctrl-C, which are of more than one class."""
@@ -135,3 +141,29 @@ def opened_database(memory: str = DEFAULT_MEMORY, threads: int | None = None) ->
         finally:
             with suppress(Exception):
                 database.connection.close()
+
+
+@contextmanager
+def followed(database: Database, on_progress: OnProgress | None) -> Iterator[None]:
+    """Report the progress of the queries that run, from a thread; of queries that take a moment, nothing."""
+    if on_progress is None:
+        yield
+        return
+    database.rows("SET enable_progress_bar = true")  # or DuckDB does not measure it
+    database.rows("SET enable_progress_bar_print = false")
+    has_ended = threading.Event()
+
+    def follow() -> None:
+        while not has_ended.wait(_LOOK_EVERY_S):
+            done = database.connection.query_progress()
+            if 0 < done <= 100:  # -1 while none runs
+                on_progress(done)
+
+    thread = threading.Thread(target=follow, name="etconfig-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
+        on_progress(None)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from etconfig.fleet.clusters import AnyWorkers, connected
-from etconfig.fleet.database import Database, opened_database
+from etconfig.fleet.database import Database, OnProgress, followed, opened_database
 from etconfig.fleet.difference import FleetDifference, compare_fleet
 from etconfig.fleet.fleet_run import OnPart, resolve_fleet, summarize_fleet
 from etconfig.fleet.inventory import InventoryOpener, InventoryPart, InventorySource
@@ -55,6 +55,7 @@ class FleetRuns:
         workers: Workers, or the address of a cluster; None for this process.
         on_part: Called before each file, in this process.
         on_file: Called after each file, on workers.
+        on_progress: Called while a query runs in this process.
     """
 
     def __init__(
@@ -65,12 +66,14 @@ class FleetRuns:
         *,
         on_part: OnPart = _no_progress,
         on_file: OnFile = _no_progress,
+        on_progress: OnProgress | None = None,
     ) -> None:
         self._sources = sources
         self._reading = reading
         self._workers = workers
         self._on_part = on_part
         self._on_file = on_file
+        self._on_progress = on_progress
 
     def summarize(self, planned: PlannedRun) -> PartResult:
         """Return the outcomes of all devices, counted.
@@ -156,7 +159,12 @@ class FleetRuns:
 
     @contextmanager
     def _database(self) -> Iterator[Database]:
-        with opened_database(self._reading.memory, self._reading.threads) as database, database.reading():
+        reading = self._reading
+        with (
+            opened_database(reading.memory, reading.threads) as database,
+            database.reading(),
+            followed(database, self._on_progress),
+        ):
             yield database
 
     def _parts(self, database: Database, planned: PlannedRun) -> list[InventoryPart]:

@@ -10,6 +10,7 @@ import importlib
 import inspect
 import operator
 import re
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,12 +21,14 @@ import pluggy
 from etconfig.diagnostics import did_you_mean
 from etconfig.diagnostics.error_text import error_message
 from etconfig.errors import PluginLoadError
+from etconfig.interrupts import is_own_process, may_be_ctrl_c
 from etconfig.plugin import hookspecs
 from etconfig.plugin.api_version import CURRENT, negotiate
 from etconfig.plugin.call_check import call_problem, code_place
 from etconfig.plugin.entry_points import BACKENDS, FACTS, EntryPoint
 from etconfig.plugin.failure import load_error, reinstall_help
 from etconfig.plugin.hookspecs import PROJECT, PluginRequest
+from etconfig.plugin.trial import end_of_import
 from etconfig.records import record
 from etconfig.schema import ApiRange
 
@@ -102,13 +105,16 @@ def load_plugin(entry: EntryPoint, hook: Hook[AnswerT], *, core_api: int = CURRE
 def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> ResultT:
     """Run a plugin's code and turn whatever it raises into a PluginLoadError, except for Ctrl-C.
 
-    SystemExit is caught too, since a plugin must not end its host.
+    SystemExit is caught too, and a KeyboardInterrupt of the plugin's own, since a plugin must not end its
+    host.
     """
     try:
         return work()
-    except (KeyboardInterrupt, PluginLoadError):
+    except PluginLoadError:
         raise
     except BaseException as error:
+        if may_be_ctrl_c(error):
+            raise
         # Python 3.13 appends a guess, which the help below makes anyway
         first_line = _PYTHONS_GUESS.sub("", (error_message(error).splitlines() or ["no message"])[0])
         cause = f"{error_place(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
@@ -197,10 +203,20 @@ def _fields_instead(error: BaseException) -> list[str]:
 def _imported(entry: EntryPoint) -> Any:
     """Import a plugin; one of facts, which commands need that know nothing of it, within a time limit.
 
-    It runs in a thread then, where no Ctrl-C arrives: what it raises is its own.
+    It runs in a thread then, where no Ctrl-C arrives: what it raises is its own. In a process of the command
+    line, a trial comes first, since an import can end its process.
     """
     if entry.group != FACTS:
         return _import(entry)
+    match = _VALUE.fullmatch(entry.value)
+    if match is not None and match["module"] not in sys.modules and is_own_process():
+        end = end_of_import(match["module"], IMPORT_LIMIT_S)
+        if end is not None:
+            raise load_error(
+                entry,
+                f"its import {end}",
+                f"upgrade or uninstall {entry.distribution}, or report it to its author",
+            )
     found: list[Any] = []
     raised: list[BaseException] = []
 

@@ -100,6 +100,7 @@ _HOME = {
     "open_envelope": "aot",
     "option": "schema",
     "wire_options": "wire",
+    "write_own_file": "written_files",
 }
 """Which module each name lives in."""
 
@@ -188,6 +189,7 @@ if TYPE_CHECKING:
     )
     from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
     from etconfig.wire import EXECUTORCH, WireOption, wire_options
+    from etconfig.written_files import write_own_file
 
 __all__ = [
     "EXECUTORCH",
@@ -282,6 +284,7 @@ __all__ = [
     "open_envelope",
     "option",
     "wire_options",
+    "write_own_file",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME, "etconfig")

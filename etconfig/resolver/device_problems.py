@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginCallError
 from etconfig.resolver.arguments import Arguments, BackendArguments, instance_label
@@ -28,6 +29,22 @@ def verify_on_device(resolution: Resolution, facts: Mapping[str, object]) -> Ite
             for problem in _problems(arguments, resolved, facts):
                 found.setdefault((problem.message, tuple(span.place for span in problem.spans)), problem)
     yield from found.values()
+
+
+def notes_on_device(resolution: Resolution) -> tuple[Diagnostic, ...]:
+    """Return notes about the device of a resolution: conditions that it does not decide, and excluded values.
+
+    The options are resolved all the same, since the engine decides in the end. So a backend whose
+    `verify_on_device` fails is a warning.
+    """
+    try:
+        excluded = [*verify_on_device(resolution, resolution.facts.values)]
+    except PluginCallError as error:
+        broken = Diagnostic(
+            code="broken-plugin", message=error.message, help=error.help, severity=Severity.WARNING
+        )
+        return (*resolution.undecided, broken)
+    return (*resolution.undecided, *(replace(each, severity=Severity.NOTE) for each in excluded))
 
 
 def _problems(

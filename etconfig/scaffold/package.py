@@ -11,10 +11,8 @@ import io
 import keyword
 import os
 import re
-import shutil
 import tokenize
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from etconfig.c_interface import include_dir
@@ -24,6 +22,7 @@ from etconfig.program.editing.renaming import rename_backend
 from etconfig.scaffold.licenses import License
 from etconfig.scaffold.names import PackageNames
 from etconfig.scaffold.template import PYTHON, Template
+from etconfig.written_files import directory_beside, replace_files
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _AUTHOR = "Example Author"
@@ -106,26 +105,24 @@ def write_package_files(directory: Path, files: Mapping[Path, bytes]) -> None:
     """
     # not resolve(): `.` needs a name here, but a symbolic link above it must stay one
     target = Path(os.path.abspath(directory))  # noqa: PTH100
-    # beside the target, so that both are on one file system and renaming cannot fail halfway
-    beside = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     try:
         _check_is_free(directory)
-        for path, content in files.items():
-            (beside / path).parent.mkdir(parents=True, exist_ok=True)
-            (beside / path).write_bytes(content)
-        if target.exists():  # keep the directory itself: it may be the current one of a shell
-            for path in beside.iterdir():
-                path.rename(target / path.name)
-        else:
-            beside.rename(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # beside the target, so that both are on one file system and renaming cannot fail halfway
+        with directory_beside(target) as beside:
+            for folder in dict.fromkeys(path.parent for path in files):
+                (beside / folder).mkdir(parents=True, exist_ok=True)
+                replace_files({beside / path: files[path] for path in files if path.parent == folder})
+            if target.exists():  # keep the directory itself: it may be the current one of a shell
+                for path in beside.iterdir():
+                    path.rename(target / path.name)
+            else:
+                beside.rename(target)
     except OSError as error:
         raise ScaffoldError(
             problem=f"cannot write {directory}: {error.strerror}",
             help="choose another --directory",
         ) from error
-    finally:
-        with suppress(OSError):
-            shutil.rmtree(beside)
 
 
 def _check_is_free(directory: Path) -> None:

@@ -11,12 +11,33 @@ import pytest
 from etconfig_reference.conformance import GOLDEN
 from kit_checks import subject
 
+from etconfig.conformance.runner import lowering_apart
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.lowering import LoweringError, lower_cases
 from etconfig.plugin.v1 import ApiRange, ConformanceContribution, LoweringRequest
 from etconfig.written_files import FilesOfRun, RefusedFileError
 
 BACKEND = "ReferenceCpuBackend"
+
+
+VENDOR = """\
+import os, signal, sys
+from etconfig.conformance.runner import lowering_apart
+from etconfig.conformance.subject import lowering
+class Method:
+    def export(self): return "exported"
+class Model:
+    def __init__(self, name): self.name, self.methods = name, {{"forward": Method()}}
+def lower(request):
+    print("what a tool prints")
+    if request.case == "linear":
+        {end}
+    return open({golden!r} + "/" + request.case + ".pte", "rb").read()
+lowering._models = lambda: (Model("add"), Model("linear"))
+lowering._lower_of = lambda subject: lower
+lowering_apart.lower_requested()
+"""
+"""The process of lowering, with an ahead-of-time half that ends in some way in the second case."""
 
 
 class FakeMethod:
@@ -178,3 +199,40 @@ class TestLowerCases:
             LoweringError, match="lowering needs torch and executorch, which cannot be imported"
         ):
             lower_cases(subject(), tmp_path, FilesOfRun())
+
+
+def test_an_ahead_of_time_half_that_ends_its_process_does_not_end_the_kit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "linear.pte"
+    shutil.copy(GOLDEN / BACKEND / "linear.pte", kept)
+    failing = []
+    for end, expected in {
+        "os._exit(0)": "lower failed after add: its process ended with exit status 0",
+        "os._exit(3)": "lower failed after add: its process ended with exit status 3",
+        "os.kill(os.getpid(), signal.SIGSEGV)": (
+            "lower failed after add: its process ended with signal SIGSEGV"
+        ),
+        "sys.exit(0)": "lower failed for linear: SystemExit: 0",
+        "raise KeyboardInterrupt": "lower failed for linear: KeyboardInterrupt: ",
+        "return 1": "lower returned int for linear, expected the bytes of a .pte",
+    }.items():
+        source = VENDOR.format(end=end, golden=str(GOLDEN / BACKEND))
+        monkeypatch.setattr(lowering_apart, "_COMMAND", (sys.executable, "-c", source))
+        with pytest.raises(LoweringError) as caught:
+            lower_cases(subject(), tmp_path, FilesOfRun(), lowered=lowering_apart.lowered_apart)
+        if str(caught.value) != expected or list(tmp_path.iterdir()) != [kept]:
+            failing.append((end, str(caught.value)))
+    assert failing == []
+
+
+def test_programs_that_another_process_lowers_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = VENDOR.format(end="pass", golden=str(GOLDEN / BACKEND))
+    monkeypatch.setattr(lowering_apart, "_COMMAND", (sys.executable, "-c", source))
+    assert lower_cases(subject(), tmp_path, FilesOfRun(), lowered=lowering_apart.lowered_apart) == (
+        "add",
+        "linear",
+    )
+    assert (tmp_path / "add.pte").read_bytes() == (GOLDEN / BACKEND / "add.pte").read_bytes()

@@ -124,6 +124,23 @@ class TestHelp:
         assert [option.name for option in options if not option.help] == []
 
 
+def test_every_command_takes_the_options_of_display_before_and_after_its_name(
+    cli: Callable[..., Outcome],
+) -> None:
+    failing = []
+    for path in ALL:
+        words = path.split()[1:]
+        for place in range(len(words) + 1):
+            for option in ("-q", "--quiet", "--color=always"):
+                shown = cli(*words[:place], option, *words[place:], "--help")
+                if (shown.status, shown.stderr) != (0, ""):
+                    failing.append((path, place, option, shown))
+            wrong = cli(*words[:place], "--color=red", *words[place:])
+            if wrong.status != 2 or "'red' is not one of 'auto', 'always', 'never'" not in wrong.stderr:
+                failing.append((path, place, "--color=red", wrong))
+    assert failing == []
+
+
 def options_of_one_value() -> Iterator[tuple[str, str]]:
     """Yield each way to write an option that takes one value, with its command."""
     for path, command in ALL.items():

@@ -421,6 +421,54 @@ class TestTerminal:
         for line in ("etconfig doctor --json", "NO_COLOR=1 etconfig doctor", "FORCE_COLOR= etconfig doctor"):
             assert not COLOUR.search(shell(line, FORCE_COLOR="1").stdout), line
 
+    def test_color_goes_before_variables_and_terminals_and_the_last_one_wins(
+        self, terminal: Callable[..., str], cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        typo = str(TWO_CAMERAS / "typo.toml")
+        for line, variable, is_colored in (
+            ("--color always validate {}", "NO_COLOR", True),
+            ("validate {} --color always", "NO_COLOR", True),
+            ("--color never validate {} --color always", "NO_COLOR", True),
+            ("--color always validate {} --color never", "FORCE_COLOR", False),
+            ("--color always validate {} --color auto", "FORCE_COLOR", True),
+            ("--color always validate {} --color auto", "NO_COLOR", False),
+            ("validate --color always {}.missing", "NO_COLOR", True),
+            ("--color always bakends", "NO_COLOR", True),
+        ):
+            with monkeypatch.context() as patch:
+                patch.setenv(variable, "1")
+                done = cli(*line.format(typo).split())
+            assert bool(COLOUR.search(done.stdout + done.stderr)) == is_colored, line
+        for arguments in (["backends"], ["validate", typo]):
+            assert "\x1b[" not in terminal(*arguments, "--color", "never")
+        assert COLOUR.search(terminal("--color", "always", "validate", typo, NO_COLOR="1"))
+
+
+class TestQuiet:
+    """`--quiet` leaves errors on stderr, and stdout and the exit status as they are."""
+
+    def test_notes_warnings_and_summaries_are_left_out(
+        self, cli: Callable[..., Outcome], tmp_path: Path
+    ) -> None:
+        broken = tmp_path / "broken.toml"
+        broken.write_text("[profile]\nname = 'acme/broken'\n[options.XnnpackBackend]\nnum_threads = ???\n")
+        typo = str(TWO_CAMERAS / "typo.toml")
+        for arguments, has_errors in (
+            (["validate", typo], False),
+            (["resolve", "model.pte", "--profile", typo], True),
+            (["resolve", "model.pte", "--profile", str(broken)], True),
+            (["inspect", "missing.pte"], True),
+            (["watch", "model.pte", "--count", "1", "--interval", "0"], False),
+            (["validate", typo, "missing.toml"], True),
+        ):
+            loud = cli(*arguments)
+            assert loud.stderr, arguments
+            for quiet in (cli("-q", *arguments), cli(*arguments, "--quiet")):
+                assert (quiet.status, quiet.stdout) == (loud.status, loud.stdout), arguments
+                assert bool(quiet.stderr) == has_errors, arguments
+                others = ("note", "warning", "1 file checked")
+                assert not any(line.startswith(others) for line in quiet.stderr.splitlines()), arguments
+
 
 class TestOptionsInForce:
     """`run` and `inspect` show the requested options beside those in force."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -262,16 +263,29 @@ class TestUsage:
 
 
 class TestHeaders:
-    """`--header` writes the C++ headers, as they are included."""
+    """`--header` writes all that C and C++ need, as it is included."""
 
-    def test_headers_are_those_of_the_package(self, cli: Cli, place: Path) -> None:
+    def test_the_files_are_those_of_the_package(self, cli: Cli, place: Path) -> None:
         source = device_include_dir()
-        names = {path.relative_to(source) for path in source.rglob("*.h")}
+        paths = {path.relative_to(source): path for path in source.rglob("*.h")}
+        others = ("etconfig_device.cpp", "etdevice/json.h", "etdevice/main.cpp")
+        paths |= {Path(name): source.parent / name for name in others}
         done = cli("pack", "--header", "include")
-        assert done.stdout == f"{len(names)} headers written to include: #include <etconfig/device.h>\n"
-        assert {path.relative_to("include") for path in Path("include").rglob("*.h")} == names
-        for name in names:
-            assert (place / "include" / name).read_bytes() == (source / name).read_bytes()
+        assert done.stdout == f"{len(paths)} files written to include: #include <etconfig/device.h>\n"
+        written = {path.relative_to("include"): path for path in Path("include").rglob("*.*")}
+        assert set(written) == set(paths)
+        for name, path in paths.items():
+            assert written[name].read_bytes() == path.read_bytes()
+
+    def test_no_file_includes_one_that_is_not_there(self, cli: Cli, place: Path) -> None:
+        assert cli("pack", "--header", "include").status == 0
+        missing = [
+            (path, name)
+            for path in Path("include").rglob("*.*")
+            for name in re.findall(r'^#include (?:<(?=etconfig/)|")([^">]+)', path.read_text(), re.MULTILINE)
+            if not any((directory / name).is_file() for directory in (Path("include"), path.parent))
+        ]
+        assert missing == []
 
     def test_a_path_that_cannot_be_written_is_an_error(self, cli: Cli, place: Path) -> None:
         (place / "include").write_text("")

@@ -598,3 +598,18 @@ class TestMovedDevices:
         words = ("fleet", "diff", "fleet/a.parquet", "profiles", "profiles")
         done = cli(*words, "--devices", "fleet/a.parquet")
         assert (done.status, len(rows_of(fleet / "fleet" / "a.parquet"))) == (2, 120)
+
+
+def test_a_terminal_shows_the_progress_of_a_single_file(
+    place: Path, terminal: Callable[..., str], tmp_path: Path
+) -> None:
+    rows = (
+        {"device_id": f"d{n}", "cpu.arch": "arm64", "cpu.available_cores": n % 64 + 1} for n in range(20_000)
+    )
+    (place / "big.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ("fleet", "coverage", "big.jsonl", "--profile", "generic/any", "--threads", "1")
+    shown = terminal(*command)
+    assert "1/1 big.jsonl: 20,000 devices" in shown
+    assert re.search(r"of this step|\r +\r", shown)  # removed at the end
+    quiet = terminal(*command, "--quiet")
+    assert not re.search(r"1/1|of this step|\r +\r", quiet)

@@ -235,6 +235,21 @@ class TestDirectories:
         assert cli(*command, "--force").status == 0
         assert not (inputs / "golden" / "older.json").exists()
 
+    def test_a_package_is_written_whole_or_not_at_all(
+        self, cli: Callable[..., Outcome], inputs: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (inputs / "empty").mkdir()
+        (inputs / "link").symlink_to("empty")
+        before = sorted(inputs.rglob("*"))
+        command = ("new-backend", "acme-npu", "--directory")
+        with monkeypatch.context() as patch:
+            patch.setattr("os.fsync", full)
+            assert [cli(*command, name).status for name in ("fresh", "empty", "link")] == [2, 2, 2]
+        assert cli(*command, "link").status == 2
+        assert sorted(inputs.rglob("*")) == before
+        assert [cli(*command, name).status for name in ("fresh", "empty")] == [0, 0]
+        assert not [path for path in inputs.rglob("*") if path.name.endswith(".tmp")]
+
     def test_headers_and_a_package(self, cli: Callable[..., Outcome], inputs: Path) -> None:
         mine = inputs / "include" / "etconfig" / "device.h"
         mine.parent.mkdir(parents=True)

@@ -26,7 +26,7 @@ from etconfig.cli.shared.options import (
     make_installation,
     read_device,
 )
-from etconfig.cli.shared.output import fail, print_json, print_table, show
+from etconfig.cli.shared.output import fail, note, print_json, print_table, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.packages import how_to_install
 from etconfig.plugin import BACKENDS
@@ -105,7 +105,7 @@ def _facts(device: RequestedDevice) -> FactSheet:
         return facts_of_choice(device.installation, device.facts, device.by_hand)
     except ConfigError as error:
         fail(error)
-        show("the facts that the profile sets are left out", err=True)
+        note("the facts that the profile sets are left out")
         return known
 
 

@@ -24,7 +24,7 @@ from etconfig.cli.shared.options import (
     no_models_option,
     run_program_argument,
 )
-from etconfig.cli.shared.output import print_json
+from etconfig.cli.shared.output import print_json, shows_progress
 from etconfig.cli.shared.standard_output import command_errors
 from etconfig.cli.shared.usage import StrictCommand
 
@@ -147,7 +147,7 @@ def _read_report(path: Path) -> BenchmarkReport:
 @contextmanager
 def _progress_bars() -> Iterator[Callable[[str, float], object]]:
     """Give a function that shows a bar for each phase on stderr, if that is a terminal."""
-    if not command_errors().isatty():
+    if not shows_progress():
         yield lambda phase, done: None
         return
     with ExitStack() as shown:

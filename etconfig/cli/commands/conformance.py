@@ -290,6 +290,7 @@ def _list_checks(as_json: bool) -> None:
 
 
 def _lower(settings: Settings, directory: Path) -> None:
+    from etconfig.conformance.runner.lowering_apart import lowered_apart
     from etconfig.conformance.subject.lowering import LoweringError, lower_cases
     from etconfig.conformance.subject.subject import Subject
 
@@ -299,6 +300,7 @@ def _lower(settings: Settings, directory: Path) -> None:
             directory,
             files_of_command(),
             progress=lambda name, what: show(f"{name}: {what}"),
+            lowered=lowered_apart,
         )
     except RefusedFileError as error:
         raise click.ClickException(refused_write(error)) from error

@@ -20,7 +20,7 @@ from etconfig.cli.shared.options import (
     read_device,
 )
 from etconfig.cli.shared.output import print_json, print_table, show, show_json
-from etconfig.cli.shared.usage import SuggestingGroup
+from etconfig.cli.shared.usage import DISPLAY_OPTIONS, SuggestingGroup
 from etconfig.cli.shared.writing import OutputPath, force_option, write_file
 from etconfig.facts.sheet_json import SHEET
 
@@ -171,7 +171,7 @@ def _refuse_options_before(context: click.Context, subcommand: str) -> None:
     """Refuse options of `facts` itself before a subcommand, which would ignore them."""
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
-        if source is click.core.ParameterSource.COMMANDLINE:
+        if source is click.core.ParameterSource.COMMANDLINE and parameter.name not in DISPLAY_OPTIONS:
             raise click.UsageError(f"{parameter.opts[0]} does not apply to `facts {subcommand}`")
 
 

@@ -21,6 +21,7 @@ from etconfig.cli.shared.options import (
     profile_options,
 )
 from etconfig.cli.shared.output import (
+    note,
     print_error,
     print_json,
     repository_names,
@@ -229,7 +230,7 @@ def _show_comparison(
     if matrix.has_errors:
         print_error(_with_errors(matrix))
     elif not differences:
-        show(f"{expect}: {format_count(len(matrix), 'device')} as expected", err=not in_text)
+        (show if in_text else note)(f"{expect}: {format_count(len(matrix), 'device')} as expected")
 
 
 def _show_annotations(matrix: DeviceMatrix, differences: Sequence[MatrixDifference]) -> None:

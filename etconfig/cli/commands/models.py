@@ -20,7 +20,7 @@ from etconfig.cli.shared.options import (
     make_installation,
     read_device,
 )
-from etconfig.cli.shared.output import print_json, print_table, show, show_findings
+from etconfig.cli.shared.output import note, print_json, print_table, show, show_findings
 from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def check_variants(
         _note_unknown_backends(devices, checked)
     errors = sum(problem.is_error for problem in problems)
     counts = f"{format_count(errors, 'error')}, {format_count(len(problems) - errors, 'warning')}"
-    show(f"{format_count(len(checked), 'model')} checked: {counts}", err=True)
+    note(f"{format_count(len(checked), 'model')} checked: {counts}")
     return 1 if errors else 0
 
 
@@ -216,10 +216,9 @@ def _note_unknown_backends(devices: Mapping[str, FactSheet], checked: Sequence[C
         return
     for name, facts in devices.items():
         if not facts[BACKENDS_FACT].is_known:
-            show(
+            note(
                 f"note: {name} lacks {BACKENDS_FACT}, so it gets programs without delegates only; "
-                f"set it, as with --fact {BACKENDS_FACT}=XnnpackBackend",
-                err=True,
+                f"set it, as with --fact {BACKENDS_FACT}=XnnpackBackend"
             )
 
 

@@ -69,7 +69,8 @@ _CODE = FileKind(
     "include",
     metavar="DIRECTORY",
     type=OutputPath(is_directory=True),
-    help="Write the C++ headers that decide bundles; compilers take the directory as -I.",
+    help="Write the headers that decide bundles, for -I of compilers, with the sources of the C library and "
+    "of etdevice.",
 )
 @models_option
 @several_configurations_options
@@ -207,16 +208,18 @@ def _write_headers(directory: Path) -> None:
     from etconfig.device import device_include_dir
 
     source = device_include_dir()
-    headers = sorted(source.rglob("*.h"))
-    contents = {directory / header.relative_to(source): header.read_bytes() for header in headers}
+    places = {path: path.relative_to(source) for path in sorted(source.rglob("*.h"))}
+    beside = (source.parent / "etconfig_device.cpp", *sorted((source.parent / "etdevice").glob("*.[ch]*")))
+    places |= {path: path.relative_to(source.parent) for path in beside}
+    contents = {directory / place: path.read_bytes() for path, place in places.items()}
     with writing():
         for path, content in contents.items():
-            kind = FileKind("this header of etconfig", partial(_begins_with, content.partition(b"\n")[0]))
+            kind = FileKind("this file of etconfig", partial(_begins_with, content.partition(b"\n")[0]))
             files_of_command().check(path, kind)
         for parent in {path.parent for path in contents}:
             parent.mkdir(parents=True, exist_ok=True)
             replace_files({path: content for path, content in contents.items() if path.parent == parent})
-    show(f"{format_count(len(headers), 'header')} written to {directory}: #include <etconfig/device.h>")
+    show(f"{format_count(len(contents), 'file')} written to {directory}: #include <etconfig/device.h>")
 
 
 def _begins_with(first: bytes, path: Path) -> bool:

@@ -95,6 +95,8 @@ def command(
         _check_alone(programs, requests, has_format=as_toml or explain)
         _resolve_bundle(bundle, requests[0], as_json=as_json)
         return 0
+    from etconfig.resolver.device_problems import notes_on_device
+
     opened = [*opened_apart(requests[0], programs)]
     is_one = len(requests) == len(opened) == 1
     if as_toml and not is_one:
@@ -102,7 +104,7 @@ def command(
     if is_one:
         resolution = requests[0].resolve(opened[0][1])
         show_one(resolution)
-        show_diagnostics(resolution.undecided)
+        show_diagnostics(notes_on_device(resolution))
         return 0
     found = list(on_each_device(requests, opened, ConfigurationRequest.resolve_silently))
     if as_json:

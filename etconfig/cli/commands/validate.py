@@ -16,6 +16,7 @@ from etconfig.cli.shared.files import FoundFiles, files_argument, named_as_given
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import device_options, make_installation, profile_path_option, read_device
 from etconfig.cli.shared.output import (
+    note,
     print_error,
     repository_names,
     show,
@@ -137,13 +138,13 @@ def command(
         problems, unmatched = check()  # with another validator, which reads the files again
         fixed = fix_files(files.paths, problems, with_unsafe=unsafe_fixes)
     if changed:
-        show(f"{format_count(count, 'problem')} fixed in {format_count(len(changed), 'file')}", err=True)
+        note(f"{format_count(count, 'problem')} fixed in {format_count(len(changed), 'file')}")
     if not diff:
         _print(problems, form)
     for message in files.missing:
         print_error(message)
     _note_unmatched(unmatched, sheets)
-    show(_summary(files.paths, problems), err=True)
+    note(_summary(files.paths, problems))
     return _exit_status(files, problems, strict=strict)
 
 
@@ -209,10 +210,9 @@ def _note_unmatched(files: Sequence[Path], sheets: Sequence[Path]) -> None:
     named = ", ".join(sheet_names(sheets)) if sheets else "this device"
     shown = ", ".join(map(str, files[:_MAX_UNMATCHED]))
     more = f" and {len(files) - _MAX_UNMATCHED} more" if len(files) > _MAX_UNMATCHED else ""
-    show(
+    note(
         f"note: {shown}{more}: not resolved on {named}, since `match` does not hold there; "
-        "resolve --profile FILE resolves it anyway",
-        err=True,
+        "resolve --profile FILE resolves it anyway"
     )
 
 

@@ -20,7 +20,7 @@ from etconfig.cli.shared.options import (
     json_option,
     models_option,
 )
-from etconfig.cli.shared.output import fail, is_read, show, show_json
+from etconfig.cli.shared.output import fail, is_read, note, show, show_json
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import ConfigError, ProgramError
 
@@ -73,7 +73,7 @@ def command(
     watched = "the facts of this device"
     if request.sheet is not None:
         watched = f"{request.sheet}, whose facts do not change"
-    show(f"watching {watched}; press Ctrl-C to stop", err=True)
+    note(f"watching {watched}; press Ctrl-C to stop")
     try:
         for _ in range(count) if count else itertools.repeat(None):
             time.sleep(interval_s)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from etconfig.cli.shared.output import print_table, show
+from etconfig.cli.shared.output import note, print_table, show
 from etconfig.errors import EtconfigError
 from etconfig.plain_data import jsonable
 from etconfig.records import record
@@ -103,12 +103,12 @@ class EffectiveView:
     def print_differences(self, label: str) -> None:
         """Print a line on stderr for each option that has another value in force than the requested one."""
         if self.options is None:
-            show(f"note: {self.error}", err=True)
+            note(f"note: {self.error}")
             return
         for backend, options in self.options.items():
             for name, option in options.items():
                 if option.differs:
-                    show(f"note: {label}:{backend}.{name} {_difference(option)}", err=True)
+                    note(f"note: {label}:{backend}.{name} {_difference(option)}")
 
 
 def check_no_defaults(no_defaults: bool, *, effective: bool, as_json: bool) -> None:

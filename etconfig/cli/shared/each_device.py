@@ -141,8 +141,10 @@ def show_notes(
 
 
 def notes_of_resolution(resolution: Resolution) -> tuple[Diagnostic, ...]:
-    """Return the warnings of a resolution, and the conditions that its device cannot decide."""
-    return (*resolution.warnings, *resolution.undecided)
+    """Return the warnings of a resolution, and what its device does not decide or excludes."""
+    from etconfig.resolver.device_problems import notes_on_device
+
+    return (*resolution.warnings, *notes_on_device(resolution))
 
 
 def show_failures(every: Sequence[OnDevice[_ResultT]]) -> bool:

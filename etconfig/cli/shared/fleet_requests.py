@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from etconfig.app.installation import Installation
-from etconfig.cli.shared.output import show
-from etconfig.cli.shared.standard_output import command_errors
+from etconfig.cli.shared.output import note, show_done, shows_progress
 from etconfig.cli.shared.writing import note_reads, refused_write
 from etconfig.display import count_text
 from etconfig.records import record
@@ -29,14 +28,15 @@ if TYPE_CHECKING:
 
 def show_part(part: InventoryPart, number: int, count: int) -> None:
     """Show the progress on a terminal."""
-    if command_errors().isatty():
-        show(f"{number}/{count} {part.source.label}: {count_text(part.rows, 'device')}", err=True)
+    if shows_progress():
+        show_done(None)
+        note(f"{number}/{count} {part.source.label}: {count_text(part.rows, 'device')}")
 
 
 def show_file(label: str, number: int, count: int) -> None:
     """Show the progress of workers on a terminal."""
-    if command_errors().isatty():
-        show(f"{number}/{count} {label}", err=True)
+    if shows_progress():
+        note(f"{number}/{count} {label}")
 
 
 @contextmanager
@@ -74,9 +74,15 @@ class InventoryRequest:
         Raises:
             click.ClickException: a file cannot be read or written, or the memory does not suffice.
         """
-        from etconfig.fleet.database import opened_database
+        from etconfig.fleet.database import followed, opened_database
 
-        with file_errors(), opened_database(self.memory, self.threads) as database, database.reading():
+        on_progress = show_done if shows_progress() else None
+        with (
+            file_errors(),
+            opened_database(self.memory, self.threads) as database,
+            database.reading(),
+            followed(database, on_progress),
+        ):
             yield database
 
     def runs(self, place: str | None) -> FleetRuns:
@@ -97,7 +103,14 @@ class InventoryRequest:
             threads=self.threads,
         )
         sources = find_sources(self.inventories, self.table)
-        runs = FleetRuns(sources, reading, place, on_part=show_part, on_file=show_file)
+        runs = FleetRuns(
+            sources,
+            reading,
+            place,
+            on_part=show_part,
+            on_file=show_file,
+            on_progress=show_done if shows_progress() else None,
+        )
         note_reads(runs.files_read())
         return runs
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, Literal, TextIO, TypeVar
 
 import click
 
@@ -43,12 +43,18 @@ ItemT = TypeVar("ItemT")
 _GAP, _MIN_WRAPPED = 3, 12
 """The characters between two columns of a table, and the least width of a column that is wrapped."""
 
+_STEP_WIDTH = len("100% of this step")
+
 _LONG = 100
 """The number of items from which on a progress bar is shown."""
 
 
 _UNREAD = f"{__name__}.unread"
 """In the data of a command's context: the reader of stdout has gone; what is printed there is discarded."""
+
+
+_DISPLAY = {"quiet": f"{__name__}.quiet", "color": f"{__name__}.color"}
+"""The keys of click's context for what `--quiet` and `--color` ask for."""
 
 
 def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -64,6 +70,17 @@ def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
             context.meta[_UNREAD] = True
 
 
+def keep_display(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    """Keep `--quiet` or `--color` for all that this run prints; the last one on the line wins."""
+    if value:
+        context.meta[_DISPLAY[str(parameter.name)]] = value
+
+
+def _display(name: str) -> object:
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(_DISPLAY[name])
+
+
 def is_read() -> bool:
     """Return False once the reader of stdout has gone, so that printing more is of no use."""
     return _UNREAD not in click.get_current_context().meta
@@ -72,6 +89,12 @@ def is_read() -> bool:
 def show(line: object = "", *, err: bool = False) -> None:
     """Print one line on stdout, or on stderr: newlines in it are escaped too, a long one is cut."""
     _print(escape_line(shorten(str(line))), err=err)
+
+
+def note(line: object = "") -> None:
+    """Print one line on stderr that is neither a result nor an error; `--quiet` leaves it out."""
+    if not _display("quiet"):
+        show(line, err=True)
 
 
 def show_document(text: str) -> None:
@@ -113,19 +136,25 @@ def show_styled(text: str, style: Style, *, err: bool = False) -> None:
 
 
 def style_for(stream: TextIO) -> Style:
-    """Return colors for a terminal that has them, or with FORCE_COLOR; none for a pipe or with NO_COLOR."""
+    """Return colors for a terminal that has them, or with FORCE_COLOR; none for a pipe or with NO_COLOR.
+
+    `--color always` and `--color never` go before all of these.
+    """
     from etconfig.diagnostics.render import ansi, plain
 
+    chosen = _display("color")
+    if chosen in ("always", "never"):
+        return ansi if chosen == "always" else plain
     is_forced = bool(os.environ.get("FORCE_COLOR"))
     has_colors = is_forced or (stream.isatty() and os.environ.get("TERM") != "dumb")
     return ansi if has_colors and not os.environ.get("NO_COLOR") else plain
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Print diagnostics on stderr; of very many, the first and how many more there are."""
+    """Print diagnostics on stderr, with `--quiet` the errors; of very many, the first and how many more."""
     from etconfig.diagnostics.render import render, worth_showing
 
-    found = list(diagnostics)
+    found = [each for each in diagnostics if each.is_error or not _display("quiet")]
     shown = worth_showing(found)
     style = style_for(command_errors())
     show_styled(render(shown, "text", style), style, err=True)
@@ -164,9 +193,20 @@ def print_error(message: str, help_line: str | None = None) -> None:
     show_styled(text, style, err=True)
 
 
+def shows_progress() -> bool:
+    """Return True if somebody watches: stderr is a terminal, and `--quiet` is not given."""
+    return command_errors().isatty() and not _display("quiet")
+
+
+def show_done(percentage: float | None) -> None:
+    """Show on stderr how much of a step is done, in place of what this showed before; None removes it."""
+    text = "" if percentage is None else f"{percentage:3.0f}% of this step"
+    _print(f"\r{text:{_STEP_WIDTH}}" + ("" if text else "\r"), err=True, nl=False)
+
+
 def with_progress(items: Sequence[ItemT], label: str) -> Iterator[ItemT]:
     """Yield the items; if there are many and stderr is a terminal, a bar shows the progress."""
-    if len(items) < _LONG or not command_errors().isatty():
+    if len(items) < _LONG or not shows_progress():
         yield from items
         return
     steps = max(1, len(items) // 100)
@@ -209,7 +249,8 @@ def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=command_output(), width=terminal_width(80))
+    system: Literal["auto"] | None = None if _display("color") == "never" else "auto"
+    console = Console(file=command_output(), width=terminal_width(80), color_system=system)
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     needed = 2
     for index, header in enumerate(headers):

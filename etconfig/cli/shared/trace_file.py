@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.output import show
+from etconfig.cli.shared.output import note
 from etconfig.cli.shared.writing import OutputPath, write_file
 from etconfig.records import record
 from etconfig.written_files import FileKind, head_of
@@ -57,7 +57,7 @@ class TraceFile:
         write_file(self.path, trace, TRACE)
         if self.tracer.dropped:
             kept = format_count(self.tracer.max_events, "event")
-            show(f"the trace contains the first {kept}; {self.tracer.dropped} more were dropped", err=True)
+            note(f"the trace contains the first {kept}; {self.tracer.dropped} more were dropped")
 
 
 def trace_options(function: Callable[..., Any]) -> Callable[..., Any]:

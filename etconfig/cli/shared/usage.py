@@ -9,11 +9,35 @@ from typing import Any
 
 import click
 
-from etconfig.cli.shared.output import print_error
+from etconfig.cli.shared.output import keep_display, print_error
 from etconfig.cli.shared.standard_output import own_standard_output
 
 _ORDER = "etconfig.order"
 """The key of click's context for the name of each parameter, in the order of the command line."""
+
+
+def _display_options() -> list[click.Option]:
+    """Return the options of every command, which may stand before and after its name."""
+    return [
+        click.Option(
+            ["-q", "--quiet"],
+            is_flag=True,
+            expose_value=False,
+            callback=keep_display,
+            help="On stderr, print errors only: no notes, warnings, summaries and progress.",
+        ),
+        click.Option(
+            ["--color"],
+            type=click.Choice(["auto", "always", "never"]),
+            expose_value=False,
+            callback=keep_display,
+            help="When to color; by default auto: on a terminal, or by FORCE_COLOR and NO_COLOR.",
+        ),
+    ]
+
+
+DISPLAY_OPTIONS = frozenset(str(option.name) for option in _display_options())
+"""The names of the options that every command has."""
 
 
 class StrictCommand(click.Command):
@@ -27,6 +51,7 @@ class StrictCommand(click.Command):
         if values.get("callback") is not None:
             values["callback"] = _with_own_output(values["callback"])
         super().__init__(*arguments, **values)
+        self.params += _display_options()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse as click does.

@@ -45,8 +45,12 @@ Usage: etconfig [OPTIONS] COMMAND [ARGS]...
     etconfig run model.pte --profile auto --input x.npy
 
 Options:
-  -V, --version  Show the version and exit.
-  -h, --help     Show this message and exit.
+  -V, --version                Show the version and exit.
+  -q, --quiet                  On stderr, print errors only: no notes,
+                               warnings, summaries and progress.
+  --color [auto|always|never]  When to color; by default auto: on a terminal,
+                               or by FORCE_COLOR and NO_COLOR.
+  -h, --help                   Show this message and exit.
 
 Commands:
 {commands}

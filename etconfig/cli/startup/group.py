@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 import click
@@ -54,10 +54,19 @@ def run(arguments: Sequence[str]) -> int:
     instruction = os.environ.get(_COMPLETION_VARIABLE)
     if instruction:
         return _complete(instruction)
+    return _reported(lambda: _invoked(arguments))
+
+
+def _invoked(arguments: Sequence[str]) -> int:
+    # Not `etconfig.main(...)`: it exits with 1 for `| head` and Ctrl-C, and here 1 means findings.
+    with etconfig.make_context("etconfig", list(arguments)) as context:
+        return _reported(lambda: etconfig.invoke(context))  # in the context, which knows --color
+
+
+def _reported(call: Callable[[], object]) -> int:
+    """Return the status of a call; print its error if it ends with one."""
     try:
-        # Not `etconfig.main(...)`: it exits with 1 for `| head` and Ctrl-C, and here 1 means findings.
-        with etconfig.make_context("etconfig", list(arguments)) as context:
-            status = etconfig.invoke(context)
+        status = call()
         return status if isinstance(status, int) else 0
     except click.exceptions.Exit as done:  # --help and --version
         return done.exit_code

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115  (open until the end, no pathlib)
     show_unencodable()
     try:
-        status = _run(arguments)
+        status = _run(arguments, is_process=is_process)
     except KeyboardInterrupt:
         command_errors().write("\n")  # after the ^C that the terminal shows
         status = _INTERRUPTED
@@ -74,7 +74,7 @@ def _end_at_once(status: int) -> None:
     os._exit(status)
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run(arguments: Sequence[str], *, is_process: bool) -> int:
     text = (
         f"etconfig {__version__}\n" if list(arguments) in (["--version"], ["-V"]) else quick_text(arguments)
     )
@@ -85,7 +85,10 @@ def _run(arguments: Sequence[str]) -> int:
     # Plugins of pydantic itself are not used, and looking for them scans every distribution.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from etconfig.cli.startup.group import run
+    from etconfig.interrupts import own_process
 
+    if is_process:
+        own_process()
     return run(arguments)
 
 

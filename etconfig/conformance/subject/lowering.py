@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from etconfig.conformance.cases.large_case import large_case
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import ProgramError
+from etconfig.interrupts import may_be_ctrl_c
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.plugin.hookspecs import LoweringRequest
 from etconfig.written_files import FileKind, FilesOfRun, RefusedFileError, replace_files
@@ -19,6 +20,12 @@ from etconfig.written_files import FileKind, FilesOfRun, RefusedFileError, repla
 if TYPE_CHECKING:
     from etconfig.conformance.cases.case import Case
     from etconfig.conformance.cases.models import CaseModel
+
+LoweringProgress: TypeAlias = Callable[[str, str], None]
+"""Called with the name and the result of each case."""
+
+Lowering: TypeAlias = Callable[[Subject, LoweringProgress], Iterator[tuple[str, bytes | None]]]
+"""Yields each case with its program, or with None if that does not delegate to the backend."""
 
 Lower = Callable[[LoweringRequest], bytes]
 """A vendor's ahead-of-time half; see `ConformanceContribution.lower`."""
@@ -33,7 +40,8 @@ def lower_cases(
     directory: Path,
     files: FilesOfRun,
     *,
-    progress: Callable[[str, str], None] = lambda name, what: None,
+    progress: LoweringProgress = lambda name, what: None,
+    lowered: Lowering | None = None,
 ) -> tuple[str, ...]:
     """Write `<case>.pte` for each case whose needs the backend declares, all or none.
 
@@ -43,6 +51,7 @@ def lower_cases(
             if their case no longer does.
         files: The files of the run; other files there are refused, or replaced by force.
         progress: Called with the name and the result of each case.
+        lowered: Yields the programs; by default `lowered_here`.
 
     Returns:
         The cases whose programs were written.
@@ -52,12 +61,7 @@ def lower_cases(
             delegates to the backend, torch is missing, or the directory cannot be written.
         UnknownPluginError, PluginLoadError: the vendor's contribution is missing or cannot be loaded.
     """
-    lower = subject.installation.plugins.contribution(CONFORMANCE_HOOK, subject.backend_id).lower
-    if lower is None:
-        raise LoweringError(
-            f"the plugin of {subject.backend_id} cannot lower programs; add lower to its "
-            "ConformanceContribution"
-        )
+    _lower_of(subject)  # before a directory is made
     kind = FileKind(f"a program that delegates to {subject.backend_id}", partial(_delegates, subject))
     contents: dict[Path, bytes] = {}
     removed: list[Path] = []
@@ -65,7 +69,7 @@ def lower_cases(
         directory.mkdir(parents=True, exist_ok=True)
         for case in _cases():  # before the long work
             files.check(directory / f"{case.name}.pte", kind, is_named=False)
-        for name, program in _programs(subject, lower, progress):
+        for name, program in (lowered or lowered_here)(subject, progress):
             path = directory / f"{name}.pte"
             if program is None:
                 removed.append(path)
@@ -96,10 +100,23 @@ def _delegates(subject: Subject, path: Path) -> bool:
         return False
 
 
-def _programs(
-    subject: Subject, lower: Lower, progress: Callable[[str, str], None]
-) -> Iterator[tuple[str, bytes | None]]:
-    """Yield each case with its program, or with None if that does not delegate to the backend."""
+def _lower_of(subject: Subject) -> Lower:
+    lower = subject.installation.plugins.contribution(CONFORMANCE_HOOK, subject.backend_id).lower
+    if lower is None:
+        raise LoweringError(
+            f"the plugin of {subject.backend_id} cannot lower programs; add lower to its "
+            "ConformanceContribution"
+        )
+    return lower
+
+
+def lowered_here(subject: Subject, progress: LoweringProgress) -> Iterator[tuple[str, bytes | None]]:
+    """Yield each case with its program, or with None if that does not delegate to the backend.
+
+    Raises:
+        LoweringError: as for `lower_cases`.
+    """
+    lower = _lower_of(subject)
     cases = _cases()
     allowed = {case.name for case in cases if subject.allows(case)}
     for model in _models():
@@ -131,7 +148,9 @@ def _lowered(model: CaseModel, lower: Lower) -> bytes:
     methods = {name: method.export() for name, method in model.methods.items()}
     try:
         program: object = lower(LoweringRequest(case=model.name, methods=methods))
-    except Exception as error:
+    except BaseException as error:  # it must not end the kit
+        if may_be_ctrl_c(error):
+            raise
         raise LoweringError(f"lower failed for {model.name}: {error_text(error)}") from error
     if not isinstance(program, bytes):
         raise LoweringError(

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from etconfig.plugin.v1 import cache_key
+from etconfig.plugin.v1 import cache_key, write_own_file
 from etconfig_openvino.devices import kind_of, parse_device
 from etconfig_openvino.errors import ModelError
 from etconfig_openvino.installed import openvino
@@ -30,6 +29,9 @@ SAVED_MODEL = "saved_model.pb"
 
 _SUM_SUFFIX = ".sha256"
 """The end of the name of a file with the SHA-256 of another one, in hexadecimal digits."""
+
+_SUM_BYTES = 65
+"""The size of such a file; a damaged one may be smaller."""
 
 _LOG = logging.getLogger("etconfig_openvino")
 
@@ -100,16 +102,24 @@ def _write_sums(directory: Path) -> None:
     for path in _files(directory):
         found = _sha256(path)
         if _sum_of(path) != found:
-            temporary = path.with_name(f"{path.name}.{os.getpid()}{_SUM_SUFFIX}")
-            temporary.write_text(f"{found}\n")
-            temporary.replace(path.with_name(path.name + _SUM_SUFFIX))
+            sums = path.with_name(path.name + _SUM_SUFFIX)
+            write_own_file(sums, f"{found}\n".encode(), "a checksum", _is_checksum)
+
+
+def _is_checksum(path: Path) -> bool:
+    return path.stat().st_size <= _SUM_BYTES
 
 
 def _files(directory: Path) -> list[Path]:
     """Return the files that OpenVINO wrote to a directory; none if there is no directory."""
     if not directory.is_dir():
         return []
-    return sorted(path for path in directory.iterdir() if path.is_file() and path.suffix != _SUM_SUFFIX)
+    return sorted(path for path in directory.iterdir() if _is_of_openvino(path))
+
+
+def _is_of_openvino(path: Path) -> bool:
+    """Return False for checksums, also for those that another process is writing, and for directories."""
+    return path.is_file() and path.suffix != _SUM_SUFFIX and not path.name.startswith(".")
 
 
 def _sum_of(path: Path) -> str | None:

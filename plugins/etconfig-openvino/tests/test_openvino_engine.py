@@ -340,6 +340,19 @@ class TestCache:
             assert not engine.build(options, path).get_property("LOADED_FROM_CACHE")
             assert engine.build(options, path).get_property("LOADED_FROM_CACHE")
 
+    def test_another_file_in_the_place_of_a_checksum_is_kept(self, path: Path, tmp_path: Path) -> None:
+        cache, mine = tmp_path / "cache", tmp_path / "mine.txt"
+        options = OpenvinoOptions(cache_dir=str(cache))
+        engine.build(options, path)
+        (sums,) = cache.glob("*/*.sha256")
+        mine.write_text("mine " * 20)
+        for make in (lambda: sums.write_text(mine.read_text()), lambda: sums.symlink_to(mine)):
+            sums.unlink()
+            make()
+            with pytest.raises(ModelError, match="cannot be used: it is "):
+                engine.build(options, path)
+            assert sums.read_text() == mine.read_text() == "mine " * 20
+
     def test_files_that_auto_wrote_later_stay(self, path: Path, tmp_path: Path) -> None:
         options = OpenvinoOptions(device="AUTO:CPU", cache_dir=str(tmp_path))
         engine.build(options, path)

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from etconfig.plugin.v1 import write_own_file
 from etconfig_upstream.plugin import schema_of
 
 BASELINE = Path(__file__).with_name("baseline.json")
@@ -124,13 +125,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "package", nargs="?", type=Path, help="the folder of executorch; else the installed one"
     )
     parser.add_argument("--write", action="store_true", help="take the strings as the new baseline")
+    parser.add_argument("--force", action="store_true", help="replace another file there, too")
     options = parser.parse_args(arguments)
     package = options.package or _installed_package()
     if package is None or not any(installed_libraries(package)):
         parser.error("no executorch with backend libraries is here; install it, or name its folder")
     if options.write:
         strings = {library.name: sorted(strings_of(library)) for library, _ in installed_libraries(package)}
-        BASELINE.write_text(json.dumps(strings, indent=0) + "\n", encoding="utf-8")
+        content = json.dumps(strings, indent=0) + "\n"
+        try:
+            write_own_file(BASELINE, content.encode(), "a baseline", _is_baseline, force=options.force)
+        except OSError as error:
+            more = "; --force replaces it" if isinstance(error, FileExistsError) and not options.force else ""
+            parser.error(f"cannot write {BASELINE}: {error.strerror}{more}")
         return
     drifts = find_drift(package, json.loads(BASELINE.read_text(encoding="utf-8")))
     for drift in drifts:
@@ -139,6 +146,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for backend, place in added.items():
         sys.stdout.write(f"{backend} ({place})\n  new      a backend without a schema: declare one\n")
     sys.exit(bool(added) or any(drift.removed or drift.added != [] for drift in drifts))
+
+
+def _is_baseline(path: Path) -> bool:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return isinstance(found, dict) and all(isinstance(each, list) for each in found.values())
 
 
 def _installed_package() -> Path | None:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from etconfig_upstream import drift
 from etconfig_upstream.drift import (
     BASELINE,
     WITHOUT_SCHEMA,
@@ -109,3 +110,39 @@ def test_the_installed_release_is_as_recorded(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit) as caught:
         main([])
     assert caught.value.code == 0, capsys.readouterr().out
+
+
+class TestWrittenBaseline:
+    """The baseline is replaced as a whole, and nothing else is."""
+
+    def test_another_file_there_is_kept(
+        self,
+        package: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        baseline, mine = tmp_path / "baseline.json", tmp_path / "mine.txt"
+        monkeypatch.setattr(drift, "BASELINE", baseline)
+        arguments = [str(package), "--write"]
+        main(arguments)
+        whole = baseline.read_bytes()
+        assert json.loads(whole) == {"libexecutorch_backend_xnnpack.so": sorted(keys_of("XnnpackBackend"))}
+        baseline.chmod(0o640)
+        main(arguments)
+        assert (baseline.read_bytes(), baseline.stat().st_mode & 0o777) == (whole, 0o640)
+
+        baseline.write_text("mine")
+        with pytest.raises(SystemExit):
+            main(arguments)
+        assert "it is there, and not a baseline; --force replaces it" in capsys.readouterr().err
+        assert baseline.read_text() == "mine"
+        main([*arguments, "--force"])
+        assert baseline.read_bytes() == whole
+
+        mine.write_text("mine")
+        baseline.unlink()
+        baseline.symlink_to(mine)
+        with pytest.raises(SystemExit):
+            main([*arguments, "--force"])
+        assert mine.read_text() == "mine"

@@ -22,7 +22,7 @@ from etconfig.facts import BUILTIN_FACTS, FactSheet  # noqa: E402
 from etconfig.fleet import conversion, json_sql, open_fleet  # noqa: E402
 from etconfig.fleet.columns import MAX_COLUMNS  # noqa: E402
 from etconfig.fleet.conversion import converted  # noqa: E402
-from etconfig.fleet.database import Database, opened_database  # noqa: E402
+from etconfig.fleet.database import Database, followed, opened_database  # noqa: E402
 from etconfig.fleet.devices import device_sheets  # noqa: E402
 from etconfig.fleet.inventory import InventoryOpener, find_sources  # noqa: E402
 from etconfig.fleet.validation import InventoryFinding, validate_part  # noqa: E402
@@ -638,3 +638,25 @@ def test_an_unknown_key_of_a_line_gets_the_same_help_as_a_column(database: Datab
     assert str(one.help).startswith("did you mean 'cpu.available_cores'? To leave out a column")
     assert str(one.help).endswith("give --ignore cpu__availble_cores")
     assert other.help == "To leave out a column that is not a fact, give --ignore region"
+
+
+class TestProgress:
+    """The progress of long queries is reported while they run."""
+
+    def test_a_query_is_followed_until_it_ends(
+        self, database: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("etconfig.fleet.database._LOOK_EVERY_S", 0.002)
+        seen: list[float | None] = []
+        database.rows("SET threads = 1")
+        database.rows("CREATE TABLE numbers AS SELECT range AS number FROM range(500_000)")
+        with followed(database, seen.append):
+            while len(seen) < 2:
+                database.rows("SELECT count(DISTINCT md5(number::VARCHAR)) FROM numbers")
+        *percentages, last = seen
+        assert last is None
+        assert all(each is not None and 0 < each <= 100 for each in percentages)
+
+    def test_without_a_listener_nothing_is_measured(self, database: Database) -> None:
+        with followed(database, None):
+            assert database.rows("SELECT current_setting('enable_progress_bar')") == [(False,)]

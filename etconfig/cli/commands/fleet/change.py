@@ -19,7 +19,7 @@ from etconfig.cli.shared.fleet_options import (
 )
 from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
 from etconfig.cli.shared.options import json_option
-from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.output import note, print_json, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.display import part_text
@@ -88,10 +88,9 @@ def show_difference(
     else:
         show_fleet_tables("Changes", tables, page)
     share = share_text(found.changed, found.devices)
-    show(
+    note(
         f"{part_text(found.changed, found.devices, 'device', 'change')} ({share}); "
-        f"{found.moved:,} {'gets' if found.moved == 1 else 'get'} another profile",
-        err=True,
+        f"{found.moved:,} {'gets' if found.moved == 1 else 'get'} another profile"
     )
     if max_changed is not None and found.share > max_changed:
         show(f"more devices change than --max-changed {100 * max_changed:.6g}% allows", err=True)
@@ -117,11 +116,11 @@ def _compared(
             sides = [
                 stack.enter_context(side_at(text, request.profile_paths, Path.cwd())) for text in (old, new)
             ]
-            note = check_sides(sides)
+            remark = check_sides(sides)
         except SideError as error:
             raise click.ClickException(str(error)) from error
-        if note is not None:
-            show(f"note: {note}", err=True)
+        if remark is not None:
+            note(f"note: {remark}")
         before, after = (request.planned(side.installation) for side in sides)
         with file_errors():
             return (

@@ -10,7 +10,7 @@ from etconfig.cli.rendering.fleet_text import show_inventory_findings
 from etconfig.cli.shared.fleet_options import inventories_argument, inventory_options
 from etconfig.cli.shared.fleet_requests import InventoryRequest, show_part
 from etconfig.cli.shared.options import json_option, make_installation
-from etconfig.cli.shared.output import print_json, show, show_findings
+from etconfig.cli.shared.output import note, print_json, show, show_findings
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.display import count_text
 
@@ -97,7 +97,7 @@ def validate_inventory(inventory: InventoryRequest, limit: int | None, as_json: 
             noun = "device is" if shared == 1 else "devices are"
             show(f"{shared:,} {noun} in several files; name each device once")
     count = len(findings) + len(problems) + bool(shared)
-    show(f"{count_text(devices, 'device')} checked: {count_text(count, 'finding')}", err=True)
+    note(f"{count_text(devices, 'device')} checked: {count_text(count, 'finding')}")
     if any(problem.code == "unreadable-file" for problem in problems):
         return 2
     return 1 if count else 0

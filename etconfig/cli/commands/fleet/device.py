@@ -10,7 +10,7 @@ import click
 from etconfig.cli.shared.fleet_options import inventories_argument, inventory_options, plan_options
 from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest
 from etconfig.cli.shared.options import json_option, make_installation
-from etconfig.cli.shared.output import print_json, show, show_document
+from etconfig.cli.shared.output import note, print_json, show, show_document
 from etconfig.cli.shared.usage import StrictCommand
 
 
@@ -45,7 +45,7 @@ def explain_device(
     if not sheets:
         raise click.ClickException(f"no device is called {device!r} in these inventories")
     if len(sheets) > 1:
-        show(f"warning: {len(sheets):,} rows are called {device!r}; this is the first of them", err=True)
+        note(f"warning: {len(sheets):,} rows are called {device!r}; this is the first of them")
     resolution = plan.resolved_on(sheets[0])
     explained = [resolution.explain(path) for path in paths or _all_options(resolution)]
     reasons = () if resolution.selection is None else _reasons(resolution.selection)

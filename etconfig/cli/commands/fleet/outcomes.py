@@ -24,7 +24,7 @@ from etconfig.cli.shared.fleet_options import (
 )
 from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
 from etconfig.cli.shared.options import json_option, make_installation
-from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.output import note, print_json, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.display import count_text
@@ -102,10 +102,9 @@ def resolve_inventory(
         write_fleet_page("Fleet", tables, page)
     else:
         show_fleet_tables("Fleet", tables, page)
-    show(
+    note(
         f"{count_text(result.devices, 'device')}, "
-        f"{count_text(len(result.resolutions), 'resolution')} written to {output}",
-        err=True,
+        f"{count_text(len(result.resolutions), 'resolution')} written to {output}"
     )
     return 0 if is_covered(result, required) else 1
 

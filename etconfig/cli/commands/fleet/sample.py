@@ -15,7 +15,7 @@ from etconfig.cli.shared.fleet_options import (
 )
 from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
 from etconfig.cli.shared.options import make_installation
-from etconfig.cli.shared.output import show
+from etconfig.cli.shared.output import note
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command, writing
 from etconfig.display import count_text
@@ -83,7 +83,7 @@ def sample_fleet(
         for path in {*earlier, *sheets}:
             files_of_command().check(path, SHEET, is_named=False)
         replace_files(sheets, removed=earlier)
-    show(f"{count_text(len(found), 'sheet')} written to {output}", err=True)
+    note(f"{count_text(len(found), 'sheet')} written to {output}")
 
 
 def _sheets_in(directory: Path) -> list[Path]:
