@@ -181,7 +181,6 @@ THIRD_PARTY: dict[str, set[str]] = {
     "rich": {"cli"},
     "duckdb": {"fleet"},
     "distributed": {"fleet"},
-    "ray": {"fleet"},
 }
 """Every third party package and the rooms it may be used in.
 
