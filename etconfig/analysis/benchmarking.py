@@ -30,9 +30,10 @@ from etconfig.app.executors import NUMPY, choose_executor, records_events
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.parameters import check_type
-from etconfig.program import DataSources
+from etconfig.program.external_data import DataSources
 from etconfig.program.source import ProgramSource
-from etconfig.resolver import Arguments, Resolution
+from etconfig.resolver.arguments import Arguments
+from etconfig.resolver.resolution import Resolution
 from etconfig.tracing import RecordingTracer
 
 BenchmarkProgress: TypeAlias = Callable[[str, float], object]

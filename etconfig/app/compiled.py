@@ -14,8 +14,8 @@ from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.plugin.registry import PluginRegistry
-    from etconfig.profile import Profile
-    from etconfig.resolver import Resolver
+    from etconfig.profile.profile import Profile
+    from etconfig.resolver.resolver import Resolver
 
 _ProgramT = TypeVar("_ProgramT")
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import ConfigError
-from etconfig.profile import ProfileFile, ProfileReader, Provider
 from etconfig.profile.contestant import Contestant, root_of
+from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.library import ProfileFile, Provider
 
 if TYPE_CHECKING:
     from etconfig.profile.contest import Defeat

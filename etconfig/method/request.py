@@ -17,8 +17,8 @@ from etconfig.program.model import SerializedTensor
 from etconfig.tracing import NullTracer, RecordingTracer
 
 if TYPE_CHECKING:
-    from etconfig.program import Program
     from etconfig.program.model import ExecutionPlan
+    from etconfig.program.program import Program
 
 
 def method_request(

@@ -29,12 +29,12 @@ from etconfig.numpy_executor.delegate_steps import stable_delegates
 from etconfig.numpy_executor.inputs import Inputs
 from etconfig.numpy_executor.rebinding import Rebinding
 from etconfig.numpy_executor.registers import Registers
-from etconfig.program import MethodMeta
 from etconfig.program.collection import collection_paused
+from etconfig.program.metadata import MethodMeta
 from etconfig.tracing import NullTracer, RecordingTracer, Track
 
 if TYPE_CHECKING:
-    from etconfig.program import Program
+    from etconfig.program.program import Program
 
 
 class NumpyMethod(RunnableMethod):

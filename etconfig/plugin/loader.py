@@ -27,7 +27,7 @@ from etconfig.plugin.entry_points import BACKENDS, FACTS, EntryPoint
 from etconfig.plugin.failure import load_error, reinstall_help
 from etconfig.plugin.hookspecs import PROJECT, PluginRequest
 from etconfig.records import record
-from etconfig.schema import ApiRange
+from etconfig.schema.spec import ApiRange
 
 
 class Answer(Protocol):

@@ -9,7 +9,7 @@ from operator import ne
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
-from etconfig.profile import Expression
+from etconfig.profile.expression import Expression
 from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments, instance_label
 from etconfig.resolver.backend_candidates import BackendCandidates, BackendResult
 from etconfig.resolver.conflicts import process_conflicts, process_options

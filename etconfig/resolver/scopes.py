@@ -13,7 +13,7 @@ from etconfig.resolver.backend_candidates import BackendCandidates
 from etconfig.resolver.matching import MatchedAssignment
 from etconfig.resolver.method_patterns import MethodPatterns, name_matcher
 from etconfig.resolver.option_candidates import Candidate, OptionCandidates
-from etconfig.schema import BackendSpec
+from etconfig.schema.spec import BackendSpec
 
 _Numbered: TypeAlias = "tuple[int, str, Candidate]"
 """An assignment's place in the merge order, its option, and what the option sees of it."""

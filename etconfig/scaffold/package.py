@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from etconfig.c_interface import include_dir
+from etconfig.c_interface.headers import include_dir
 from etconfig.errors import ScaffoldError
 from etconfig.packages import IS_PUBLISHED
 from etconfig.program.editing.renaming import rename_backend

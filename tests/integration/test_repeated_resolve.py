@@ -16,7 +16,8 @@ import etconfig
 from etconfig.app import compiled
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
-from etconfig.resolver import Resolver, reported_values
+from etconfig.resolver.difference import reported_values
+from etconfig.resolver.resolver import Resolver
 
 DATA = Path(__file__).parents[1] / "data"
 PI5 = etconfig.load_fact_sheet(DATA / "sheets" / "raspberry-pi-5.json")

@@ -12,11 +12,11 @@ from effort import seeds
 from every import every
 
 from etconfig.diagnostics import Span
-from etconfig.facts import BUILTIN_FACTS
-from etconfig.profile import ExpressionParser, ExpressionType, ProfileFile, Provider
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.profile.contest import Contest
 from etconfig.profile.contestant import Contestant
-from etconfig.profile.expression import Expression
+from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType
+from etconfig.profile.library import ProfileFile, Provider
 
 WORLD = {
     "os.name": ("linux", "macos"),

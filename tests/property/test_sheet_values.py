@@ -8,7 +8,8 @@ from pathlib import Path
 from random import Random
 
 from etconfig.errors import FactError
-from etconfig.facts import BUILTIN_FACTS, FactSheet
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.sheet import FactSheet
 from etconfig.facts.sheet_json import parse_sheet
 from etconfig.facts.sheet_values import plain_values
 

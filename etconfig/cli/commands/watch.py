@@ -25,8 +25,9 @@ from etconfig.errors import ConfigError
 if TYPE_CHECKING:
     from etconfig.app.profile_change import ProfileChange
     from etconfig.app.targets import Delegating
-    from etconfig.facts import FactSheet
-    from etconfig.resolver import OptionChange, Resolution
+    from etconfig.facts.sheet import FactSheet
+    from etconfig.resolver.difference import OptionChange
+    from etconfig.resolver.resolution import Resolution
 
 _MAX_INTERVAL_S = 86_400.0
 """A day: `time.sleep` refuses what the operating system cannot count."""
@@ -93,7 +94,7 @@ def _follow(
 ) -> Resolution:
     """Resolve on new facts and print the differences; if they do not resolve, print why."""
     from etconfig.app.profile_change import profile_change
-    from etconfig.resolver import differences, reported_values
+    from etconfig.resolver.difference import differences, reported_values
 
     try:
         # configure again, since another profile may match now
@@ -122,7 +123,7 @@ def _print(
     profile: ProfileChange | None,
     changes: Sequence[OptionChange],
 ) -> None:
-    from etconfig.resolver import show_setting
+    from etconfig.resolver.explain import show_setting
 
     for name, sides in fact_changes.items():
         old, new = ("unknown" if value is None else show_setting(value) for value in sides)

@@ -13,7 +13,7 @@ import etconfig
 from etconfig import FactSheet
 from etconfig.diagnostics import suggest
 from etconfig.diagnostics.suggest import edit_distance
-from etconfig.facts import BUILTIN_FACTS
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.resolver.method_patterns import MethodPatterns, name_matcher
 
 SMALL = 150

@@ -17,16 +17,10 @@ import pytest
 from profile_texts import REGISTRY
 
 from etconfig.errors import ConfigError
-from etconfig.profile import (
-    KeptProfiles,
-    ProfileLibrary,
-    ProfileSelector,
-    ProfileSource,
-    change_watch,
-    inheritance,
-    kept,
-    stamp,
-)
+from etconfig.profile import change_watch, inheritance, kept, stamp
+from etconfig.profile.kept import KeptProfiles
+from etconfig.profile.library import ProfileLibrary, ProfileSource
+from etconfig.profile.selector import ProfileSelector
 
 FACTS = {"os.name": "linux", "cpu.cores": 4}
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from etconfig.errors import ScaffoldError
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 from etconfig.scaffold import (
     CPP,
     LICENSES,
