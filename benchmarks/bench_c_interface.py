@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 import etconfig
-from etconfig.c_interface import CBackend, include_dir
+from etconfig.c_interface.backend import CBackend
+from etconfig.c_interface.headers import include_dir
 from etconfig.plugin.v1 import ApiRange, Backend, BackendOptions, BackendSpec, option
 from etconfig.program.editing.renaming import rename_backend
 

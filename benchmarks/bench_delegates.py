@@ -17,7 +17,9 @@ import numpy as np
 from plans import PlanBuilder
 
 from etconfig.backend import Backend, BoundBackend, ExecuteContext, InitContext, Processed, Value
-from etconfig.schema import Applies, BackendOptions, change_options, option
+from etconfig.schema.declaration import Applies, option
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.validate import change_options
 
 ROUNDS = 2_000
 DELEGATES = 100

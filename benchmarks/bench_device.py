@@ -24,17 +24,16 @@ from etconfig.device import device_include_dir
 from etconfig.device.bundle_writer import write_tables
 from etconfig.device.compilation import compile_bundle
 from etconfig.device.content import BundleContent, BundledProfile
-from etconfig.facts import BUILTIN_FACTS, load_fact_sheet
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.sheet import load_fact_sheet
 from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, Ge, option
-from etconfig.profile import (
-    ExpressionParser,
-    ProfileReader,
-    Provider,
-    layers_of,
-    parse_document,
-    parse_profile,
-)
-from etconfig.resolver import Resolver, Target
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import ExpressionParser
+from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.layers import layers_of
+from etconfig.profile.library import Provider
+from etconfig.profile.profile import parse_profile
+from etconfig.resolver.resolver import Resolver, Target
 
 ROOT = Path(__file__).parents[1]
 SHEET = ROOT / "sheets" / "google" / "tensor-g3.json"

@@ -20,7 +20,8 @@ from etconfig import Method
 from etconfig.kernel.registry import KernelRegistry
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
-from etconfig.program import Program, model
+from etconfig.program import model
+from etconfig.program.program import Program
 from etconfig.scalar_types import ScalarType
 from etconfig.tracing import RecordingTracer
 

@@ -40,7 +40,7 @@ from executorch.runtime import Runtime
 from torch import nn
 
 import etconfig
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 ROUNDS = 400
 SECONDS_EACH = 10.0

@@ -139,7 +139,7 @@ def print_python_backend() -> None:
     from etconfig.backend import Backend, BoundBackend
     from etconfig.method import ProgramRequest
     from etconfig.method.request import method_request
-    from etconfig.program import open_program
+    from etconfig.program.program import open_program
 
     class Nothing(Backend[Any, Any]):
         def init(self, context: Any, processed: Any, compile_specs: Any) -> None:

@@ -33,7 +33,8 @@ from torch import nn
 from etconfig import Method
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
-from etconfig.program import LoadMode, open_program
+from etconfig.program.program import open_program
+from etconfig.program.source import LoadMode
 
 T = TypeVar("T")
 

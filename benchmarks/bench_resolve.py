@@ -29,11 +29,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactSheet, FactType, Volatility
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactInfo, FactType, Volatility
+from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Ge, option
-from etconfig.profile import ExpressionParser, layers_of, parse_document, parse_profile, parse_project
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import ExpressionParser
+from etconfig.profile.layers import layers_of
+from etconfig.profile.profile import parse_profile
+from etconfig.profile.project import parse_project
 from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver import Resolver, Target, layer_from_environment, layer_from_overrides
+from etconfig.resolver.overrides import layer_from_environment, layer_from_overrides
+from etconfig.resolver.resolver import Resolver, Target
 
 OPTIONS_OF = {"CpuBackend": 12, "GpuBackend": 11, "NpuBackend": 11, "DspBackend": 11}
 """The number of options of each backend: 45 in all."""

@@ -12,51 +12,51 @@ from etconfig.lazy import lazy_names
 TYPE_CHECKING = False
 
 _HOME = {
-    "Arguments": "resolver",
+    "Arguments": "resolver.arguments",
     "BenchmarkReport": "analysis",
     "DeviceBundle": "device.bundle",
     "DeviceMatrix": "analysis",
     "CancelToken": "method.stop",
     "ConfigError": "errors",
     "Configuration": "app.configuration",
-    "DataLoader": "program",
+    "DataLoader": "program.source",
     "Diagnostic": "diagnostics",
     "EtconfigError": "errors",
     "ExecutionError": "errors",
-    "FactSheet": "facts",
+    "FactSheet": "facts.sheet",
     "Installation": "app.installation",
     "InstallationReport": "analysis",
     "InternalError": "errors",
     "LiveArguments": "app.live",
-    "LoadMode": "program",
+    "LoadMode": "program.source",
     "LoadedModel": "app.loaded_model",
     "LoadedProgram": "app.loaded_program",
     "Method": "method.method",
-    "ModelChoice": "models",
+    "ModelChoice": "models.selection",
     "Models": "app.engine_models",
     "Origin": "provenance",
     "PluginError": "errors",
     "ProgramError": "errors",
     "ProgramReport": "analysis",
-    "Resolution": "resolver",
+    "Resolution": "resolver.resolution",
     "Tolerance": "method.bundled",
     "UnsharedStateWarning": "errors",
     "UnusedKernelsWarning": "errors",
-    "Verification": "program",
+    "Verification": "program.program",
     "VerificationReport": "analysis",
     "__version__": "version",
     "benchmark": "analysis",
     "configure": "app.configuration",
     "detect_facts": "app.api",
-    "device_names": "facts",
+    "device_names": "facts.known_devices",
     "examine_installation": "analysis",
     "inspect_program": "analysis",
     "load_bundle": "device.bundle",
-    "load_device": "facts",
-    "load_fact_sheet": "facts",
+    "load_device": "facts.known_devices",
+    "load_fact_sheet": "facts.sheet",
     "load_model": "app.model_loading",
     "load_program": "app.api",
-    "open_data_file": "program",
+    "open_data_file": "program.flat_tensor",
     "pack_bundle": "app.bundling",
     "pack_resolutions": "app.resolved_bundle",
     "resolve": "app.configuration",
@@ -103,14 +103,18 @@ if TYPE_CHECKING:
         UnsharedStateWarning,
         UnusedKernelsWarning,
     )
-    from etconfig.facts import FactSheet, device_names, load_device, load_fact_sheet
+    from etconfig.facts.known_devices import device_names, load_device
+    from etconfig.facts.sheet import FactSheet, load_fact_sheet
     from etconfig.method.bundled import Tolerance
     from etconfig.method.method import Method
     from etconfig.method.stop import CancelToken
-    from etconfig.models import ModelChoice
-    from etconfig.program import DataLoader, LoadMode, Verification, open_data_file
+    from etconfig.models.selection import ModelChoice
+    from etconfig.program.flat_tensor import open_data_file
+    from etconfig.program.program import Verification
+    from etconfig.program.source import DataLoader, LoadMode
     from etconfig.provenance import Origin
-    from etconfig.resolver import Arguments, Resolution
+    from etconfig.resolver.arguments import Arguments
+    from etconfig.resolver.resolution import Resolution
     from etconfig.version import __version__
 
 __all__ = [

@@ -217,7 +217,7 @@ class ProgramError(EtconfigError):
     """A .pte or .ptd file cannot be used. ExecuTorch: InvalidProgram (0x23).
 
     Attributes:
-        code: Kebab-case name of the problem, one of `etconfig.program.PROGRAM_ERROR_CODES`.
+        code: Kebab-case name of the problem, one of `etconfig.program.program_errors.PROGRAM_ERROR_CODES`.
         region: The part of the file, such as `execution_plan[0].values[12]`.
         offset: Byte offset of the problem in the file, if it has one.
         path: The file, if it has a name.

@@ -34,7 +34,8 @@ from program_writer import (  # noqa: E402  the writer lies with the tests
 from etconfig.errors import EtconfigError, ProgramError  # noqa: E402
 from etconfig.kernels import builtin_kernels  # noqa: E402
 from etconfig.numpy_executor import load_method  # noqa: E402
-from etconfig.program import open_data_file, open_program  # noqa: E402
+from etconfig.program.flat_tensor import open_data_file  # noqa: E402
+from etconfig.program.program import open_program  # noqa: E402
 
 LARGEST = 2**31 - 1
 COPY_INDEX = "executorch_prim::et_copy_index.tensor"

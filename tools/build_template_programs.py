@@ -14,14 +14,14 @@ from pathlib import Path
 
 import tomli
 
+from etconfig.scaffold import CPP, LICENSES, PYTHON, PackageNames, render_package, write_package_files
+
 TEMPLATES = Path(__file__).parents[1] / "etconfig" / "templates"
-BACKENDS = {"example-npu": "ExampleNpuBackend", "example-cpp": "ExampleCppBackend"}
-"""The packages with an ahead-of-time half, and their backends."""
 
 
-def golden(template: str) -> Path:
+def golden(names: PackageNames) -> Path:
     """Return the directory of the golden programs of a template."""
-    return TEMPLATES / template / "src" / template.replace("-", "_") / "golden"
+    return TEMPLATES / names.distribution / "src" / names.package / "golden"
 
 
 def install_from(package: Path, site: Path) -> None:
@@ -46,7 +46,10 @@ def lower(backend_id: str, site: Path, directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    for template, backend_id in BACKENDS.items():
-        with tempfile.TemporaryDirectory() as site:
-            install_from(TEMPLATES / template, Path(site))
-            lower(backend_id, Path(site), golden(template))
+    for template in (PYTHON, CPP):
+        files = render_package(template.names, LICENSES["mit"], author=None, year=2026, template=template)
+        with tempfile.TemporaryDirectory() as scratch:
+            package, site = Path(scratch, "package"), Path(scratch, "site")
+            write_package_files(package, files)
+            install_from(package, site)
+            lower(template.names.backend_id, site, golden(template.names))

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from etconfig.profile import ProfileLibrary, bundled_profiles, load_profile
+from etconfig.profile.inheritance import load_profile
+from etconfig.profile.library import ProfileLibrary, bundled_profiles
 
 _CITATION = re.compile(r"# (?P<claim>\S.*), (?P<url>https://\S+)")
 

@@ -35,11 +35,12 @@ from public_api import KINDS, PUBLIC_MODULES, kind_of
 from etconfig.cli.shared.usage import DISPLAY_OPTIONS
 from etconfig.cli.startup.group import etconfig
 from etconfig.diagnostics import CODES
-from etconfig.facts import BUILTIN_FACTS, facts_markdown
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.markdown import facts_markdown
 from etconfig.kernels import builtin_tables
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.v1 import BackendRequest
-from etconfig.schema import markdown_reference
+from etconfig.schema.markdown import markdown_reference
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "etconfig"

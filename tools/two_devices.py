@@ -17,7 +17,8 @@ from typing import Any
 import tomli
 
 import etconfig
-from etconfig.facts import BUILTIN_FACTS, load_fact_sheet
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.sheet import load_fact_sheet
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "phone_and_pi"

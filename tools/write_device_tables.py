@@ -12,9 +12,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from etconfig.facts import BUILTIN_DETECTORS, BUILTIN_FACTS, FactInfo, FactType
-from etconfig.facts.detectors import cpuinfo, device_names, firmware, macos
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.detectors import BUILTIN_DETECTORS, cpuinfo, device_names, firmware, macos
 from etconfig.facts.misnomers import _MISNOMERS
+from etconfig.facts.registry import FactInfo, FactType
 
 DIRECTORY = Path(__file__).parents[1] / "etconfig/device/include/etconfig/facts"
 PER_LINE = 26

@@ -12,8 +12,8 @@ from etconfig.diagnostics.escape import shorten
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names
 from etconfig.records import record
-from etconfig.resolver import show_setting
 from etconfig.resolver.difference import ABSENT_TEXT, canonical
+from etconfig.resolver.explain import show_setting
 from etconfig.resolver.toml_text import toml_value
 
 MATRIX_KEY = "etconfig_matrix"

@@ -19,12 +19,12 @@ from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import ProfileChoice, profile_choices
 from etconfig.diagnostics import did_you_mean_backend
 from etconfig.errors import ConfigError, EtconfigError, PluginError, PluginLoadError
-from etconfig.facts import FactSheet
 from etconfig.facts.detection import detector_failures
+from etconfig.facts.sheet import FactSheet
 from etconfig.method import ExecutorReport
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
-from etconfig.profile import Reference
+from etconfig.profile.profile import Reference
 from etconfig.provenance import OriginKind
 from etconfig.records import record
 from etconfig.resolver.recommendation import recommend
@@ -242,7 +242,7 @@ def _advice(installation: Installation, backend: str) -> Iterator[Finding]:
     except PluginError:
         return  # the backend was reported
     if spec.advice:
-        from etconfig.resolver import verify_advice
+        from etconfig.resolver.advice_check import verify_advice
 
         for problem in verify_advice(spec, installation.advice):
             yield finding_of(f"advice of backend {backend}", problem)

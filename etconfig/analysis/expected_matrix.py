@@ -11,8 +11,8 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.display import count_text
 from etconfig.errors import ConfigError, SavedResultError
 from etconfig.option_path import parse_option_path
-from etconfig.profile import Document, load_document
 from etconfig.profile.bounds import MAX_DOCUMENT_BYTES
+from etconfig.profile.document import Document, load_document
 from etconfig.records import record
 from etconfig.resolver.difference import ABSENT_TEXT, canonical
 from etconfig.resolver.toml_text import toml_key, toml_value

@@ -8,7 +8,7 @@ import numpy as np
 
 from etconfig.errors import InvalidInputError
 from etconfig.kernel.tensor import DTYPES
-from etconfig.program import MethodMeta
+from etconfig.program.metadata import MethodMeta
 
 
 def generate_inputs(meta: MethodMeta, seed: int) -> list[Any]:

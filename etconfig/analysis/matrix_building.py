@@ -13,15 +13,17 @@ from etconfig.app.device_names import name_devices
 from etconfig.app.targets import Delegating, find_installation, plugin_warning
 from etconfig.diagnostics import Severity
 from etconfig.errors import ConfigError, PluginError
-from etconfig.facts import FactOverrides, FactRegistry, FactSheet, load_fact_sheet
+from etconfig.facts.overrides import FactOverrides
+from etconfig.facts.registry import FactRegistry
+from etconfig.facts.sheet import FactSheet, load_fact_sheet
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.resolver.device_problems import notes_on_device
 from etconfig.resolver.difference import canonical, option_values
 
 if TYPE_CHECKING:
     from etconfig.app.installation import Installation
-    from etconfig.profile import Layer
-    from etconfig.resolver import Overrides
+    from etconfig.profile.layer import Layer
+    from etconfig.resolver.override_forms import Overrides
 
 _EXPECTED = 'paths of fact sheets, or sheets by name, as {"pixel-8": sheet}'
 

@@ -10,7 +10,7 @@ from etconfig.app.loaded_program import LoadedProgram
 from etconfig.method.bundled import CaseResult, OutputResult, Tolerance
 from etconfig.parameters import check_type
 from etconfig.records import record
-from etconfig.resolver import Resolution
+from etconfig.resolver.resolution import Resolution
 
 
 @record(frozen=True, kw_only=True)

@@ -119,7 +119,8 @@ def _letters(word: str) -> str:
 
 
 def _this_device() -> dict[str, object]:
-    from etconfig.facts import BUILTIN_DETECTORS, detect
+    from etconfig.facts.detection import detect
+    from etconfig.facts.detectors import BUILTIN_DETECTORS
 
     detectors = [detector for detector in BUILTIN_DETECTORS if {*detector.provides} & {*_FACTS}]
     sheet = detect(detectors=detectors)

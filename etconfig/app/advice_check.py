@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
-from etconfig.resolver import AdviceReader
-from etconfig.schema import BackendSpec
+from etconfig.resolver.advice import AdviceReader
+from etconfig.schema.spec import BackendSpec
 
 
 def check_advice(entry: EntryPoint, spec: BackendSpec, reader: AdviceReader) -> None:

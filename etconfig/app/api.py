@@ -12,17 +12,19 @@ from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram, check_tracer
 from etconfig.app.targets import find_installation
 from etconfig.errors import UnusedKernelsWarning
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.method import ProgramRequest
 from etconfig.parameters import check_type
-from etconfig.program import DataSources, LoadMode, Verification, open_program
 from etconfig.program.delegated import called_operators, delegated_backends
+from etconfig.program.external_data import DataSources
+from etconfig.program.program import Verification, open_program
+from etconfig.program.source import LoadMode
 
 if TYPE_CHECKING:
     from etconfig.app.kernel_choice import GivenKernels
     from etconfig.kernel.registry import Kernel
     from etconfig.plugin.given import GivenBackends
-    from etconfig.program import Program
+    from etconfig.program.program import Program
     from etconfig.program.source import ProgramSource
     from etconfig.tracing import RecordingTracer
 

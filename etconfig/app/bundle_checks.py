@@ -9,14 +9,21 @@ from etconfig.app.configuration import Configuration
 from etconfig.device.option_bounds import option_bounds
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import PluginError
-from etconfig.facts import FactRegistry
-from etconfig.profile import UNSET, Expression, ExpressionType, parse_expression
-from etconfig.resolver import ANY_METHOD, CombinationVerifier, ExpressionVerifier, OptionCandidates
+from etconfig.facts.registry import FactRegistry
+from etconfig.profile.expression import Expression, ExpressionType, parse_expression
+from etconfig.profile.layer import UNSET
+from etconfig.resolver.arguments import ANY_METHOD
 from etconfig.resolver.backend_candidates import BackendCandidates
+from etconfig.resolver.combinations import CombinationVerifier
+from etconfig.resolver.expression_fit import ExpressionVerifier
 from etconfig.resolver.expression_types import fits_type
 from etconfig.resolver.merge import hides_lower_values
+from etconfig.resolver.option_candidates import OptionCandidates
 from etconfig.resolver.recommendation import recommend
-from etconfig.schema import MISSING, BackendSpec, OptionKind, show_value
+from etconfig.schema.coerce import show_value
+from etconfig.schema.declaration import MISSING
+from etconfig.schema.option_type import OptionKind
+from etconfig.schema.spec import BackendSpec
 
 MAX_BUNDLE_COMBINATIONS = 4096
 """The most combinations of conditions about one backend that are tried; beyond it, every pair is."""
@@ -194,6 +201,7 @@ def recommended_names(spec: BackendSpec, registry: FactRegistry) -> tuple[str, .
 
 
 def _typical(name: str, registry: FactRegistry) -> object:
-    from etconfig.profile import Assumptions, typical_value
+    from etconfig.profile.expression.assumptions import Assumptions
+    from etconfig.profile.expression.example_facts import typical_value
 
     return None if registry.get(name) is None else typical_value(name, Assumptions.none(registry))

@@ -10,7 +10,7 @@ from etconfig.app.model_needs import missing_data_problem, read_needs
 from etconfig.device.content import BundledModel, BundledVariant
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ModelError
-from etconfig.models import CatalogModel, ModelVariant
+from etconfig.models.catalog import CatalogModel, ModelVariant
 
 
 def bundled_models(models: Iterable[CatalogModel], directory: Path | None) -> tuple[BundledModel, ...]:

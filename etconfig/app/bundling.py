@@ -20,15 +20,16 @@ from etconfig.device.compilation import compile_bundle
 from etconfig.device.content import BundleContent, BundledProfile
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError, ProfileError
-from etconfig.facts import FactOverrides, FactSheet, source_facts
+from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.sheet import FactSheet
 from etconfig.parameters import AnyPath, as_path, check_type
-from etconfig.profile import ProfileReader
+from etconfig.profile.inheritance import ProfileReader
 from etconfig.provenance import Sourced
 from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.profile import Layer
-    from etconfig.resolver import Overrides
+    from etconfig.profile.layer import Layer
+    from etconfig.resolver.override_forms import Overrides
 
 
 _EXPECTED = "a list of names of profiles and of paths, each as str or pathlib.Path"

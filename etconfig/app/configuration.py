@@ -26,28 +26,32 @@ from etconfig.app.targets import (
 )
 from etconfig.display import count_text, shown_text
 from etconfig.errors import OptionError, PluginError
-from etconfig.facts import FactOverrides, FactSheet, source_facts
+from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.sheet import FactSheet
 from etconfig.parameters import AnyPath, check_type
-from etconfig.profile import Layer, Profile, Reference, Selection, layers_of
+from etconfig.profile.layer import Layer
+from etconfig.profile.layers import layers_of
+from etconfig.profile.profile import Profile, Reference
+from etconfig.profile.selection import Selection
 from etconfig.provenance import OriginKind
 from etconfig.records import record
-from etconfig.resolver import (
+from etconfig.resolver.arguments import Arguments
+from etconfig.resolver.override_forms import Overrides
+from etconfig.resolver.overrides import (
     SET_VARIABLE,
-    Arguments,
-    Overrides,
-    Resolution,
-    Resolver,
-    Target,
     layer_from_environment,
     layer_from_overrides,
     options_problem,
 )
+from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolver import Resolver, Target
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
     from etconfig.resolver.explanation import Explanation
     from etconfig.resolver.what_if import WhatIf
-    from etconfig.schema import BackendOptions, BackendSpec
+    from etconfig.schema.options import BackendOptions
+    from etconfig.schema.spec import BackendSpec
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 

@@ -14,8 +14,9 @@ from etconfig.plugin.entry_points import FACTS, EntryPoint
 from etconfig.plugin.failure import load_error
 
 if TYPE_CHECKING:
-    from etconfig.facts import Detector, FactSheet
+    from etconfig.facts.detector import Detector
     from etconfig.facts.fact import Fact
+    from etconfig.facts.sheet import FactSheet
     from etconfig.plugin.hookspecs import FactsContribution
     from etconfig.plugin.index import PluginIndex
     from etconfig.plugin.registry import PluginRegistry
@@ -50,8 +51,8 @@ class ContributedFacts:
 
         That are declared facts which are not live: a later look finds the same.
         """
-        from etconfig.facts import detect
         from etconfig.facts.deferred import DeferredPart
+        from etconfig.facts.detection import detect
         from etconfig.facts.sheet import deferring_sheet
 
         later = {entry: infos for entry, infos in self._declared.items() if _stay(infos)}
@@ -71,7 +72,7 @@ class ContributedFacts:
 
     def redetect(self, sheet: FactSheet) -> FactSheet:
         """Return a sheet whose live facts are detected again."""
-        from etconfig.facts import redetect
+        from etconfig.facts.detection import redetect
 
         live = [entry for entry, infos in self._declared.items() if not _stay(infos)]
         return redetect(sheet, detectors=self._detectors_of(live))
@@ -96,7 +97,7 @@ class ContributedFacts:
             return {}
         from etconfig.plugin.contributions import FACTS_HOOK
         from etconfig.plugin.hookspecs import FactsContribution
-        from etconfig.schema import ApiRange
+        from etconfig.schema.spec import ApiRange
 
         api = ApiRange(min=1, built=1)
         beside = [FactsContribution(api=api, facts=infos) for infos in self._declared.values()]
@@ -114,7 +115,7 @@ class ContributedFacts:
 
     def _detectors_of(self, declaring: Sequence[EntryPoint] | Mapping[EntryPoint, object]) -> list[Detector]:
         """Return the built-in detectors, those of plugins that declare nothing, and those of `declaring`."""
-        from etconfig.facts import BUILTIN_DETECTORS
+        from etconfig.facts.detectors import BUILTIN_DETECTORS
 
         found: list[Detector] = [*BUILTIN_DETECTORS]
         for entry in self._entries:
@@ -151,7 +152,7 @@ class ContributedFacts:
                 raise load_error(entry, cause, "leave the facts of this plugin out of that file")
 
     def _detect_one(self, entry: EntryPoint) -> Mapping[str, Fact]:
-        from etconfig.facts import detect
+        from etconfig.facts.detection import detect
         from etconfig.facts.fact import unknown_facts
         from etconfig.provenance import Origin, OriginKind
 

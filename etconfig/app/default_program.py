@@ -11,10 +11,10 @@ from etconfig.app.project_programs import programs_of_project, unreadable_progra
 from etconfig.app.targets import Delegating
 from etconfig.compile_specs import CompileSpecs
 from etconfig.errors import ProfileError, ProgramError
-from etconfig.program import Program, open_program
+from etconfig.program.program import Program, open_program
 from etconfig.provenance import Sourced
-from etconfig.resolver import read_program_values
-from etconfig.schema import BackendSpec
+from etconfig.resolver.program_values import read_program_values
+from etconfig.schema.spec import BackendSpec
 
 
 class OpenedProgram:

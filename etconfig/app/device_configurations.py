@@ -13,13 +13,14 @@ from etconfig.app.profile_choice import AUTO, ProfileChoice, choose_profile
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating
 from etconfig.errors import ConfigError, PluginError
-from etconfig.facts import FactOverrides, FactSheet, source_facts
+from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.sheet import FactSheet
 from etconfig.parameters import AnyPath
-from etconfig.profile import ProfileSelector
+from etconfig.profile.selector import ProfileSelector
 
 if TYPE_CHECKING:
-    from etconfig.profile import Layer
-    from etconfig.resolver import Overrides
+    from etconfig.profile.layer import Layer
+    from etconfig.resolver.override_forms import Overrides
 
 
 class DeviceConfigurations:

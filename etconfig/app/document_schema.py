@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from etconfig.facts import FactRegistry, facts_schema
-from etconfig.schema import BackendSpec, json_schema
-from etconfig.schema.jsonschema import JSON_SCHEMA_DRAFT
+from etconfig.facts.json_schema import facts_schema
+from etconfig.facts.registry import FactRegistry
+from etconfig.schema.jsonschema import JSON_SCHEMA_DRAFT, json_schema
+from etconfig.schema.spec import BackendSpec
 
 _PROFILE_NAME = r"^(?!.*\.toml$)[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*$"
 _METHOD = r"^[^:@=\s]+$"  # may be a glob

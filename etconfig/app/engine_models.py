@@ -15,15 +15,15 @@ from etconfig.errors import DocumentError, ModelError
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.profile.source_text import find_unprintable
-from etconfig.resolver import unknown_model
+from etconfig.resolver.program_check import unknown_model
 
 if TYPE_CHECKING:
     from etconfig.app.installation import Installation
     from etconfig.app.targets import Delegating
-    from etconfig.models import ModelCatalog
+    from etconfig.models.catalog import ModelCatalog
     from etconfig.profile.profile import Reference
     from etconfig.provenance import Sourced
-    from etconfig.schema import BackendSpec
+    from etconfig.schema.spec import BackendSpec
 
 BackendsOfModels: TypeAlias = "Mapping[str, str | Sequence[str]]"
 """The id of the backend of each model, by the model's name, or a list of ids."""

@@ -11,10 +11,11 @@ from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import EngineError, OptionError
 from etconfig.option_path import parse_option_path
 from etconfig.resolver.arguments import instance_label
-from etconfig.schema import Applies
+from etconfig.schema.declaration import Applies
 
 if TYPE_CHECKING:
-    from etconfig.schema import BackendOptions, BackendSpec
+    from etconfig.schema.options import BackendOptions
+    from etconfig.schema.spec import BackendSpec
 
 
 class EngineObject:
@@ -90,7 +91,7 @@ class EngineObject:
 
         Raises: as `update`; and what the block raises.
         """
-        from etconfig.schema import build_options  # imports pydantic
+        from etconfig.schema.validate import build_options  # imports pydantic
 
         built = self.built
         if not changes or built is None or self.spec.update is None:

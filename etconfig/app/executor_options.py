@@ -14,8 +14,9 @@ from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.plugin.hookspecs import ExecutorContribution
-    from etconfig.profile import ExecutorTable
-    from etconfig.schema import BackendOptions, OptionInfo
+    from etconfig.profile.executor_table import ExecutorTable
+    from etconfig.schema.declaration import OptionInfo
+    from etconfig.schema.options import BackendOptions
 
 _Place: TypeAlias = "Callable[[str, bool, tuple[str | int, ...]], tuple[Span, ...]]"
 """By an option, True for its value or False for its name, and a path in the value: the place, if any."""
@@ -62,7 +63,7 @@ def executor_options(
         raise OptionError(diagnostics=tuple(problems))
     if schema is None:
         return None
-    from etconfig.schema import build_options
+    from etconfig.schema.validate import build_options
 
     built = build_options(schema, typed)
     if built.options is None:
@@ -125,7 +126,8 @@ def _nowhere(option: str, is_value: bool, path: tuple[str | int, ...]) -> tuple[
 
 def _read_texts(infos: Mapping[str, OptionInfo], texts: Iterable[tuple[str, str]]) -> Mapping[str, object]:
     """Return raw values of the texts of a command line: each text of an array is one item, or JSON."""
-    from etconfig.schema import OptionKind, read_text
+    from etconfig.schema.option_type import OptionKind
+    from etconfig.schema.text import read_text
 
     values: dict[str, Any] = {}
     for name, text in texts:
@@ -144,7 +146,8 @@ def _check(
     executor: str, contribution: ExecutorContribution, source: _Source
 ) -> tuple[dict[str, object], list[Diagnostic]]:
     """Return the typed values of a source by option, and the problems with it."""
-    from etconfig.schema import OptionProblem, check_value, find_option
+    from etconfig.schema.problem import OptionProblem
+    from etconfig.schema.validate import check_value, find_option
 
     schema = contribution.options
     if schema is None:

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from etconfig.backend import Backend
     from etconfig.method import Executor, ExecutorReport
     from etconfig.plugin.hookspecs import ExecutorContribution
-    from etconfig.profile import ExecutorTable, Reference
-    from etconfig.schema import BackendSpec
+    from etconfig.profile.executor_table import ExecutorTable
+    from etconfig.profile.profile import Reference
+    from etconfig.schema.spec import BackendSpec
 
 NUMPY = "numpy"
 """The name of the built-in executor."""

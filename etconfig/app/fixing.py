@@ -15,7 +15,7 @@ from typing import Any
 
 from etconfig.diagnostics import Diagnostic, Edit, Fix, Span
 from etconfig.errors import DocumentError
-from etconfig.profile import Document, parse_document
+from etconfig.profile.document import Document, parse_document
 from etconfig.profile.positions import KeyPath
 from etconfig.profile.syntax.problems import failing_offset
 from etconfig.records import record

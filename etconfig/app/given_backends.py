@@ -9,7 +9,7 @@ from etconfig.app.targets import Delegating
 from etconfig.backend import Backend, BoundBackend
 from etconfig.diagnostics import did_you_mean_backend
 from etconfig.parameters import check_type
-from etconfig.schema import BackendSpec
+from etconfig.schema.spec import BackendSpec
 
 if TYPE_CHECKING:
     from etconfig.plugin.given import GivenBackends

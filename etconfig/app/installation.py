@@ -38,26 +38,24 @@ if TYPE_CHECKING:
     from etconfig.app.kernel_choice import GivenKernels, KernelChoice, SourcedTable
     from etconfig.app.targets import Delegating
     from etconfig.diagnostics import Diagnostic, Span
-    from etconfig.facts import FactRegistry, FactSheet
+    from etconfig.facts.registry import FactRegistry
+    from etconfig.facts.sheet import FactSheet
     from etconfig.kernel.registry import Kernel
-    from etconfig.models import ModelCatalog
+    from etconfig.models.catalog import ModelCatalog
     from etconfig.plugin import PluginFailure
     from etconfig.plugin.entry_points import EntryPoint
     from etconfig.plugin.given import GivenBackends
     from etconfig.plugin.registry import PluginRegistry
-    from etconfig.profile import (
-        Document,
-        ExecutorTable,
-        Profile,
-        ProfileLibrary,
-        ProfileReader,
-        ProfileSelector,
-        ProjectFile,
-        Reference,
-    )
+    from etconfig.profile.document import Document
+    from etconfig.profile.executor_table import ExecutorTable
+    from etconfig.profile.inheritance import ProfileReader
+    from etconfig.profile.library import ProfileLibrary
+    from etconfig.profile.profile import Profile, Reference
+    from etconfig.profile.project import ProjectFile
+    from etconfig.profile.selector import ProfileSelector
     from etconfig.provenance import Sourced
-    from etconfig.resolver import AdviceReader
-    from etconfig.schema import BackendSpec
+    from etconfig.resolver.advice import AdviceReader
+    from etconfig.schema.spec import BackendSpec
 
 _READ_FROM_FILES = (
     "project_path",
@@ -225,7 +223,8 @@ class Installation:
         path = self.project_path
         if path is None:
             return None
-        from etconfig.profile import check_trusted, load_document
+        from etconfig.profile.document import load_document
+        from etconfig.profile.trust import check_trusted
 
         is_found = self._project_path is None and not self.environ.get(PROJECT_VARIABLE)
         if is_found:
@@ -242,7 +241,8 @@ class Installation:
         """
         if self._project_document is None:
             return None
-        from etconfig.profile import ExpressionParser, parse_project
+        from etconfig.profile.expression import ExpressionParser
+        from etconfig.profile.project import parse_project
 
         return parse_project(self._project_document, ExpressionParser(self.fact_registry))
 
@@ -264,7 +264,7 @@ class Installation:
         """
         if self._project_document is None:
             return None
-        from etconfig.profile import parse_executor
+        from etconfig.profile.project import parse_executor
 
         return parse_executor(self._project_document)
 
@@ -278,7 +278,7 @@ class Installation:
         """
         if self._project_document is None:
             return ()
-        from etconfig.profile import parse_executor_tables
+        from etconfig.profile.project import parse_executor_tables
 
         return parse_executor_tables(self._project_document)
 
@@ -292,7 +292,7 @@ class Installation:
         """
         if self._project_document is None:
             return ()
-        from etconfig.profile import parse_programs
+        from etconfig.profile.project import parse_programs
 
         return parse_programs(self._project_document)
 
@@ -368,7 +368,7 @@ class Installation:
     @cached_property
     def advice(self) -> AdviceReader:
         """Reads what vendors recommend, with the definitions of facts of this installation."""
-        from etconfig.resolver import AdviceReader
+        from etconfig.resolver.advice import AdviceReader
 
         return AdviceReader(self.fact_registry)
 
@@ -381,7 +381,7 @@ class Installation:
         if self._project_document is None:
             return PluginPolicy().with_environment(self.environ)
         # Apart from the rest of the file, which refers to facts: those of plugins are not known yet.
-        from etconfig.profile import parse_plugin_choices
+        from etconfig.profile.project import parse_plugin_choices
 
         choices = parse_plugin_choices(self._project_document)
         policy = PluginPolicy(allow=choices.allow, deny=choices.deny, prefer=choices.prefer)
@@ -460,13 +460,13 @@ class Installation:
 
     @cached_property
     def _selector(self) -> ProfileSelector:
-        from etconfig.profile import ProfileSelector
+        from etconfig.profile.selector import ProfileSelector
 
         return ProfileSelector(self.readable_profiles, self._profile_reader)
 
     @cached_property
     def _profile_reader(self) -> ProfileReader:
-        from etconfig.profile import ProfileReader
+        from etconfig.profile.inheritance import ProfileReader
 
         return ProfileReader(self.readable_profiles)
 
@@ -497,7 +497,7 @@ class Installation:
             DocumentError: others could have written a profile of the user.
         """
         from etconfig.app.user_profiles import broken_package, user_profiles
-        from etconfig.profile import ProfileLibrary, ProfileSource, Provider, bundled_profiles
+        from etconfig.profile.library import ProfileLibrary, ProfileSource, Provider, bundled_profiles
 
         shipped, broken = profile_directories(self.index)
         # unlike `is_dir`, this never raises: what is wrong is among `profile_path_problems`
@@ -539,7 +539,7 @@ class Installation:
         if document is None or path is None:
             return (), ()
         from etconfig.errors import ProfileError
-        from etconfig.profile import parse_profile_path
+        from etconfig.profile.project import parse_profile_path
 
         try:
             return tuple(directories_in_project(path, parse_profile_path(document))), ()
@@ -585,7 +585,7 @@ class Installation:
         """
         if self._project_document is None:
             return {}
-        from etconfig.profile import parse_kernel_preferences
+        from etconfig.profile.project import parse_kernel_preferences
 
         return parse_kernel_preferences(self._project_document)
 

@@ -7,8 +7,9 @@ from contextlib import ExitStack, contextmanager
 
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DelegateError
-from etconfig.resolver import Arguments
-from etconfig.schema import BackendSpec, Scope
+from etconfig.resolver.arguments import Arguments
+from etconfig.schema.declaration import Scope
+from etconfig.schema.spec import BackendSpec
 
 
 class DisagreementError(Exception):

@@ -14,7 +14,7 @@ from etconfig.records import record
 from etconfig.version import __version__
 
 if TYPE_CHECKING:
-    from etconfig.profile import Reference
+    from etconfig.profile.profile import Reference
 
 OWN = "etconfig"
 """The name of etconfig's own kernels in `[kernels.prefer]`."""

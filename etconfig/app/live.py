@@ -16,23 +16,25 @@ from etconfig.app.joint_refresh import DisagreementError, is_joint, joint_specs,
 from etconfig.app.profile_change import ProfileChange, profile_change
 from etconfig.display import count_text
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, MethodInUseError, OptionError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.option_path import OptionPath
 from etconfig.parameters import check_type
 from etconfig.records import record
-from etconfig.resolver import Arguments, Resolution
-from etconfig.schema import Applies
+from etconfig.resolver.arguments import Arguments
+from etconfig.resolver.resolution import Resolution
+from etconfig.schema.declaration import Applies
 
 if TYPE_CHECKING:
     from etconfig.app.engine_models import BackendsOfModels, Models
     from etconfig.app.installation import Installation
     from etconfig.app.targets import Delegating
-    from etconfig.facts import FactOverrides
+    from etconfig.facts.overrides import FactOverrides
     from etconfig.method.method import Method
     from etconfig.parameters import AnyPath
-    from etconfig.profile import Layer
-    from etconfig.resolver import Overrides
-    from etconfig.schema import BackendOptions, BackendSpec
+    from etconfig.profile.layer import Layer
+    from etconfig.resolver.override_forms import Overrides
+    from etconfig.schema.options import BackendOptions
+    from etconfig.schema.spec import BackendSpec
 
 
 @record(frozen=True, kw_only=True)

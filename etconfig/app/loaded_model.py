@@ -21,14 +21,14 @@ from etconfig.errors import (
     UnsafeProgramError,
     UnsupportedProgramError,
 )
-from etconfig.models import ModelChoice, ModelVariant
-from etconfig.models.selection import variant_data
+from etconfig.models.catalog import ModelVariant
+from etconfig.models.selection import ModelChoice, variant_data
 from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.app.loaded_program import LoadedProgram
     from etconfig.method.method import Method
-    from etconfig.resolver import Resolution
+    from etconfig.resolver.resolution import Resolution
 
 _CODE_NAMES: tuple[tuple[type[EtconfigError], str], ...] = (
     (MissingDataError, "NotFound"),

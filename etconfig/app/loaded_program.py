@@ -26,13 +26,13 @@ from etconfig.errors import (
 from etconfig.method import ExecutorProgram
 from etconfig.method.method import Method, guarded_method
 from etconfig.parameters import as_count, check_type
-from etconfig.program import MethodMeta, Program
 from etconfig.program.delegated import delegated_dtypes
-from etconfig.program.metadata import signature_texts
+from etconfig.program.metadata import MethodMeta, signature_texts
 from etconfig.program.process_lock import ProcessLock
+from etconfig.program.program import Program
 from etconfig.records import Immutable
-from etconfig.resolver import ANY_METHOD, Arguments
-from etconfig.schema import change_options
+from etconfig.resolver.arguments import ANY_METHOD, Arguments
+from etconfig.schema.validate import change_options
 
 if TYPE_CHECKING:
     from etconfig.method import MethodRequest
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from etconfig.method.bundled import CaseResult, Tolerance
     from etconfig.plugin.given import GivenBackends
     from etconfig.program.model import ExecutionPlan
-    from etconfig.schema import BackendSpec
+    from etconfig.schema.spec import BackendSpec
     from etconfig.tracing import RecordingTracer
 
 

@@ -83,7 +83,7 @@ class Lock:
         programs: Of each program, by its name, the SHA-256 and the backends that each method delegates to; of
             each file of models, the backends of each model. Empty if options were resolved without any.
         plugins: The versions of the distributions that declare the backends.
-        schemas: What counts of the backends' schemas, see `etconfig.schema.schema_signature`.
+        schemas: What counts of the backends' schemas, see `etconfig.schema.signature.schema_signature`.
         project: The values in the project file; empty if there is none.
         devices: What is about one program on one device.
     """

@@ -14,12 +14,13 @@ from etconfig.app.device_names import name_files
 from etconfig.app.lock import LOCK_FILE, Lock, LockedDevice
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating, model_names_of
-from etconfig.profile import Profile
+from etconfig.profile.profile import Profile
 from etconfig.records import record
-from etconfig.resolver import Resolution
 from etconfig.resolver.difference import option_values
 from etconfig.resolver.program_values import PROGRAM_IN_MEMORY
-from etconfig.schema import BackendSpec, schema_signature
+from etconfig.resolver.resolution import Resolution
+from etconfig.schema.signature import schema_signature
+from etconfig.schema.spec import BackendSpec
 
 _MODELS_IN_MEMORY = "models"
 """The name of models that were not read from a file."""

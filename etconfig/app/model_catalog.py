@@ -8,10 +8,12 @@ from pathlib import Path
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError, ProfileError
-from etconfig.facts import FactRegistry
-from etconfig.models import ModelCatalog, join_catalogs, parse_models, parse_models_files
+from etconfig.facts.registry import FactRegistry
+from etconfig.models.catalog import ModelCatalog, join_catalogs
+from etconfig.models.reading import parse_models, parse_models_files
 from etconfig.parameters import AnyPath, as_path
-from etconfig.profile import Document, ExpressionParser, load_document
+from etconfig.profile.document import Document, load_document
+from etconfig.profile.expression import ExpressionParser
 
 
 def catalog_of_file(path: AnyPath, registry: FactRegistry) -> ModelCatalog:

@@ -13,18 +13,12 @@ from etconfig.app.validated_programs import engine_problems
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import BackendUnavailableError, ModelError, PluginError, ProgramError
-from etconfig.facts import FactSheet
-from etconfig.models import (
-    CatalogModel,
-    ModelCatalog,
-    ModelVariant,
-    VariantNeeds,
-    choose_variant,
-    disagreements,
-    unreachable_variants,
-)
-from etconfig.models.selection import variant_data
-from etconfig.profile import ConditionChecker
+from etconfig.facts.sheet import FactSheet
+from etconfig.models.catalog import CatalogModel, ModelCatalog, ModelVariant
+from etconfig.models.checking import disagreements, unreachable_variants
+from etconfig.models.needs import VariantNeeds
+from etconfig.models.selection import choose_variant, variant_data
+from etconfig.profile.condition_checks import ConditionChecker
 from etconfig.records import record
 
 

@@ -11,9 +11,10 @@ from etconfig.app.model_needs import read_needs
 from etconfig.app.runtime_backends import runtime_backends
 from etconfig.app.targets import check_facts, find_installation
 from etconfig.errors import PluginError
-from etconfig.facts import FactOverrides, FactSheet, source_facts
-from etconfig.models import CatalogModel, ModelCatalog, ModelChoice, choose_variant
-from etconfig.models.selection import BACKENDS_FACT
+from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.sheet import FactSheet
+from etconfig.models.catalog import CatalogModel, ModelCatalog
+from etconfig.models.selection import BACKENDS_FACT, ModelChoice, choose_variant
 from etconfig.parameters import AnyPath, check_type
 from etconfig.records import record
 

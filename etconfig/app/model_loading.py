@@ -24,15 +24,17 @@ from etconfig.errors import (
     PluginError,
     ProgramError,
 )
-from etconfig.facts import FactOverrides, FactSheet
-from etconfig.models import CatalogModel, ModelChoice
+from etconfig.facts.overrides import FactOverrides
+from etconfig.facts.sheet import FactSheet
+from etconfig.models.catalog import CatalogModel
+from etconfig.models.selection import ModelChoice
 from etconfig.parameters import AnyPath, check_type
 from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.app.installation import Installation
-    from etconfig.profile import Layer
-    from etconfig.resolver import Overrides
+    from etconfig.profile.layer import Layer
+    from etconfig.resolver.override_forms import Overrides
 
 _LOG = logging.getLogger("etconfig")
 

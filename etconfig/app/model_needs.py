@@ -8,11 +8,13 @@ from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ProgramError
-from etconfig.models import MethodSignature, ModelVariant, ValueSignature, VariantNeeds
-from etconfig.program import MethodMeta, Program, Verification, open_data_file, open_program
+from etconfig.models.catalog import ModelVariant
+from etconfig.models.needs import MethodSignature, ValueSignature, VariantNeeds
 from etconfig.program.delegated import delegated_backends
-from etconfig.program.metadata import TensorInfo
+from etconfig.program.flat_tensor import open_data_file
+from etconfig.program.metadata import MethodMeta, TensorInfo
 from etconfig.program.model import SerializedTensor, TensorShapeDynamism
+from etconfig.program.program import Program, Verification, open_program
 
 _SUFFIX = ".ptd"
 _FoundData: TypeAlias = "tuple[tuple[Path, ...], tuple[str, ...], str | None]"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from etconfig.profile import Selection
+from etconfig.profile.selection import Selection
 from etconfig.records import record
-from etconfig.resolver import Resolution
+from etconfig.resolver.resolution import Resolution
 
 
 @record(frozen=True, kw_only=True)

@@ -9,9 +9,11 @@ from pathlib import Path
 from etconfig.app.installation import Installation
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ConfigError, ProfileError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.parameters import AnyPath, as_path
-from etconfig.profile import Profile, ProjectFile, Reference, Selection
+from etconfig.profile.profile import Profile, Reference
+from etconfig.profile.project import ProjectFile
+from etconfig.profile.selection import Selection
 from etconfig.provenance import Sourced
 from etconfig.records import record
 

@@ -11,7 +11,7 @@ from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
-    from etconfig.profile import Reference
+    from etconfig.profile.profile import Reference
 
 PROFILE_PATH_VARIABLE = "ETCONFIG_PROFILE_PATH"
 """The variable with further directories of profiles, separated as in PATH."""

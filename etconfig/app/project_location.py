@@ -40,7 +40,8 @@ def ignored_project_file(directory: Path) -> Diagnostic | None:
         return None
     from etconfig.diagnostics import Diagnostic, Severity
     from etconfig.errors import DocumentError
-    from etconfig.profile import load_document, section_span
+    from etconfig.profile.document import load_document
+    from etconfig.profile.project import section_span
 
     try:
         span = section_span(load_document(second))
@@ -69,7 +70,8 @@ def _configures_etconfig(path: Path) -> bool:
     if _KEY.search(content) is None and _ESCAPED_LETTER.search(content) is None:
         return False
     from etconfig.errors import DocumentError
-    from etconfig.profile import has_project_section, load_document
+    from etconfig.profile.document import load_document
+    from etconfig.profile.project import has_project_section
 
     try:
         return has_project_section(load_document(path))

@@ -9,9 +9,11 @@ from etconfig.app.installation import Installation
 from etconfig.app.targets import Delegating, model_names_of
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError, ProgramError
-from etconfig.profile import Layer, Profile, Provider, Reference
+from etconfig.profile.layer import Layer
+from etconfig.profile.library import Provider
+from etconfig.profile.profile import Profile, Reference
 from etconfig.records import record
-from etconfig.resolver import KnownPrograms, noun_of, verify_against_programs
+from etconfig.resolver.program_check import KnownPrograms, noun_of, verify_against_programs
 
 _THIS = "the program"
 
@@ -72,7 +74,7 @@ def models_of_project(installation: Installation) -> tuple[ProjectProgram, ...]:
 
 
 def _read(reference: Reference, path: Path) -> ProjectProgram:
-    from etconfig.program import Verification, open_program
+    from etconfig.program.program import Verification, open_program
 
     try:
         with open_program(path, verification=Verification.Minimal) as program:

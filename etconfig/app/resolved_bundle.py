@@ -16,12 +16,12 @@ from etconfig.device.packed import PackedConfiguration
 from etconfig.device.resolved_profile import resolved_profile
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import OptionError
-from etconfig.facts import FactOverrides, source_facts
+from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.parameters import check_type
-from etconfig.profile import Provider
-from etconfig.resolver import Resolution
+from etconfig.profile.library import Provider
+from etconfig.resolver.resolution import Resolution
 from etconfig.version import __version__
-from etconfig.wire import EXECUTORCH, THREAD_POOL_OPTIONS
+from etconfig.wire.runtime_limits import EXECUTORCH, THREAD_POOL_OPTIONS
 
 PRODUCER = f"etconfig {__version__}"
 """The program that writes bundles and code, as their first line names it."""

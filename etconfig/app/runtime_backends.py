@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from etconfig.app.executors import backend_status, executor_report
 from etconfig.app.installation import Installation
 from etconfig.errors import PluginError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.models.selection import BACKENDS_FACT
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record

@@ -10,14 +10,17 @@ from pathlib import Path
 
 from etconfig.diagnostics import Diagnostic, Severity, Span
 from etconfig.errors import ConfigError
-from etconfig.facts import FactRegistry
-from etconfig.profile import Expression, Profile, ProfileFile, ProfileReader, Provider
+from etconfig.facts.registry import FactRegistry
 from etconfig.profile.condition_index import ConditionIndex
 from etconfig.profile.directory import SUFFIX
+from etconfig.profile.expression import Expression
 from etconfig.profile.expression.assumptions import Assumptions
 from etconfig.profile.expression.checked import Checked
 from etconfig.profile.expression.example_facts import SearchLimitError, example_facts
 from etconfig.profile.expression.proof_steps import ProofLimitError, ProofSteps
+from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.library import ProfileFile, Provider
+from etconfig.profile.profile import Profile
 from etconfig.records import record
 
 _MAX_STEPS = 2_000_000

@@ -10,7 +10,7 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ModelError, OptionError
 from etconfig.provenance import Sourced
 from etconfig.records import record
-from etconfig.schema import BackendSpec
+from etconfig.schema.spec import BackendSpec
 
 
 @record(frozen=True)

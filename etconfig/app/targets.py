@@ -10,16 +10,17 @@ from typing import Protocol, cast, runtime_checkable
 from etconfig.app.installation import Installation
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, PluginError, UnknownPluginError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.packages import BACKEND_PACKAGES, how_to_declare
 from etconfig.parameters import check_type
 from etconfig.plugin.entry_points import BACKENDS
-from etconfig.profile import Layer
+from etconfig.profile.layer import Layer
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.profile.source_text import find_unprintable
 from etconfig.provenance import Sourced
-from etconfig.resolver import ANY_METHOD, Target
-from etconfig.schema import BackendSpec
+from etconfig.resolver.arguments import ANY_METHOD
+from etconfig.resolver.resolver import Target
+from etconfig.schema.spec import BackendSpec
 
 _PROGRAM = "what etconfig.load_program returns"
 _PROGRAM_NOT_PATH = f'{_PROGRAM}, or for models of engines models={{"NAME": "BACKEND"}}'

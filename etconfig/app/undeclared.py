@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.packages import declaring_plugin
-from etconfig.schema import ApiRange, BackendOptions, BackendSpec
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.spec import ApiRange, BackendSpec
 
 if TYPE_CHECKING:
     from etconfig.method import ExecutorReport

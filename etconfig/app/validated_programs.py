@@ -14,11 +14,11 @@ from etconfig.diagnostics import Diagnostic, Severity, guessed_fix, nearest_back
 from etconfig.errors import BackendUnavailableError, ConfigError, ProgramError
 from etconfig.packages import how_to_declare
 from etconfig.parameters import check_type
-from etconfig.profile import Reference
+from etconfig.profile.profile import Reference
 from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.models import ModelCatalog
+    from etconfig.models.catalog import ModelCatalog
 
 
 @record(frozen=True, kw_only=True)

@@ -34,40 +34,33 @@ from etconfig.app.validated_programs import (
 )
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, ConfigError, PluginError, ProfileError
-from etconfig.facts import FactOverrides, FactSheet, source_facts
+from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.sheet import FactSheet
 from etconfig.parameters import AnyPath, as_path
 from etconfig.plugin import BACKENDS, EXECUTORS
-from etconfig.profile import (
-    Layer,
-    Profile,
-    ProfileReader,
-    ProjectFile,
-    layers_of,
-    load_document,
-    parse_plugin_choices,
-    parse_project,
-    salvage_layer,
-    salvage_layers,
-)
+from etconfig.profile.document import load_document
+from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.layer import Layer
+from etconfig.profile.layers import layers_of, salvage_layers
 from etconfig.profile.names import PROJECT_FILES
+from etconfig.profile.profile import Profile
+from etconfig.profile.project import ProjectFile, parse_plugin_choices, parse_project, salvage_layer
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
-from etconfig.resolver import (
-    ANY_METHOD,
-    KnownPrograms,
-    Resolver,
-    Target,
-    noun_of,
-    verify_against_programs,
-    verify_layers,
-    verify_on_device,
-)
-from etconfig.schema import BackendSpec
+from etconfig.resolver.arguments import ANY_METHOD
+from etconfig.resolver.device_problems import verify_on_device
+from etconfig.resolver.matching import verify_layers
+from etconfig.resolver.program_check import KnownPrograms, noun_of, verify_against_programs
+from etconfig.resolver.resolver import Resolver, Target
+from etconfig.schema.spec import BackendSpec
 
 if TYPE_CHECKING:
     from etconfig.app.selectability import Contestant
-    from etconfig.profile import ConditionChecker, ProfileFile
-    from etconfig.resolver import CombinationVerifier, ExpressionVerifier, Fit
+    from etconfig.profile.condition_checks import ConditionChecker
+    from etconfig.profile.library import ProfileFile
+    from etconfig.resolver.combinations import CombinationVerifier
+    from etconfig.resolver.expression_fit import ExpressionVerifier
+    from etconfig.resolver.matching import Fit
 
 
 @record(frozen=True, kw_only=True)
@@ -160,19 +153,19 @@ class Validator:
     @cached_property
     def _conditions(self) -> ConditionChecker:
         # Many files need none of these three, and their imports take a tenth of a short command's time.
-        from etconfig.profile import ConditionChecker
+        from etconfig.profile.condition_checks import ConditionChecker
 
         return ConditionChecker(self._profiles.expressions.registry)
 
     @cached_property
     def _expressions(self) -> ExpressionVerifier:
-        from etconfig.resolver import ExpressionVerifier
+        from etconfig.resolver.expression_fit import ExpressionVerifier
 
         return ExpressionVerifier(self._profiles.expressions.registry)
 
     @cached_property
     def _combinations(self) -> CombinationVerifier:
-        from etconfig.resolver import CombinationVerifier
+        from etconfig.resolver.combinations import CombinationVerifier
 
         return CombinationVerifier(self._profiles.expressions.registry)
 

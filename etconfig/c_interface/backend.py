@@ -29,7 +29,7 @@ from etconfig.c_interface.values import COptions, c_text
 from etconfig.compile_specs import CompileSpec
 from etconfig.errors import DelegateInvalidCompatibilityError
 from etconfig.interrupts import is_of_signal_handler
-from etconfig.schema import BackendOptions
+from etconfig.schema.options import BackendOptions
 
 _INCOMPATIBLE = 0x30
 _MEMORY_CODES = frozenset((0x21, 0x31))

@@ -19,9 +19,9 @@ from etconfig.c_interface.layout import (
     CValue,
 )
 from etconfig.plain_data import jsonable
-from etconfig.schema import BackendOptions
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.option_type import OptionKind, OptionType
+from etconfig.schema.options import BackendOptions
 
 MAX_TEXT_BYTES = 1 << 16
 """The longest text, list or table that is accepted from a library, in bytes or items."""

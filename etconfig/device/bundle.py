@@ -24,7 +24,7 @@ from etconfig.device.tables import MAX_BYTES, NONE, BundleTables, ProfileRow
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
 from etconfig.display import count_text
 from etconfig.errors import FactError, OptionError, ProfileError, SavedResultError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.parameters import AnyPath, as_path, check_type, home_help
 from etconfig.written_files import FilesOfRun
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
-from etconfig.facts import FactRegistry
-from etconfig.profile import Expression, Provider
+from etconfig.facts.registry import FactRegistry
+from etconfig.profile.expression import Expression
+from etconfig.profile.library import Provider
 from etconfig.provenance import Sourced
 from etconfig.records import record
 from etconfig.resolver.backend_candidates import BackendCandidates

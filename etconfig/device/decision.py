@@ -25,7 +25,7 @@ from etconfig.device.tables import (
     ProfileRow,
     SlotRow,
 )
-from etconfig.profile import Fault, Unknown
+from etconfig.profile.expression import Fault, Unknown
 from etconfig.records import record
 from etconfig.schema.declaration import Scope
 from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind

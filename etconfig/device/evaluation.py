@@ -7,7 +7,7 @@ from typing import Any
 
 from etconfig.device.bundle_checks import number_of
 from etconfig.device.tables import BundleTables, StoredKind, ValueRow
-from etconfig.profile import Fault, Unknown
+from etconfig.profile.expression import Fault, Unknown
 from etconfig.profile.expression.operations import INT_MAX, OPERATIONS_OF_BUNDLES, Op, OperationInfo
 
 BY_ZERO, TOO_LARGE = "it divides by zero", "it does not fit in 64 bits"

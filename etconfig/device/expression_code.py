@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from etconfig.device.bundle_format import EXPRESSION_TYPES
 from etconfig.device.tables import InstructionRow
-from etconfig.profile import ExpressionType
+from etconfig.profile.expression import ExpressionType
 from etconfig.profile.expression.checked import (
     Checked,
     CheckedConditional,

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from etconfig.device.tables import NONE
 from etconfig.records import record
-from etconfig.schema import OptionKind, OptionType
 from etconfig.schema.constraints import Constraint
+from etconfig.schema.option_type import OptionKind, OptionType
 
 _EXACT = 2**53
 """Integers up to this have an exact float."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from etconfig.records import record
-from etconfig.schema import Applies, Scope
-from etconfig.wire import RuntimeLimits
+from etconfig.schema.declaration import Applies, Scope
+from etconfig.wire.runtime_limits import RuntimeLimits
 
 PlainValue: TypeAlias = "bool | int | float | str | tuple[PlainValue, ...] | Mapping[str, PlainValue] | None"
 """An option's value: a choice by its name, an array as a tuple, a table as a mapping."""

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from etconfig.device.content import BundledProfile
 from etconfig.diagnostics import Span
-from etconfig.profile import AssignmentPlace, Provider
+from etconfig.profile.layer import AssignmentPlace
+from etconfig.profile.library import Provider
 from etconfig.provenance import OriginKind
-from etconfig.resolver import BackendArguments, Resolution
+from etconfig.resolver.arguments import BackendArguments
 from etconfig.resolver.backend_candidates import BackendCandidates
 from etconfig.resolver.option_candidates import Candidate, OptionCandidates
-from etconfig.schema import ApiRange, BackendSpec
+from etconfig.resolver.resolution import Resolution
+from etconfig.schema.spec import ApiRange, BackendSpec
 
 
 def resolved_profile(name: str, resolution: Resolution) -> BundledProfile:

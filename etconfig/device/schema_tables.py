@@ -11,7 +11,8 @@ from etconfig.device.tables import NONE, AdviceRow, BackendRow, ChoiceRow, Optio
 from etconfig.plain_data import jsonable
 from etconfig.provenance import Origin, OriginKind
 from etconfig.resolver.backend_candidates import BackendCandidates
-from etconfig.schema import MISSING, BackendSpec, OptionInfo
+from etconfig.schema.declaration import MISSING, OptionInfo
+from etconfig.schema.spec import BackendSpec
 
 
 class SchemaTables:

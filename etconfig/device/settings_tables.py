@@ -18,7 +18,8 @@ from etconfig.device.tables import (
 )
 from etconfig.diagnostics import Diagnostic
 from etconfig.plain_data import jsonable
-from etconfig.profile import UNSET, Expression
+from etconfig.profile.expression import Expression
+from etconfig.profile.layer import UNSET
 from etconfig.provenance import OriginKind
 from etconfig.resolver.backend_candidates import BackendCandidates
 from etconfig.resolver.option_candidates import Candidate, OptionCandidates

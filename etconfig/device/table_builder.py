@@ -20,7 +20,7 @@ from etconfig.device.tables import (
     StoredKind,
     ValueRow,
 )
-from etconfig.profile import Expression
+from etconfig.profile.expression import Expression
 from etconfig.profile.expression.checked import Checked, Logic
 from etconfig.provenance import Origin
 

@@ -14,7 +14,6 @@ _HOME = {
     "FleetDifference": "difference",
     "FleetResult": "fleets",
     "FleetWorkers": "workers",
-    "RayWorkers": "ray_workers",
     "AnyWorkers": "clusters",
     "open_fleet": "fleets",
 }
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from etconfig.fleet.dask_workers import DaskWorkers
     from etconfig.fleet.difference import FleetChange, FleetDifference
     from etconfig.fleet.fleets import Fleet, FleetResult, open_fleet
-    from etconfig.fleet.ray_workers import RayWorkers
     from etconfig.fleet.workers import FileTask, FleetWorkers
 
 __all__ = [
@@ -37,7 +35,6 @@ __all__ = [
     "FleetDifference",
     "FleetResult",
     "FleetWorkers",
-    "RayWorkers",
     "open_fleet",
 ]
 

@@ -1,13 +1,16 @@
-"""Clusters by address, `dask://host:8786` or `ray://host:10001`, or by the client that a caller has."""
+"""Workers of fleets: a cluster of Dask by its address, `dask://host:8786`, or what a caller has."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
 
-from etconfig.fleet.cluster_address import parse_cluster_address
+from etconfig.packages import how_to_install
+from etconfig.records import record
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -19,6 +22,46 @@ AnyWorkers: TypeAlias = "FleetWorkers | Client | str"
 
 CONNECT_SECONDS = 10.0
 """How long to wait for a cluster, and for its first worker."""
+
+
+@record(frozen=True)
+class ClusterAddress:
+    """The address of a cluster of Dask.
+
+    Attributes:
+        place: The host and the port, such as `host:8786`.
+    """
+
+    place: str
+
+    @property
+    def missing(self) -> str | None:
+        """The message if the package that connects to such clusters is not installed, else None."""
+        if find_spec("distributed") is not None:
+            return None
+        install = how_to_install("'etconfig[dask]'")
+        return f"dask:// needs Dask distributed, which is not installed: {install}"
+
+
+def parse_cluster_address(text: str) -> ClusterAddress:
+    """Return the parts of an address.
+
+    Raises:
+        ValueError: it is not the address of a cluster of Dask.
+    """
+    parts = urlsplit(text)
+    if parts.scheme == "ray":
+        raise ValueError(
+            f"{text!r} is a cluster of Ray, which has no address here; from Python, "
+            "etconfig.fleet.open_fleet takes ray.util.multiprocessing.Pool() as workers"
+        )
+    try:
+        is_right = parts.scheme == "dask" and parts.hostname and parts.port and not parts.path.strip("/")
+    except ValueError:
+        is_right = False
+    if not is_right:
+        raise ValueError(f"{text!r} is not an address of workers, such as dask://host:8786")
+    return ClusterAddress(parts.netloc)
 
 
 @contextmanager
@@ -35,17 +78,10 @@ def connected(workers: AnyWorkers, timeout: float = CONNECT_SECONDS) -> Iterator
         WorkersError: nothing answers at the address, or there are no workers.
     """
     if isinstance(workers, str):
-        address = parse_cluster_address(workers)
-        if address.kind == "dask":
-            from etconfig.fleet.dask_workers import connected_to_dask
+        from etconfig.fleet.dask_workers import connected_to_dask
 
-            with connected_to_dask(address, timeout) as found:
-                yield found
-        else:
-            from etconfig.fleet.ray_workers import connected_to_ray
-
-            with connected_to_ray(address, timeout) as there:
-                yield there
+        with connected_to_dask(parse_cluster_address(workers).place, timeout) as found:
+            yield found
     else:
         yield _workers_of(workers)
 
@@ -58,8 +94,8 @@ def _workers_of(workers: FleetWorkers | Client) -> FleetWorkers:
         return DaskWorkers(workers)
     if not callable(getattr(workers, "map", None)):
         raise TypeError(
-            "workers: expected an address such as 'dask://host:8786', a client of Dask, RayWorkers(), or "
-            f"another object with map(function, files), given {type(workers).__name__}"
+            "workers: expected an address such as 'dask://host:8786', a client of Dask, or a pool with "
+            f"map(function, files), given {type(workers).__name__}"
         )
     found: FleetWorkers = workers
     return found

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from etconfig.errors import EtconfigError, WorkersError
-from etconfig.fleet.losses import LossWatch, died_on, failed_on
 from etconfig.fleet.workers import FileTask
 
 if TYPE_CHECKING:
     from distributed import Client
 
-    from etconfig.fleet.cluster_address import ClusterAddress
 
 _LOOK_SECONDS = 2.0
 """How often to look whether there are workers while none of them answers."""
+
+LOST_SECONDS = 60.0
+"""How long to wait for other workers when all are lost."""
 
 
 class DaskWorkers:
@@ -40,9 +42,11 @@ class DaskWorkers:
         self._client = client
 
     def map(
-        self, function: Callable[[FileTask], dict[str, Any]], files: Sequence[FileTask]
-    ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the place of each file with the answer of the function, as they are finished.
+        self, function: Callable[[FileTask], dict[str, Any]], files: Sequence[FileTask], /
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the answers of the function, as the files are finished.
+
+        If the iteration ends early, by Ctrl-C or an error, tasks that are not finished are canceled.
 
         Raises:
             WorkersError: the workers are lost, or one cannot do its part.
@@ -51,20 +55,26 @@ class DaskWorkers:
         from distributed import wait
 
         futures = self._client.map(function, files, pure=False)
-        places = {future.key: place for place, future in enumerate(futures)}
+        labels = {future.key: file["label"] for future, file in zip(futures, files, strict=True)}
         pending = set(futures)
-        watch = LossWatch(self._has_workers)
+        last_answer = time.monotonic()
         try:
             while pending:
                 try:
                     with self._client.as_current():
                         done = wait(pending, timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED").done
                 except (TimeoutError, asyncio.TimeoutError):
-                    watch.look()
+                    if self._has_workers():
+                        last_answer = time.monotonic()
+                    elif time.monotonic() - last_answer > LOST_SECONDS:
+                        raise WorkersError(
+                            problem=f"the cluster has had no workers for {LOST_SECONDS:g} seconds",
+                            help="start some",
+                        ) from None
                     continue
-                watch.reset()
-                for future in sorted(done, key=lambda each: places[each.key]):
-                    yield places[future.key], self._answer(future, files[places[future.key]])
+                last_answer = time.monotonic()
+                for future in done:
+                    yield _answer(future, labels[future.key])
                 pending -= done
         finally:
             if pending:
@@ -73,32 +83,39 @@ class DaskWorkers:
     def _has_workers(self) -> bool:
         return bool(self._client.scheduler_info(n_workers=-1)["workers"])
 
-    def _answer(self, future: Any, file: FileTask) -> dict[str, Any]:
-        from concurrent.futures import CancelledError
 
-        from distributed import KilledWorker
+def _answer(future: Any, label: str) -> dict[str, Any]:
+    from concurrent.futures import CancelledError
 
-        try:
-            found: dict[str, Any] = future.result()
-        except EtconfigError:
-            raise
-        except KilledWorker as error:
-            raise died_on(file["label"]) from error
-        except (CancelledError, asyncio.CancelledError) as error:
-            raise WorkersError(
-                problem="the scheduler is lost, or has canceled the tasks", help="start it again"
-            ) from error
-        except Exception as error:
-            raise failed_on(file["label"], error, "dask") from error
-        return found
+    from distributed import KilledWorker
+
+    try:
+        found: dict[str, Any] = future.result()
+    except EtconfigError:
+        raise
+    except KilledWorker as error:
+        raise WorkersError(
+            problem=f"several workers died on {label}", help="give them more memory, or --memory less"
+        ) from error
+    except (CancelledError, asyncio.CancelledError) as error:
+        raise WorkersError(
+            problem="the scheduler is lost, or has canceled the tasks", help="start it again"
+        ) from error
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise WorkersError(
+            problem=f"the cluster failed on {label}: {type(error).__name__}: {reason}",
+            help="check that all machines of the cluster have the same etconfig, with etconfig[dask]",
+        ) from error
+    return found
 
 
 @contextmanager
-def connected_to_dask(address: ClusterAddress, timeout: float) -> Iterator[DaskWorkers]:
+def connected_to_dask(place: str, timeout: float) -> Iterator[DaskWorkers]:
     """Connect to a cluster.
 
     Args:
-        address: The address of its scheduler.
+        place: The host and the port of its scheduler.
         timeout: How long to wait for the scheduler, and for a first worker, in seconds.
 
     Raises:
@@ -107,10 +124,10 @@ def connected_to_dask(address: ClusterAddress, timeout: float) -> Iterator[DaskW
     from distributed import Client
 
     try:
-        client = Client(f"tcp://{address.place}", timeout=timeout, set_as_default=False)
+        client = Client(f"tcp://{place}", timeout=timeout, set_as_default=False)
     except (OSError, asyncio.TimeoutError) as error:
         raise WorkersError(
-            problem=f"no scheduler of Dask answers at {address.text} within {timeout:g} seconds",
+            problem=f"no scheduler of Dask answers at dask://{place} within {timeout:g} seconds",
             help="check the address, and that `dask scheduler` runs there",
         ) from error
     try:
@@ -118,7 +135,7 @@ def connected_to_dask(address: ClusterAddress, timeout: float) -> Iterator[DaskW
             client.wait_for_workers(1, timeout=timeout)
         except (TimeoutError, asyncio.TimeoutError) as error:
             raise WorkersError(
-                problem=f"the cluster at {address.text} has no workers", help="start them with `dask worker`"
+                problem=f"the cluster at dask://{place} has no workers", help="start them with `dask worker`"
             ) from error
         yield DaskWorkers(client)
     finally:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from etconfig.facts import FactRegistry, FactSheet
+from etconfig.facts.registry import FactRegistry
+from etconfig.facts.sheet import FactSheet
 from etconfig.fleet.columns import DEVICE_FACT
 from etconfig.fleet.database import Database
 from etconfig.fleet.inventory import InventoryPart

@@ -41,8 +41,8 @@ def open_fleet(
 
     Args:
         inventories: The inventories, as `etconfig fleet` takes them.
-        workers: A client of Dask, the address of a cluster, such as `dask://host:8786` or
-            `ray://host:10001`, or `RayWorkers()`; None for this process.
+        workers: A client of Dask, the address of its scheduler, such as `dask://host:8786`, or a pool with
+            `map(function, files)`, such as a `ProcessPoolExecutor`; None for this process.
         id_column: The column that names devices; by default `device_id`.
         table: The table of a DuckDB database; by default its only one.
         ignored: Columns to leave out.

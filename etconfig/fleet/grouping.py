@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from etconfig.errors import InternalError
-from etconfig.facts import FactValue
-from etconfig.facts.registry import FactType
+from etconfig.facts.registry import FactType, FactValue
 from etconfig.fleet.columns import DEVICE_FACT, PROBLEM_COLUMN, FactColumn
 from etconfig.fleet.condition_sql import condition_sql
 from etconfig.fleet.database import Database

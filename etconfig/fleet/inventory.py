@@ -30,7 +30,7 @@ from etconfig.profile.directory import files_below, is_hidden
 from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.facts import FactRegistry
+    from etconfig.facts.registry import FactRegistry
     from etconfig.fleet.database import Database
 
 PARQUET, JSON_LINES, DATABASE = (".parquet", ".pq"), (".jsonl", ".ndjson"), (".duckdb", ".db", ".ddb")

@@ -12,12 +12,18 @@ from etconfig.app.profile_choice import AUTO
 from etconfig.app.targets import Delegating
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError, PluginError
-from etconfig.facts import FactOverrides, FactSheet, FactValue, source_facts
+from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.registry import FactValue
+from etconfig.facts.sheet import FactSheet
 from etconfig.fleet.outcome import DeviceOutcome, ResolvedOption
-from etconfig.profile import Expression, Layer, ProfileSelector
+from etconfig.profile.expression import Expression
+from etconfig.profile.layer import Layer
+from etconfig.profile.selector import ProfileSelector
 from etconfig.records import record
-from etconfig.resolver import Overrides, Resolution, reported_values
+from etconfig.resolver.difference import reported_values
+from etconfig.resolver.override_forms import Overrides
 from etconfig.resolver.recommendation import recommend
+from etconfig.resolver.resolution import Resolution
 
 EVERY_FACT = "*"
 """Stands for all facts, where a function of a vendor lists them."""

@@ -15,15 +15,16 @@ from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import AUTO
 from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating, model_names_of, options_by_backend
-from etconfig.facts import parse_fact_assignments
+from etconfig.facts.assignment import parse_fact_assignments
 from etconfig.fleet.plan import FleetPlan
 from etconfig.fleet.surroundings import surroundings_of
-from etconfig.profile import Provider
+from etconfig.profile.library import Provider
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
-from etconfig.resolver import layer_from_overrides
 from etconfig.resolver.matching import CALL_SOURCE
-from etconfig.schema import BackendSpec, check_value, find_option
+from etconfig.resolver.overrides import layer_from_overrides
+from etconfig.schema.spec import BackendSpec
+from etconfig.schema.validate import check_value, find_option
 
 _LOCATIONS = ("ETCONFIG_PROFILE_PATH", "ETCONFIG_PROJECT")
 """The variables that name files, which travel as contents."""

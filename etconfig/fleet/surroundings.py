@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from etconfig.app.installation import Installation
 from etconfig.errors import PluginError
 from etconfig.plugin import FACTS
-from etconfig.profile import Provider
-from etconfig.schema import schema_signature
+from etconfig.profile.library import Provider
+from etconfig.schema.signature import schema_signature
 from etconfig.version import __version__
 
 _UNUSABLE = "unusable here"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import threading
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 from etconfig.errors import WorkersError
@@ -48,12 +50,14 @@ class WorkerJob:
                 problem=f"DuckDB is missing on worker {_name()}", help="install etconfig[fleet] there"
             )
         self.reading: Mapping[str, Any] = data["reading"]
-        self._scratch = TemporaryDirectory(prefix="etconfig-worker-", ignore_cleanup_errors=True)
+        scratch = mkdtemp(prefix="etconfig-worker-")
+        self.close = weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
+        """Removes the directory of the profiles, at the latest at the end of the thread."""
         self.plans: list[FleetPlan] = []
         self.shown_paths: list[tuple[str, str]] = []
         for number, each in enumerate(data["recipes"]):
             recipe = PlanRecipe.from_jsonable(each)
-            directory = Path(self._scratch.name, str(number))
+            directory = Path(scratch, str(number))
             found = surroundings_of(recipe.installation(directory))
             wrong = list(different_surroundings(recipe.surroundings, found))
             if wrong:
@@ -63,10 +67,6 @@ class WorkerJob:
                 )
             self.plans.append(recipe.plan(directory))
             self.shown_paths += recipe.shown_paths(directory)
-
-    def close(self) -> None:
-        """Remove the directory of the profiles."""
-        self._scratch.cleanup()
 
     def as_shown(self, data: Any) -> Any:
         """Return plain data with the paths that reports show."""
@@ -131,12 +131,12 @@ def _opened(database: Database, job: WorkerJob, task: Mapping[str, Any]) -> Inve
 
 
 def count_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Decide about the devices of one file, and return the outcomes, counted.
+    """Decide about the devices of one file, and return its `number` with the outcomes, counted, as `found`.
 
     Args:
         text: The job.
-        task: The file: its `path`, `label` and `table`; and `target`, where to write a row for each device,
-            or None.
+        task: The file: its `number`, `path`, `label` and `table`; and `target`, where to write a row for each
+            device, or None.
 
     Raises:
         WorkersError: the file is missing here or cannot be read, results cannot be written, or etconfig or
@@ -148,12 +148,11 @@ def count_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
         decided = decide_part(database, _opened(database, job, task), job.plans[:1])
         if task["target"] is not None:
             write_assignments(database, decided, Path(task["target"]))
-        found: dict[str, Any] = job.as_shown(decided.result().to_jsonable())
-        return found
+        return {"number": task["number"], "found": job.as_shown(decided.result().to_jsonable())}
 
 
 def compare_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Decide about the devices of one file by two plans, and return the changes, counted.
+    """Decide about the devices of one file by two plans, and return its `number` with the changes, counted.
 
     Args:
         text: The job.
@@ -168,5 +167,5 @@ def compare_devices(text: str, task: Mapping[str, Any]) -> dict[str, Any]:
         decided = decide_part(database, _opened(database, job, task), job.plans)
         if task["target"] is not None:
             write_moved_part(database, decided, Path(task["target"]), job.as_shown)
-        found: dict[str, Any] = job.as_shown(compare_groups(decided).to_jsonable(with_ids=True))
-        return found
+        found = job.as_shown(compare_groups(decided).to_jsonable(with_ids=True))
+        return {"number": task["number"], "found": found}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -22,24 +22,22 @@ from etconfig.version import __version__
 from etconfig.written_files import directory_beside
 
 FileTask: TypeAlias = "dict[str, Any]"
-"""A file, as plain data: `path`, `label`, `table`, and `target`, the file for rows of devices, or None."""
+"""A file as plain data: `number`, `path`, `label`, `table`, and `target`, the file to write, or None."""
 
 OnFile: TypeAlias = "Callable[[str, int, int], None]"
 """Called after each file, with its name, the number of finished files and that of all."""
 
 
 class FleetWorkers(Protocol):
-    """Workers on one or more machines. What schedules them repeats the tasks of workers that it loses."""
+    """Workers on one or more machines, such as a `concurrent.futures.ProcessPoolExecutor`."""
 
     def map(
-        self, function: Callable[[FileTask], dict[str, Any]], files: Sequence[FileTask]
-    ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the place of each file with the answer of the function, as they are finished, in any order.
-
-        If the iteration ends early, by Ctrl-C or an error, tasks that are not finished are canceled.
+        self, function: Callable[[FileTask], dict[str, Any]], files: Sequence[FileTask], /
+    ) -> Iterable[dict[str, Any]]:
+        """Return the answers of the function for each file, in any order, at best as they are finished.
 
         Args:
-            function: A function of a module, or a `functools.partial` of one with plain values.
+            function: A `functools.partial` of a function of a module, with plain values.
             files: The files.
 
         Raises:
@@ -100,7 +98,7 @@ def summarize_on(
     workers: FleetWorkers, sources: Sequence[InventorySource], job: str, on_file: OnFile
 ) -> PartResult:
     """Return the outcomes of all devices, counted, as `summarize_fleet` does."""
-    answers = _answers(workers, partial(count_devices, job), [_task(each) for each in sources], on_file)
+    answers = _answers(workers, partial(count_devices, job), _tasks(sources), on_file)
     return merged_results(map(PartResult.from_jsonable, _in_order(answers, len(sources))))
 
 
@@ -121,11 +119,10 @@ def compare_on(
         OSError: `moved` cannot be written.
     """
     if moved is None:
-        return _differences(workers, job, [_task(each) for each in sources], on_file)
+        return _differences(workers, job, _tasks(sources), on_file)
     with directory_beside(moved) as directory:
         tables = [directory / f"{number}.parquet" for number in range(len(sources))]
-        tasks = [_task(source, table) for source, table in zip(sources, tables, strict=True)]
-        found = _differences(workers, job, tasks, on_file)
+        found = _differences(workers, job, _tasks(sources, tables), on_file)
         for source, table in zip(sources, tables, strict=True):
             _check_arrived(source, table, "--devices a file in")
         write_moved(database, tables, moved)
@@ -173,7 +170,7 @@ def resolve_on(
 
     def resolved(tables: Mapping[int, Path]) -> Iterator[tuple[int, PartResult]]:
         places = list(tables)
-        tasks = [_task(sources[place], tables[place]) for place in places]
+        tasks = _tasks([sources[place] for place in places], list(tables.values()))
         for number, answer in _answers(workers, function, tasks, on_file):
             place = places[number]
             _check_arrived(sources[place], tables[place], "--output")
@@ -182,13 +179,17 @@ def resolve_on(
     return run_by_file(database, [each.identity for each in sources], settings, directory, resolved)
 
 
-def _task(source: InventorySource, target: Path | None = None) -> FileTask:
-    return {
-        "path": os.path.abspath(source.path),  # noqa: PTH100  (links stay, as they are on other machines)
-        "label": source.label,
-        "table": source.table,
-        "target": None if target is None else os.path.abspath(target),  # noqa: PTH100
-    }
+def _tasks(sources: Sequence[InventorySource], targets: Sequence[Path] = ()) -> list[FileTask]:
+    return [
+        {
+            "number": number,
+            "path": os.path.abspath(source.path),  # noqa: PTH100  (links stay, as they are on other machines)
+            "label": source.label,
+            "table": source.table,
+            "target": os.path.abspath(targets[number]) if targets else None,  # noqa: PTH100
+        }
+        for number, source in enumerate(sources)
+    ]
 
 
 def _answers(
@@ -197,11 +198,21 @@ def _answers(
     tasks: Sequence[FileTask],
     on_file: OnFile,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    if not tasks:
-        return
-    for done, (place, answer) in enumerate(workers.map(function, tasks), 1):
-        on_file(tasks[place]["label"], done, len(tasks))
-        yield place, answer
+    """Yield the number of each file with its answer.
+
+    Raises:
+        WorkersError: some files get no answer.
+    """
+    missing = dict(enumerate(tasks))
+    for answer in workers.map(function, tasks) if tasks else ():
+        task = missing.pop(answer["number"])
+        on_file(task["label"], len(tasks) - len(missing), len(tasks))
+        yield task["number"], answer["found"]
+    for task in missing.values():
+        raise WorkersError(
+            problem=f"the workers returned nothing for {task['label']}",
+            help="check that their `map` returns what the function returns for each file",
+        )
 
 
 def _in_order(answers: Iterator[tuple[int, Mapping[str, Any]]], count: int) -> Iterator[dict[str, Any]]:

@@ -22,7 +22,7 @@ from etconfig.program.model import ExecutionPlan
 from etconfig.program.shared_state import SHARED_MEMORY_IDS, PlannedState, read_planned_state
 
 if TYPE_CHECKING:
-    from etconfig.program import Program
+    from etconfig.program.program import Program
 
 PLANNED_ALIGNMENT_BYTES = 16
 """The alignment of planned tensors in an arena, and so of the arena. Source: exir/memory_planning.py."""

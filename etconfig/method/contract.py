@@ -19,7 +19,7 @@ from etconfig.records import record
 if TYPE_CHECKING:
     from etconfig.method.outputs import OutputArray
     from etconfig.method.stop import StopCheck
-    from etconfig.program import Program
+    from etconfig.program.program import Program
 
 OptionChanges: TypeAlias = Mapping[str, tuple[Any, frozenset[str]]]
 """By backend id: the new options, and the names of the changed ones."""

@@ -33,7 +33,7 @@ from etconfig.records import record
 from etconfig.tracing import NullTracer, Track
 
 if TYPE_CHECKING:
-    from etconfig.program import Program
+    from etconfig.program.program import Program
 
 
 @record(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from etconfig.method.stop import StopCheck
 from etconfig.program import model
 
 if TYPE_CHECKING:
-    from etconfig.program import Program
+    from etconfig.program.program import Program
 
 
 class DelegateSet:

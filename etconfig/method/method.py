@@ -31,8 +31,7 @@ from etconfig.method.contract import (
 from etconfig.method.options_update import joint_update, validated_changes
 from etconfig.method.stop import CancelToken, StopCheck
 from etconfig.parameters import check_type, plain_value
-from etconfig.program import MethodMeta
-from etconfig.program.metadata import signature_texts
+from etconfig.program.metadata import MethodMeta, signature_texts
 
 if TYPE_CHECKING:
     from etconfig.method.outputs import OutputChecker

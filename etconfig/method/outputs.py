@@ -14,7 +14,7 @@ from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import Array
 from etconfig.kernel.tensor import TensorForm
 from etconfig.method.foreign import as_array
-from etconfig.program import MethodMeta
+from etconfig.program.metadata import MethodMeta
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.scalar_types import strides_of
 

@@ -13,7 +13,8 @@ from etconfig.errors import EtconfigError
 from etconfig.kernel.memory import Array, allocate_zeroed
 from etconfig.kernel.tensor import DTYPES
 from etconfig.method.contract import ExecutorProgram, MethodRequest, RunnableMethod
-from etconfig.program import Program, model
+from etconfig.program import model
+from etconfig.program.program import Program
 
 
 class WarmUpProgram(ExecutorProgram):

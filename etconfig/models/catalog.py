@@ -8,7 +8,8 @@ from pathlib import Path
 
 from etconfig.diagnostics import Diagnostic, Span, nearest
 from etconfig.errors import ModelError
-from etconfig.profile import Expression, Reference
+from etconfig.profile.expression import Expression
+from etconfig.profile.profile import Reference
 from etconfig.records import record
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.facts import FactRegistry
+from etconfig.facts.registry import FactRegistry
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.needs import MethodSignature, ValueSignature, VariantNeeds
-from etconfig.profile import Assumptions
+from etconfig.profile.expression.assumptions import Assumptions
 from etconfig.profile.expression.checked import Checked, Logic
 
 _MISMATCH_HELP = (

@@ -7,8 +7,10 @@ from functools import partial
 from pathlib import Path, PurePath
 
 from etconfig.models.catalog import CatalogModel, ModelCatalog, ModelVariant
-from etconfig.profile import Document, ExpressionParser, ExpressionType, Reference
+from etconfig.profile.document import Document
+from etconfig.profile.expression import ExpressionParser, ExpressionType
 from etconfig.profile.names import NAME_RULES, PROJECT_FILES, is_name_of
+from etconfig.profile.profile import Reference
 from etconfig.profile.project import project_section, read_models_files
 from etconfig.profile.settings import read_expression
 from etconfig.profile.source_text import find_unprintable

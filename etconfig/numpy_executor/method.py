@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from etconfig.backend import BoundBackend
+from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Kernel
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method import (
@@ -18,23 +19,53 @@ from etconfig.method import (
     OptionChanges,
     RunnableMethod,
 )
+from etconfig.method.inputs import TensorCheck
 from etconfig.method.method import Method, guarded_method, out_of_memory
 from etconfig.method.outputs import OutputArray
 from etconfig.method.request import method_request
 from etconfig.method.stop import StopCheck
-from etconfig.numpy_executor.attributes import Attributes
 from etconfig.numpy_executor.compile import check_operators, compile_plan
 from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT, CompiledPlan
 from etconfig.numpy_executor.delegate_steps import stable_delegates
-from etconfig.numpy_executor.inputs import Inputs
+from etconfig.numpy_executor.inputs import Inputs, TensorDestination
 from etconfig.numpy_executor.rebinding import Rebinding
 from etconfig.numpy_executor.registers import Registers
-from etconfig.program import MethodMeta
 from etconfig.program.collection import collection_paused
+from etconfig.program.metadata import MethodMeta
 from etconfig.tracing import NullTracer, RecordingTracer, Track
 
 if TYPE_CHECKING:
-    from etconfig.program import Program
+    from etconfig.program.program import Program
+
+
+class Attributes:
+    """The attributes of one Method.
+
+    Args:
+        method: Its name.
+        tensors: The tensors by attribute name.
+    """
+
+    def __init__(self, method: str, tensors: Mapping[str, Tensor]) -> None:
+        self._method = method
+        self._tensors = tensors
+
+    def get(self, name: str) -> Array:
+        """Return a copy of the attribute, in its dim order."""
+        tensor = self._tensors[name]
+        tensor.ensure_memory()
+        copied: Array = tensor.array.copy(order="K")
+        return copied
+
+    def set(self, name: str, value: object) -> None:
+        """Copy a value, as an input may be given, into the attribute.
+
+        Raises:
+            InvalidInputError: it does not fit; nothing was written.
+        """
+        tensor = self._tensors[name]
+        array = TensorCheck(self._method, f"attribute {name!r}", tensor.form).check(value)
+        TensorDestination(Register(tensor), tensor).set(array)
 
 
 class NumpyMethod(RunnableMethod):

@@ -17,7 +17,7 @@ from etconfig.program.model import TensorShapeDynamism
 from etconfig.program.shared_state import STATE_MEMORY_ID
 
 if TYPE_CHECKING:
-    from etconfig.program import Program
+    from etconfig.program.program import Program
 
 
 LISTS_OF_VALUES = (model.IntList, model.TensorList, model.OptionalTensorList)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from etconfig.schema import ApiRange
+from etconfig.schema.spec import ApiRange
 
 CURRENT = 1
 """The version that this etconfig implements."""

@@ -13,7 +13,8 @@ from etconfig.plugin.contracts import BACKEND_CONTRACTS, BackendContract
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.loader import guarded
-from etconfig.schema import Advice, BackendSpec
+from etconfig.schema.advice import Advice
+from etconfig.schema.spec import BackendSpec
 
 
 def check_spec(entry: EntryPoint, spec: BackendSpec) -> None:

@@ -25,7 +25,7 @@ from etconfig.plugin.hookspecs import (
     KernelsRequest,
 )
 from etconfig.plugin.loader import Hook, guarded
-from etconfig.schema import BackendSpec
+from etconfig.schema.spec import BackendSpec
 
 _DETECTOR_HELP = (
     "give objects with name, provides and detect(system), such as an etconfig.plugin.v1.FunctionDetector"
@@ -132,7 +132,7 @@ def _check_executor_options(entry: EntryPoint, contribution: ExecutorContributio
     options: object = contribution.options
     if options is None and not contribution.path_options:
         return
-    from etconfig.schema import BackendOptions  # imports pydantic, which few executors need
+    from etconfig.schema.options import BackendOptions  # imports pydantic, which few executors need
 
     if not (isinstance(options, type) and issubclass(options, BackendOptions)):
         cause = f"its options are {options!r}"

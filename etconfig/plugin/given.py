@@ -10,7 +10,8 @@ from etconfig.backend import Backend
 from etconfig.parameters import check_type
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.entry_points import BACKENDS, GIVEN_IN_CODE, EntryPoint
-from etconfig.schema import ApiRange, BackendOptions, BackendSpec
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.spec import ApiRange, BackendSpec
 
 GivenBackends: TypeAlias = "Mapping[str, Backend[Any, Any] | BackendSpec]"
 """By id: a backend, or the declaration of one."""

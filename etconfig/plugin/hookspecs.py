@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from etconfig.facts.registry import FactInfo
     from etconfig.method import Executor
     from etconfig.plugin.evidence import Evidence
-    from etconfig.schema import ApiRange, BackendOptions, BackendSpec
+    from etconfig.schema.options import BackendOptions
+    from etconfig.schema.spec import ApiRange, BackendSpec
 
 PROJECT = "etconfig"
 """The project name in pluggy's marks on hooks."""

@@ -30,7 +30,7 @@ from etconfig.plugin.failure import load_error, reinstall_help
 from etconfig.plugin.hookspecs import PROJECT, PluginRequest
 from etconfig.plugin.trial import end_of_import
 from etconfig.records import record
-from etconfig.schema import ApiRange
+from etconfig.schema.spec import ApiRange
 
 
 class Answer(Protocol):

@@ -16,7 +16,7 @@ from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import PluginFailure, load_error
 from etconfig.plugin.index import PluginIndex
 from etconfig.plugin.loader import AnswerT, Hook, ResultT, load_plugin
-from etconfig.schema import BackendSpec
+from etconfig.schema.spec import BackendSpec
 
 if TYPE_CHECKING:
     from etconfig.plugin.given import GivenBackends

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 from etconfig.lazy import lazy_names
 
 _HOME = {
-    "Advice": "schema",
+    "Advice": "schema.advice",
     "Allocator": "backend",
-    "ApiRange": "schema",
-    "Applies": "schema",
+    "ApiRange": "schema.spec",
+    "Applies": "schema.declaration",
     "Availability": "backend",
     "Backend": "backend",
-    "BackendOptions": "schema",
+    "BackendOptions": "schema.options",
     "BackendRequest": "plugin.hookspecs",
-    "BackendSpec": "schema",
+    "BackendSpec": "schema.spec",
     "BackendUnavailableError": "errors",
     "BoundBackend": "backend",
     "Capabilities": "backend",
     "CompileSpec": "compile_specs",
-    "CompileSpecEncoding": "schema",
-    "CompileSpecInfo": "schema",
+    "CompileSpecEncoding": "schema.spec",
+    "CompileSpecInfo": "schema.spec",
     "CompileSpecs": "compile_specs",
     "ConformanceContribution": "plugin.hookspecs",
     "ConformanceRequest": "plugin.hookspecs",
@@ -32,7 +32,7 @@ _HOME = {
     "DelegateRun": "method",
     "Detector": "facts.detector",
     "Diagnostic": "diagnostics",
-    "EXECUTORCH": "wire",
+    "EXECUTORCH": "wire.runtime_limits",
     "EffectiveOption": "effective",
     "EffectiveSource": "effective",
     "EngineRange": "aot",
@@ -59,7 +59,7 @@ _HOME = {
     "InvalidPayloadError": "errors",
     "KernelsContribution": "plugin.hookspecs",
     "KernelsRequest": "plugin.hookspecs",
-    "KnownKey": "schema",
+    "KnownKey": "schema.known_keys",
     "Le": "schema.constraints",
     "Len": "schema.constraints",
     "LibraryError": "errors",
@@ -75,7 +75,7 @@ _HOME = {
     "Observed": "plugin.evidence",
     "OptionChanges": "method",
     "OptionError": "errors",
-    "OptionTable": "schema",
+    "OptionTable": "schema.options",
     "OutOfMemoryError": "errors",
     "Processed": "backend",
     "ProgramRequest": "method",
@@ -83,23 +83,23 @@ _HOME = {
     "RunnableMethod": "method",
     "RuntimeFailedError": "errors",
     "ScalarType": "scalar_types",
-    "Scope": "schema",
+    "Scope": "schema.declaration",
     "System": "facts.system",
     "Tracer": "backend",
-    "Unit": "schema",
+    "Unit": "schema.units",
     "Unobservable": "plugin.evidence",
     "UnsafeProgramError": "errors",
     "UpdateContext": "backend",
     "Value": "backend",
     "Volatility": "facts.registry",
-    "Wire": "schema",
-    "WireOption": "wire",
-    "cache_key": "schema",
+    "Wire": "schema.declaration",
+    "WireOption": "wire.options",
+    "cache_key": "schema.cache_keys",
     "hookimpl": "plugin.hookspecs",
-    "model_validator": "schema",
+    "model_validator": "schema.options",
     "open_envelope": "aot",
-    "option": "schema",
-    "wire_options": "wire",
+    "option": "schema.declaration",
+    "wire_options": "wire.options",
     "write_own_file": "written_files",
 }
 """Which module each name lives in."""
@@ -170,25 +170,16 @@ if TYPE_CHECKING:
         hookimpl,
     )
     from etconfig.scalar_types import ScalarType
-    from etconfig.schema import (
-        Advice,
-        ApiRange,
-        Applies,
-        BackendOptions,
-        BackendSpec,
-        CompileSpecEncoding,
-        CompileSpecInfo,
-        KnownKey,
-        OptionTable,
-        Scope,
-        Unit,
-        Wire,
-        cache_key,
-        model_validator,
-        option,
-    )
+    from etconfig.schema.advice import Advice
+    from etconfig.schema.cache_keys import cache_key
     from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
-    from etconfig.wire import EXECUTORCH, WireOption, wire_options
+    from etconfig.schema.declaration import Applies, Scope, Wire, option
+    from etconfig.schema.known_keys import KnownKey
+    from etconfig.schema.options import BackendOptions, OptionTable, model_validator
+    from etconfig.schema.spec import ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
+    from etconfig.schema.units import Unit
+    from etconfig.wire.options import WireOption, wire_options
+    from etconfig.wire.runtime_limits import EXECUTORCH
     from etconfig.written_files import write_own_file
 
 __all__ = [

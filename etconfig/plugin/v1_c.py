@@ -4,6 +4,8 @@ The header `etconfig/backend.h` in `include_dir()` documents the interface. Only
 etconfig itself does not.
 """
 
-from etconfig.c_interface import CBackend, CBackendError, include_dir
+from etconfig.c_interface.backend import CBackend
+from etconfig.c_interface.failure import CBackendError
+from etconfig.c_interface.headers import include_dir
 
 __all__ = ["CBackend", "CBackendError", "include_dir"]

@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import PluginCallError, ProfileError
-from etconfig.profile import Expression, ExpressionParser, ExpressionType, Fault, Unknown, bundled_parser
+from etconfig.profile.bundled_conditions import bundled_parser
+from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType, Fault, Unknown
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver.device import DeviceView
 from etconfig.resolver.expression_types import fits_type
-from etconfig.schema import Advice, BackendSpec, OptionInfo, OptionProblem, check_value, find_option
+from etconfig.schema.advice import Advice
+from etconfig.schema.declaration import OptionInfo
+from etconfig.schema.problem import OptionProblem
+from etconfig.schema.spec import BackendSpec
+from etconfig.schema.validate import check_value, find_option
 
 if TYPE_CHECKING:
-    from etconfig.facts import FactRegistry
+    from etconfig.facts.registry import FactRegistry
 
 _MAX_KNOWN = 256
 

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.profile import Assumptions, ConditionChecker, example_devices, typical_value
+from etconfig.profile.condition_checks import ConditionChecker
+from etconfig.profile.expression.assumptions import Assumptions
+from etconfig.profile.expression.example_devices import example_devices
+from etconfig.profile.expression.example_facts import typical_value
 from etconfig.resolver.advice import AdviceReader, CheckedAdvice
 from etconfig.resolver.expression_fit import ExpressionVerifier
-from etconfig.schema import BackendSpec
+from etconfig.schema.spec import BackendSpec
 
 
 def verify_advice(spec: BackendSpec, reader: AdviceReader) -> Iterator[Diagnostic]:

@@ -15,10 +15,11 @@ from etconfig.resolver.device import DeviceView
 from etconfig.resolver.option_candidates import OptionCandidates
 from etconfig.resolver.provenance import Provenance
 from etconfig.resolver.recommendation import Recommendation
-from etconfig.schema import show_value
+from etconfig.schema.coerce import show_value
 
 if TYPE_CHECKING:
-    from etconfig.schema import BackendOptions, BackendSpec
+    from etconfig.schema.options import BackendOptions
+    from etconfig.schema.spec import BackendSpec
 
 ANY_METHOD = "*"
 """The name under which options for any method are resolved when there is no program."""

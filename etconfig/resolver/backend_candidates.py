@@ -9,7 +9,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, TypeAlias
 
 from etconfig.diagnostics import Diagnostic
-from etconfig.profile import Expression
+from etconfig.profile.expression import Expression
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver.arguments import BackendArguments
@@ -17,17 +17,13 @@ from etconfig.resolver.device import DeviceView
 from etconfig.resolver.option_candidates import Candidate, OptionCandidates
 from etconfig.resolver.recommendation import Recommendation
 from etconfig.resolver.toml_text import toml_value
-from etconfig.schema import (
-    MISSING,
-    BackendSpec,
-    OptionProblem,
-    are_shareable,
-    assemble_options,
-    build_options,
-)
+from etconfig.schema.declaration import MISSING
+from etconfig.schema.problem import OptionProblem
+from etconfig.schema.spec import BackendSpec
+from etconfig.schema.validate import are_shareable, assemble_options, build_options
 
 if TYPE_CHECKING:
-    from etconfig.schema import BackendOptions
+    from etconfig.schema.options import BackendOptions
 
 BackendResult: TypeAlias = "BackendArguments | Sequence[Diagnostic]"
 """The typed options of one backend, or all of its problems."""

@@ -12,26 +12,22 @@ from dataclasses import replace
 
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import OptionError, PluginError
-from etconfig.facts import FactSheet
 from etconfig.facts.registry import FactRegistry
-from etconfig.profile import (
-    MAX_COMBINATIONS,
-    Assignment,
-    Assumptions,
-    ExampleFacts,
-    Expression,
-    Layer,
-    ProofLimitError,
-    ProofSteps,
-    example_devices,
-    range_of_value,
-    typical_value,
-)
+from etconfig.facts.sheet import FactSheet
+from etconfig.profile.expression import Expression
+from etconfig.profile.expression.assumptions import Assumptions
+from etconfig.profile.expression.example_devices import MAX_COMBINATIONS, ExampleFacts, example_devices
+from etconfig.profile.expression.example_facts import typical_value
+from etconfig.profile.expression.proof_steps import ProofLimitError, ProofSteps
+from etconfig.profile.expression.ranges import range_of_value
+from etconfig.profile.layer import Assignment, Layer
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.resolver.advice import AdviceReader
 from etconfig.resolver.arguments import ANY_METHOD
 from etconfig.resolver.resolver import Resolver, Target
-from etconfig.schema import BackendSpec, Scope, has_own_checks
+from etconfig.schema.declaration import Scope
+from etconfig.schema.spec import BackendSpec
+from etconfig.schema.validate import has_own_checks
 
 _FOUND_TOGETHER = frozenset(
     ("option-conflict", "process-scope-conflict", "failing-option-check", "invalid-value")

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.resolver.arguments import ANY_METHOD, Arguments
-from etconfig.schema import BackendSpec, Scope, show_value
+from etconfig.schema.coerce import show_value
+from etconfig.schema.declaration import Scope
+from etconfig.schema.spec import BackendSpec
 
 
 def process_options(specs: Iterable[BackendSpec]) -> tuple[tuple[str, str], ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from etconfig.option_path import OptionPath
-from etconfig.profile import UNSET, Dependencies, Expression, Layer
-from etconfig.profile.dependencies import dependencies_on
+from etconfig.profile.dependencies import Dependencies, dependencies_on
+from etconfig.profile.expression import Expression
+from etconfig.profile.layer import UNSET, Layer
 from etconfig.provenance import Sourced
 from etconfig.resolver.advice import AdviceEntries, CheckedAdvice
 from etconfig.resolver.backend_candidates import BackendCandidates

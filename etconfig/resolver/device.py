@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from etconfig.profile import Expression
+from etconfig.profile.expression import Expression
 
 
 class DeviceView:

@@ -12,7 +12,8 @@ from etconfig.plain_data import jsonable
 from etconfig.records import record
 from etconfig.resolver.arguments import ANY_METHOD
 from etconfig.resolver.resolved import Resolved
-from etconfig.schema import Applies, show_value
+from etconfig.schema.coerce import show_value
+from etconfig.schema.declaration import Applies
 
 ABSENT_TEXT = "(absent)"
 """What a difference shows for a side that lacks the value; `none` is a value."""

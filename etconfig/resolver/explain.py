@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
 from etconfig.errors import OptionError
-from etconfig.facts import FactSheet
 from etconfig.facts.registry import HIDDEN_VALUE
+from etconfig.facts.sheet import FactSheet
 from etconfig.option_path import OptionPath
-from etconfig.profile import UNSET
+from etconfig.profile.layer import UNSET
 from etconfig.provenance import Sourced
 from etconfig.resolver.arguments import Arguments
 from etconfig.resolver.matching import name_backend_help
 from etconfig.resolver.provenance import Provenance
 from etconfig.resolver.resolved import Resolved
-from etconfig.schema import show_value
+from etconfig.schema.coerce import show_value
 
 
 def find_provenance(resolution: Resolved, path: OptionPath) -> list[tuple[OptionPath, Provenance]]:

@@ -9,8 +9,8 @@ from typing import Any
 from etconfig.diagnostics import Diagnostic, nearest
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.errors import OptionError
-from etconfig.facts import FactSheet
 from etconfig.facts.registry import HIDDEN_VALUE
+from etconfig.facts.sheet import FactSheet
 from etconfig.option_path import OptionPath, parse_option_path
 from etconfig.parameters import check_type
 from etconfig.records import record

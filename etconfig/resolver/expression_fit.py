@@ -11,21 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.facts.registry import FactRegistry
-from etconfig.profile import (
-    Assumptions,
-    Expression,
-    ListRange,
-    NumberRange,
-    ProofLimitError,
-    ProofSteps,
-    TextRange,
-    ValueRange,
-    unit_of,
-)
 from etconfig.profile.condition_checks import unchecked_expressions
+from etconfig.profile.expression import Expression
+from etconfig.profile.expression.assumptions import Assumptions
+from etconfig.profile.expression.proof_steps import ProofLimitError, ProofSteps
+from etconfig.profile.expression.ranges import ListRange, NumberRange, TextRange, ValueRange
+from etconfig.profile.expression.units_of import unit_of
 from etconfig.resolver.value_problems import replacing_expression
-from etconfig.schema import BackendSpec, OptionInfo, OptionKind, OptionType
 from etconfig.schema.coerce import Mismatch, coerce
+from etconfig.schema.declaration import OptionInfo
+from etconfig.schema.option_type import OptionKind, OptionType
+from etconfig.schema.spec import BackendSpec
 from etconfig.schema.units import unit_conversion, units_agree
 
 if TYPE_CHECKING:

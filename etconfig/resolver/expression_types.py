@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from etconfig.profile import ExpressionType
-from etconfig.schema import OptionKind, OptionType
+from etconfig.profile.expression import ExpressionType
+from etconfig.schema.option_type import OptionKind, OptionType
 
 _KINDS = {
     ExpressionType.BOOL: OptionKind.BOOLEAN,

@@ -14,7 +14,7 @@ from etconfig.resolver.backend_candidates import BackendCandidates, BackendResul
 from etconfig.resolver.conflicts import process_conflicts, process_options
 from etconfig.resolver.device import DeviceView
 from etconfig.resolver.recommendation import Recommendation, recommend
-from etconfig.schema import BackendSpec
+from etconfig.schema.spec import BackendSpec
 
 MethodInstance: TypeAlias = "tuple[str, str | None]"
 """A method and one of its instances; None is the default instance."""

@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, guessed_fix, nearest_backend
 from etconfig.packages import how_to_declare
-from etconfig.profile import UNSET, Assignment, Expression, Layer, TextValue
+from etconfig.profile.expression import Expression
+from etconfig.profile.layer import UNSET, Assignment, Layer, TextValue
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.provenance import OriginKind
 from etconfig.records import record
 from etconfig.resolver.expression_types import fits_type
 from etconfig.resolver.option_candidates import Candidate
 from etconfig.resolver.program_check import METHOD, verify_assignment
-from etconfig.schema import (
-    BackendSpec,
-    OptionInfo,
-    OptionProblem,
-    check_value,
-    find_option,
-    read_text,
-    set_twice,
-)
+from etconfig.schema.declaration import OptionInfo
+from etconfig.schema.problem import OptionProblem
+from etconfig.schema.spec import BackendSpec
+from etconfig.schema.text import read_text
+from etconfig.schema.validate import check_value, find_option, set_twice
 
 if TYPE_CHECKING:
     from etconfig.resolver.expression_fit import ExpressionVerifier

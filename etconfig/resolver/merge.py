@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from etconfig.profile import UNSET
+from etconfig.profile.layer import UNSET
 
 
 def merged(values: Iterable[object], baseline: Callable[[], object]) -> object:

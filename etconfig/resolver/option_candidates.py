@@ -6,14 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic, Span
-from etconfig.profile import UNSET, Expression, Fault, PlaceFinder, Unknown
+from etconfig.profile.expression import Expression, Fault, Unknown
+from etconfig.profile.layer import UNSET, PlaceFinder
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver.advice import CheckedAdvice, advised
 from etconfig.resolver.device import DeviceView
 from etconfig.resolver.merge import hides_lower_values, key_owners, merged
 from etconfig.resolver.provenance import Provenance
-from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionProblem, check_value
+from etconfig.schema.declaration import MISSING, OptionInfo
+from etconfig.schema.problem import OptionProblem
+from etconfig.schema.spec import BackendSpec
+from etconfig.schema.validate import check_value
 
 
 @record(frozen=True, kw_only=True)

@@ -10,7 +10,10 @@ from etconfig.display import Display, Displayed, DisplayTable, count_text, shown
 from etconfig.effective import ComparedOption, EffectiveOption, compare_options
 from etconfig.errors import EngineError, PluginCallError
 from etconfig.plain_data import jsonable
-from etconfig.schema import BackendOptions, BackendSpec, OptionKind, show_value
+from etconfig.schema.coerce import show_value
+from etconfig.schema.option_type import OptionKind
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.spec import BackendSpec
 
 _DIFFERS = {True: "yes", False: "no", None: "unknown"}
 _NOT_DECLARED = "its plugin reads nothing back"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 from etconfig.parameters import check_type, plain_value
 
 if TYPE_CHECKING:
-    from etconfig.schema import BackendOptions
+    from etconfig.schema.options import BackendOptions
 
 Overrides: TypeAlias = "Mapping[str, object] | BackendOptions | Sequence[str | BackendOptions]"
 """Values by option path, the options object of a backend, or a list of such objects and texts `PATH=VALUE`.
@@ -93,7 +93,7 @@ def is_options(value: object) -> TypeGuard[BackendOptions]:
     """Return True for the options object of a backend."""
     if not hasattr(value, "model_fields_set"):  # without importing pydantic for a number
         return False
-    from etconfig.schema import BackendOptions
+    from etconfig.schema.options import BackendOptions
 
     return isinstance(value, BackendOptions)
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import OptionError
 from etconfig.option_path import OptionPath, parse_assignment, parse_option_path
-from etconfig.profile import Assignment, AssignmentPlace, Layer, RawValue, TextValue
+from etconfig.profile.layer import Assignment, AssignmentPlace, Layer, RawValue, TextValue
 from etconfig.profile.names import is_glob
 from etconfig.provenance import Origin, OriginKind
 from etconfig.resolver.matching import CALL_SOURCE
 from etconfig.resolver.override_forms import FindBackend, Overrides, override_parts, typed_values
 
 if TYPE_CHECKING:
-    from etconfig.schema import BackendOptions
+    from etconfig.schema.options import BackendOptions
 
 KnownOptions: TypeAlias = "Callable[[], Mapping[str, Collection[str]]]"
 """Returns the names of the options of every known backend; called only for help."""

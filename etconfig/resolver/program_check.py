@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Severity, Span, guessed_fix, nearest
-from etconfig.profile import Assignment, InstanceDeclaration, Layer
+from etconfig.profile.layer import Assignment, InstanceDeclaration, Layer
 from etconfig.profile.names import is_glob
 from etconfig.records import record
 

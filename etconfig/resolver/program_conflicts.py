@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.parameters import plain_value
-from etconfig.profile import UNSET, Expression
+from etconfig.profile.expression import Expression
+from etconfig.profile.layer import UNSET
 from etconfig.records import record
 from etconfig.resolver.device import DeviceView
 from etconfig.resolver.option_candidates import Candidate, OptionCandidates

@@ -8,7 +8,9 @@ from etconfig.compile_specs import CompileSpec, CompileSpecs
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginCallError
 from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.schema import BackendSpec, OptionProblem, check_value, find_option
+from etconfig.schema.problem import OptionProblem
+from etconfig.schema.spec import BackendSpec
+from etconfig.schema.validate import check_value, find_option
 
 PROGRAM_IN_MEMORY = "a program in memory"
 """The name of a program without a path."""

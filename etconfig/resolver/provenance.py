@@ -8,10 +8,10 @@ from typing import Any
 
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.plain_data import jsonable
-from etconfig.profile import UNSET
+from etconfig.profile.layer import UNSET
 from etconfig.provenance import Origin, Sourced
 from etconfig.records import record
-from etconfig.schema import show_value
+from etconfig.schema.coerce import show_value
 
 
 @record(frozen=True, kw_only=True)

@@ -9,7 +9,9 @@ from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginCallError
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
-from etconfig.schema import BackendSpec, OptionProblem, check_value, find_option
+from etconfig.schema.problem import OptionProblem
+from etconfig.schema.spec import BackendSpec
+from etconfig.schema.validate import check_value, find_option
 
 
 @record(frozen=True, kw_only=True)

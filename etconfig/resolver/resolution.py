@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
 from etconfig.display import Display, Displayed, count_text, shown_names, shown_text
 from etconfig.errors import BackendUnavailableError, EtconfigError, OptionError
-from etconfig.facts import FactOverrides, FactSheet, FactValue, source_facts
-from etconfig.facts.registry import HIDDEN_VALUE
+from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.registry import HIDDEN_VALUE, FactValue
+from etconfig.facts.sheet import FactSheet
 from etconfig.fingerprint import fingerprint
 from etconfig.parameters import check_type
 from etconfig.records import record
@@ -30,11 +31,12 @@ from etconfig.resolver.program_check import METHOD, unknown_model
 from etconfig.resolver.toml_text import profile_text
 
 if TYPE_CHECKING:
-    from etconfig.profile import Reference, Selection
+    from etconfig.profile.profile import Reference
+    from etconfig.profile.selection import Selection
     from etconfig.resolver.explanation import Explanation
     from etconfig.resolver.options_in_force import OptionsInForce
     from etconfig.resolver.what_if import WhatIf
-    from etconfig.schema import BackendOptions
+    from etconfig.schema.options import BackendOptions
 
 _MAX_INSTANCES = 50
 _MAX_WARNINGS = 3

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from etconfig.diagnostics import Diagnostic
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.resolver.arguments import Arguments
 
 

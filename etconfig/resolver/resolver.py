@@ -8,8 +8,10 @@ from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
-from etconfig.facts import BUILTIN_FACTS, FactSheet
-from etconfig.profile import Dependencies, Layer
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.sheet import FactSheet
+from etconfig.profile.dependencies import Dependencies
+from etconfig.profile.layer import Layer
 from etconfig.provenance import Sourced
 from etconfig.records import record
 from etconfig.resolver.advice import AdviceReader
@@ -23,7 +25,7 @@ from etconfig.resolver.program_check import METHOD, noun_of
 from etconfig.resolver.program_conflicts import FixedOption, computed_conflict, literal_conflicts
 from etconfig.resolver.resolution import Resolution
 from etconfig.resolver.scopes import ScopedAssignments
-from etconfig.schema import BackendSpec
+from etconfig.schema.spec import BackendSpec
 
 
 @record(frozen=True, kw_only=True)

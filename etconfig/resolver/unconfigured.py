@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic
-from etconfig.facts import BUILTIN_FACTS
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.provenance import Sourced
 from etconfig.resolver.advice import AdviceReader
 from etconfig.resolver.device import DeviceView
 from etconfig.resolver.option_candidates import OptionCandidates
 from etconfig.resolver.recommendation import recommend
-from etconfig.schema import MISSING, BackendSpec
+from etconfig.schema.declaration import MISSING
+from etconfig.schema.spec import BackendSpec
 
 UnconfiguredValue: TypeAlias = "Sourced[object] | Diagnostic | None"
 """A value and its origin, why there can be none, or None for an option that must be set."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.profile import Expression, Unknown
+from etconfig.profile.expression import Expression, Unknown
 from etconfig.resolver.arguments import Arguments
 
 _MAX_SHOWN = 80

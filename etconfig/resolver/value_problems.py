@@ -10,12 +10,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from etconfig.diagnostics import Diagnostic, Fix, Rewriting, Span, nearest
-from etconfig.facts import BUILTIN_FACTS
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import shown_value
-from etconfig.profile import Assignment, Expression, ExpressionType, TextValue
+from etconfig.profile.expression import Expression, ExpressionType
+from etconfig.profile.layer import Assignment, TextValue
 from etconfig.provenance import OriginKind
-from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionKind, OptionProblem, OptionType
 from etconfig.schema.coerce import Mismatch, coerce
+from etconfig.schema.declaration import MISSING, OptionInfo
+from etconfig.schema.option_type import OptionKind, OptionType
+from etconfig.schema.problem import OptionProblem
+from etconfig.schema.spec import BackendSpec
 
 _DEFAULT_WORDS = frozenset(("", "all", "auto", "default", "max", "none", "null", "nil", "unset"))
 _CERTAIN_DEFAULT_WORDS = frozenset(("", "auto", "default", "unset"))

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Generic
 
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names, shown_text
-from etconfig.facts import FactValue
+from etconfig.facts.registry import FactValue
 from etconfig.provenance import Sourced
 from etconfig.records import record
 from etconfig.resolver.difference import OptionChange, ReportedValue, differences, reported_values
 from etconfig.resolver.resolved import ResolvedT
-from etconfig.schema import show_value
+from etconfig.schema.coerce import show_value
 
 
 @record(frozen=True, kw_only=True)

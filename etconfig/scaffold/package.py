@@ -1,8 +1,8 @@
 """The files of a new package: copies of a working package, such as `example-npu`, under other names.
 
-A template is a package like any other, so it is linted, type-checked and tested in its place. So templates
-repeat each other's files instead of sharing them; a test keeps these alike. All names are replaced in one
-pass, so that a new name may contain an old one.
+`example-npu` is a package like any other, so it is linted, type-checked and tested in its place. The other
+templates have some of its files under their own names. All names are replaced in one pass, so that a new name
+may contain an old one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tokenize
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from etconfig.c_interface import include_dir
+from etconfig.c_interface.headers import include_dir
 from etconfig.errors import ScaffoldError
 from etconfig.packages import IS_PUBLISHED
 from etconfig.program.editing.renaming import rename_backend
@@ -44,6 +44,10 @@ class _Renaming:
         self._replacements = dict(replacements)
         longest_first = sorted(replacements, key=len, reverse=True)
         self._spelling = re.compile("|".join(map(re.escape, longest_first)))
+
+    def changes(self, text: str) -> bool:
+        """True if the text has one of the template's names."""
+        return self._spelling.search(text) is not None
 
     def __call__(self, text: str) -> str:
         return self._spelling.sub(lambda found: self._replacements[found[0]], text)
@@ -76,15 +80,12 @@ def render_package(
             problem=f"the author {author!r} cannot be written into pyproject.toml",
             help="give a name in UTF-8, without quotes, backslashes and line breaks",
         )
-    rename = _Renaming(
-        {
-            template.names.distribution: names.distribution,
-            template.names.package: names.package,
-            template.names.class_prefix: names.class_prefix,
-            _AUTHOR: author,
-            _LICENSE: license_.identifier,
-        }
-    )
+    replacements = {_AUTHOR: author, _LICENSE: license_.identifier}
+    for old in {PYTHON.names, template.names}:
+        replacements[old.distribution] = names.distribution
+        replacements[old.package] = names.package
+        replacements[old.class_prefix] = names.class_prefix
+    rename = _Renaming(replacements)
     files = dict(_template_files(template))
     _check_names_are_free(files, rename)
     license_text = (_TEMPLATES / "licenses" / license_.file).read_text(encoding="utf-8")
@@ -135,6 +136,8 @@ def _check_is_free(directory: Path) -> None:
 
 
 def _template_files(template: Template) -> Iterator[tuple[Path, bytes]]:
+    for name in template.from_python:
+        yield Path(name), (_TEMPLATES / PYTHON.names.distribution / name).read_bytes()
     root = _TEMPLATES / template.names.distribution
     for path in sorted(root.rglob("*")):
         if path.is_file() and not _CACHES & set(path.relative_to(root).parts):
@@ -158,7 +161,7 @@ def _check_names_are_free(files: Mapping[Path, bytes], rename: _Renaming) -> Non
     """Check that the code uses no new name for something else, such as `BackendOptions`."""
     sources = (content for path, content in files.items() if path.suffix == ".py")
     words = {word for source in sources for word in _identifiers(source)}
-    kept = {word for word in words if rename(word) == word}
+    kept = {word for word in words if not rename.changes(word)}
     for taken in sorted({rename(word) for word in words - kept} & kept):
         raise ScaffoldError(
             problem=f"the package needs the name {taken} for something of its own, but it means another "

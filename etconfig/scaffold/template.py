@@ -12,6 +12,8 @@ class Template:
 
     Attributes:
         names: The names in it.
+        from_python: The files that it has from the package of `PYTHON`, by their paths there. Its directory
+            lacks them.
         level: The level of the conformance kit that its own tests require.
         your_part: The file that its user replaces first, under its names, and what with.
         includes_header: True if it compiles C or C++ with a copy of `etconfig/backend.h`, in `native`.
@@ -21,6 +23,7 @@ class Template:
     level: int
     your_part: str
     includes_header: bool = False
+    from_python: tuple[str, ...] = ()
 
 
 PYTHON = Template(
@@ -36,6 +39,7 @@ SCHEMA_ONLY = Template(
     ),
     level=0,
     your_part="declare in src/{package}/options.py what your C++ code reads",
+    from_python=(".gitignore", "src/example_npu/py.typed", "tests/xfails.txt"),
 )
 """The options of a backend that is part of an ExecuTorch build."""
 
@@ -44,5 +48,15 @@ CPP = Template(
     level=1,
     your_part="replace native/device.cpp with calls to your driver",
     includes_header=True,
+    from_python=(
+        ".github/workflows/ci.yml",
+        "src/example_npu/aot.py",
+        "src/example_npu/conformance.py",
+        "src/example_npu/profiles/example-npu/board.toml",
+        "src/example_npu/py.typed",
+        "tests/test_conformance.py",
+        "tests/test_options.py",
+        "tests/xfails.txt",
+    ),
 )
 """A backend in C++, with both halves."""

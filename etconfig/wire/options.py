@@ -7,8 +7,8 @@ from collections.abc import Collection
 from etconfig.diagnostics import Diagnostic
 from etconfig.plain_data import jsonable
 from etconfig.records import record
-from etconfig.schema import BackendOptions, Scope
-from etconfig.schema.declaration import OptionInfo
+from etconfig.schema.declaration import OptionInfo, Scope
+from etconfig.schema.options import BackendOptions
 from etconfig.wire.runtime_limits import RuntimeLimits, WireValue
 
 

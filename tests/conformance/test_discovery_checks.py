@@ -17,7 +17,7 @@ from etconfig.conformance.checks.contract import api_range, signature_bind
 from etconfig.conformance.checks.discovery import aot_id_match, bad_sibling, static_metadata, unique_id
 from etconfig.conformance.checks.missing_resources import no_device
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.runner.isolation import run_isolated
+from etconfig.conformance.runner.runner import run_isolated
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DuplicatePluginError, PluginLoadError
 from etconfig.plugin.v1 import BackendOptions, BackendRequest, hookimpl

@@ -25,7 +25,7 @@ from etconfig.conformance.interpose.replacing_init import ReplacingInit
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.program.editing.replacing import replace_payloads
-from etconfig.schema import CompileSpecEncoding, CompileSpecInfo
+from etconfig.schema.spec import CompileSpecEncoding, CompileSpecInfo
 
 
 class RefusesWithoutWords(ReplacingInit):

@@ -30,7 +30,7 @@ from etconfig.conformance.kit.outcome import Outcome
 from etconfig.conformance.kit.result import Result
 from etconfig.conformance.process import kept_worker
 from etconfig.conformance.process.kept_worker import KeptWorker
-from etconfig.conformance.runner import isolation
+from etconfig.conformance.runner import runner
 
 LATER = 20.0
 
@@ -60,10 +60,10 @@ def run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Call
         function: Callable[..., None], timeout_seconds: float = LATER, exit_seconds: float = 5
     ) -> object:
         command = (sys.executable, "-c", RUN.format(name=function.__name__, exit_seconds=exit_seconds))
-        monkeypatch.setattr(isolation, "WORKER", command)
+        monkeypatch.setattr(runner, "WORKER", command)
         check: Check = made(function, isolated=True, timeout_seconds=timeout_seconds)
         if request.param == "new":
-            result = isolation.run_isolated(check, subject())
+            result = runner.run_isolated(check, subject())
         else:
             result = forked(function.__name__, exit_seconds, check)
         return result.outcome, result.message
@@ -71,10 +71,10 @@ def run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Call
     def forked(name: str, exit_seconds: float, check: Check) -> Result:
         forking = (sys.executable, "-c", FORKING.format(name=name, exit_seconds=exit_seconds))
         monkeypatch.setattr(kept_worker, "WORKER", forking)
-        monkeypatch.setattr(isolation, "ask_process", None)  # a new process would hide what is wrong
+        monkeypatch.setattr(runner, "ask_process", None)  # a new process would hide what is wrong
         with KeptWorker() as worker:
-            first = isolation.run_isolated(check, subject(), worker)
-            again = isolation.run_isolated(check, subject(), worker)
+            first = runner.run_isolated(check, subject(), worker)
+            again = runner.run_isolated(check, subject(), worker)
             assert again.outcome is first.outcome
             return again
 
@@ -96,7 +96,7 @@ class TestOrphans:
         request = {
             "check": "made",
             "settings": subject().settings.to_jsonable(),
-            "memory_limit_bytes": isolation.MEMORY_LIMIT_BYTES,
+            "memory_limit_bytes": runner.MEMORY_LIMIT_BYTES,
             "timeout_seconds": 0.1,
         }
         done = subprocess.run(
@@ -179,7 +179,7 @@ class TestKeptWorker:
         monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", seeing(what)))
         check = made(failing, isolated=True, timeout_seconds=LATER)
         with KeptWorker() as worker:
-            return [isolation.run_isolated(check, subject(), worker).message for _ in range(times)]
+            return [runner.run_isolated(check, subject(), worker).message for _ in range(times)]
 
     def test_it_has_nothing_of_a_vendor(self, monkeypatch: pytest.MonkeyPatch):
         what = "[name for name in sys.modules if name.startswith('etconfig_reference')]"
@@ -205,17 +205,17 @@ class TestKeptWorker:
         monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", seeing(what)))
         check = made(failing, isolated=True, timeout_seconds=3.0)
         with KeptWorker() as worker:
-            result = isolation.run_isolated(check, subject(), worker)
+            result = runner.run_isolated(check, subject(), worker)
             assert result.outcome is Outcome.CRASHED
             assert result.message == "it ended the process that had started it"
             monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", seeing("1 + 1")))
-            assert isolation.run_isolated(check, subject(), worker).message == "2"
+            assert runner.run_isolated(check, subject(), worker).message == "2"
 
     def test_without_a_worker_a_new_process_does(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", "raise SystemExit(1)"))
         check = made(failing, "static-metadata", isolated=True, timeout_seconds=LATER)
         with KeptWorker() as worker:
-            assert isolation.run_isolated(check, subject(), worker).outcome is Outcome.PASSED
+            assert runner.run_isolated(check, subject(), worker).outcome is Outcome.PASSED
 
     def test_checks_of_imports_get_new_processes(self):
         fresh = {check.id for check in all_checks() if check.is_fresh}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.conformance.process import stopwatch
-from etconfig.conformance.process.stopwatch import Stopwatch
+from etconfig.conformance.process import import_probe
+from etconfig.conformance.process.import_probe import Stopwatch
 
 
 class Clocks:
@@ -18,7 +18,7 @@ class Clocks:
         self.clock, self.worked, self._schedstat = 0.0, 0.0, schedstat
         monkeypatch.setattr(time, "perf_counter", lambda: self.clock)
         monkeypatch.setattr(time, "process_time", lambda: self.worked)
-        monkeypatch.setattr(stopwatch, "SCHEDULER", schedstat or Path("/no/such/file"))
+        monkeypatch.setattr(import_probe, "SCHEDULER", schedstat or Path("/no/such/file"))
         self.spend()
 
     def spend(self, *, working: float = 0.0, asleep: float = 0.0, queued: float = 0.0) -> None:

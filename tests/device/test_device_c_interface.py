@@ -19,8 +19,8 @@ import etconfig
 from etconfig.device import device_include_dir
 from etconfig.device.bundle_writer import write_tables
 from etconfig.errors import EtconfigError
-from etconfig.facts import FactSheet
-from etconfig.resolver import Resolution
+from etconfig.facts.sheet import FactSheet
+from etconfig.resolver.resolution import Resolution
 
 TABLES = named_tables()
 DIGITS = Path(__file__).parents[1] / "data" / "digits"

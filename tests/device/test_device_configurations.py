@@ -14,9 +14,10 @@ from wired_options import WiredOptions
 
 import etconfig
 from etconfig.plugin.v1 import ApiRange, BackendSpec, option
-from etconfig.profile import Layer
+from etconfig.profile.layer import Layer
 from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver import Resolution, Resolver, Target
+from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolver import Resolver, Target
 
 
 class AcmeOptions(WiredOptions):

@@ -20,7 +20,8 @@ from fact_mutations import mutate
 from etconfig.device import device_include_dir
 from etconfig.device.bundle_writer import write_tables
 from etconfig.device.steps import counted
-from etconfig.facts import BUILTIN_FACTS, Host
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.host import Host
 from etconfig.facts.sources import DEVICE_ROOT
 
 NAMES = sorted(path.parent.name for path in TREES.glob("*/machine.json"))

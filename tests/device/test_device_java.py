@@ -22,7 +22,7 @@ from etconfig.device import device_include_dir
 from etconfig.device.bundle import DeviceBundle
 from etconfig.device.bundle_writer import write_tables
 from etconfig.errors import EtconfigError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 
 JAVA = device_include_dir().parent / "bindings" / "java"
 SOURCES = ROOT / "tests" / "data" / "device" / "java"

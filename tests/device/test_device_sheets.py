@@ -15,7 +15,7 @@ from device_programs import SANITIZED, compile_device_program
 from etconfig.device import device_include_dir
 from etconfig.device.bundle_writer import write_tables
 from etconfig.errors import FactError
-from etconfig.facts import load_fact_sheet
+from etconfig.facts.sheet import load_fact_sheet
 
 ETDEVICE = device_include_dir().parent / "etdevice" / "main.cpp"
 SOUND = (

@@ -17,11 +17,14 @@ from etconfig.device.bundle import DeviceBundle
 from etconfig.device.compilation import compile_bundle
 from etconfig.device.content import BundleContent, BundledModel, BundledProfile, BundledVariant
 from etconfig.device.description import describe_bundle
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactSheet, FactType, Volatility
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactInfo, FactType, Volatility
+from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
-from etconfig.profile import ExpressionType, Provider, parse_expression
+from etconfig.profile.expression import ExpressionType, parse_expression
+from etconfig.profile.library import Provider
 from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver import Resolver, Target
+from etconfig.resolver.resolver import Resolver, Target
 
 ETDEVICE = device_include_dir().parent / "etdevice" / "main.cpp"
 SERIAL = "R58M1234567"

@@ -8,7 +8,7 @@ import pytest
 from doc_pages import ROOT, Page
 
 from etconfig.plugin.api_version import negotiate
-from etconfig.schema import ApiRange
+from etconfig.schema.spec import ApiRange
 
 ROWS = list(Page(ROOT / "docs" / "compatibility.md").tables("core", "plugin", "result"))
 

@@ -22,7 +22,7 @@ from etconfig.app.installation import Installation
 from etconfig.cli.startup.group import run as run_etconfig
 from etconfig.diagnostics import CODES, Diagnostic
 from etconfig.diagnostics.render import FORMATS, Style, plain, render, render_text
-from etconfig.facts import load_fact_sheet
+from etconfig.facts.sheet import load_fact_sheet
 from etconfig.plugin import discover_plugins
 
 DOCS = Path(__file__).parents[2] / "docs" / "diagnostics"

@@ -23,7 +23,7 @@ from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.runner.runner import run_check
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import BackendUnavailableError, DelegateError, OptionError, RuntimeFailedError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.contributions import EXECUTOR_HOOK
 from etconfig.provenance import Origin, OriginKind, Sourced
 

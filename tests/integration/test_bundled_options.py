@@ -11,7 +11,7 @@ from etconfig_upstream.xnnpack import SPEC as XNNPACK
 
 import etconfig
 from etconfig.app.resolved_bundle import notes_beside_the_map
-from etconfig.profile import bundled_profiles
+from etconfig.profile.library import bundled_profiles
 
 SHEETS = Path(__file__).parents[1] / "data" / "sheets"
 PIXEL = "google/tensor-g3"

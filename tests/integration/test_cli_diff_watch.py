@@ -10,7 +10,7 @@ import pytest
 from command_line import Outcome
 
 from etconfig.app.installation import Installation
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 BOARD = """\

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import Outcome
 
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 
 ID = "serial-R58M1234567"
 PROFILE = """

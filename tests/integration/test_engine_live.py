@@ -17,7 +17,7 @@ import etconfig
 from etconfig.app.installation import Installation
 from etconfig.app.live import LiveChange, Refresh
 from etconfig.errors import EngineError, OptionError, PluginCallError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import EffectiveOption, option
 from etconfig.provenance import Origin, OriginKind, Sourced
 

@@ -14,7 +14,7 @@ from tiny_engine import OTHER, SPEC, TinyOptions, TinySession
 import etconfig
 from etconfig.app.installation import Installation
 from etconfig.errors import BackendUnavailableError, ConfigError, ModelError, OptionError, PluginCallError
-from etconfig.schema import BackendSpec
+from etconfig.schema.spec import BackendSpec
 
 PROFILE = """\
 [profile]

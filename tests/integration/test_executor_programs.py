@@ -19,7 +19,8 @@ from etconfig.errors import (
 )
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
-from etconfig.program import Program, model, open_program
+from etconfig.program import model
+from etconfig.program.program import Program, open_program
 from etconfig.scalar_types import ScalarType
 
 DATA = Path(__file__).parents[1] / "data"

@@ -10,7 +10,7 @@ from command_line import DATA, DIGITS
 
 import etconfig
 from etconfig.option_path import OptionPath
-from etconfig.resolver import explain_option
+from etconfig.resolver.explain import explain_option
 
 PI5 = etconfig.load_fact_sheet(DATA / "sheets" / "raspberry-pi-5.json")
 PROFILES = {

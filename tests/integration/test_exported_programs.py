@@ -17,7 +17,7 @@ from etconfig.backend import Backend, BoundBackend, ExecuteContext, InitContext,
 from etconfig.errors import MissingDataError
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 EXPORTS = DATA / "exports"
 KERNELS = builtin_kernels()

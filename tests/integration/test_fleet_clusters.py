@@ -1,4 +1,4 @@
-"""Fleets on clusters of Dask and of Ray: a head and two workers, each a process of its own."""
+"""Fleets on clusters of Dask: a scheduler and two workers, each a process of its own; and on pools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,9 @@ import pytest
 from command_line import Outcome
 
 duckdb = pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
+pytest.importorskip("distributed", reason="needs the extra etconfig[dask]")
 
-from fleet_clusters import KINDS, Cluster, RayCluster, started, wait_until  # noqa: E402
+from fleet_clusters import Cluster, started, wait_until  # noqa: E402
 from fleet_devices import write_profiles  # noqa: E402
 from fleet_runs import IMPORTING, RUN, Doomed, job_of_coverage, no_progress, rows_of, write_fleet  # noqa: E402
 
@@ -32,28 +32,11 @@ pytestmark = [pytest.mark.posix, pytest.mark.timeout(400)]
 
 Cli = Callable[..., Outcome]
 
-PACKAGES = {"dask": "distributed", "ray": "ray"}
-
-
-@pytest.fixture(scope="module", params=list(KINDS))
-def kind(request: pytest.FixtureRequest) -> Iterator[str]:
-    """`dask` or `ray`."""
-    name: str = request.param
-    if find_spec(PACKAGES[name]) is None:
-        pytest.skip(f"needs the extra etconfig[{name}]")
-    with pytest.MonkeyPatch.context() as environ:
-        for (
-            variable,
-            value,
-        ) in RayCluster.variables().items():  # before Ray is imported, which reads them then
-            environ.setenv(variable, value)
-        yield name
-
 
 @pytest.fixture(scope="module")
-def cluster(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster with two workers."""
-    with started(kind, tmp_path_factory.mktemp("cluster"), workers=2) as found:
+    with started(tmp_path_factory.mktemp("cluster"), workers=2) as found:
         yield found
 
 
@@ -221,9 +204,11 @@ class TestPython:
 
     def test_a_client(self, fleet: Path, cluster: Cluster) -> None:
         """It stays open."""
+        from distributed import Client
+
         installation = etconfig.Installation(fleet)
         bare = etconfig.Installation()
-        with client_of(cluster) as client:
+        with Client(cluster.scheduler, set_as_default=False) as client:
             for _ in range(2):
                 there = open_fleet("fleet/*.parquet", workers=client).compare(bare, installation)
                 here = open_fleet("fleet/*.parquet").compare(bare, installation)
@@ -231,45 +216,13 @@ class TestPython:
                 assert there.changed > 0
 
 
-def client_of(cluster: Cluster) -> Any:
-    """A client as a caller may have it, as a context."""
-    from contextlib import contextmanager
-
-    @contextmanager
-    def ray_client() -> Iterator[Any]:
-        import ray
-
-        from etconfig.fleet import RayWorkers
-
-        with ray.init(cluster.address, log_to_driver=False, logging_level="error"):
-            yield RayWorkers()
-
-    if cluster.address.startswith("ray"):
-        return ray_client()
-    from distributed import Client
-
-    return Client(cluster.address.replace("dask", "tcp"), set_as_default=False)
-
-
-def parent_of(process: int) -> int:
-    """The process that started another one."""
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-class DoomedNode(Doomed):
-    """Workers of which one is lost with its whole node."""
-
-    def lose(self, process: int) -> None:
-        os.kill(parent_of(process), signal.SIGKILL)
-
-
 class TestLosses:
     """Lost workers cost time only."""
 
-    def test_a_worker_killed_in_the_middle(self, kind: str, fleet: Path) -> None:
+    def test_a_worker_killed_in_the_middle(self, fleet: Path) -> None:
         job, sources = job_of_coverage()
         with (
-            started(kind, fleet / "log", workers=2, environ=IMPORTING) as cluster,
+            started(fleet / "log", workers=2, environ=IMPORTING) as cluster,
             connected(cluster.address) as workers,
         ):
             result = summarize_on(Doomed(workers, fleet), sources, job, no_progress)
@@ -277,35 +230,21 @@ class TestLosses:
             assert summarize_on(workers, sources, job, no_progress) == result
         assert result.devices == 400
 
-    def test_a_file_that_ends_its_workers(self, kind: str, fleet: Path) -> None:
-        if kind != "dask":
-            pytest.skip("Ray's own limit is several more workers")
+    def test_a_file_that_ends_its_workers(self, fleet: Path) -> None:
         job, sources = job_of_coverage()
         environ = {**IMPORTING, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
         with (
-            started(kind, fleet / "log", workers=2, environ=environ) as cluster,
+            started(fleet / "log", workers=2, environ=environ) as cluster,
             connected(cluster.address) as workers,
             pytest.raises(WorkersError, match=r"several workers died on .*\.parquet; give them more memory"),
         ):
             summarize_on(Doomed(workers, fleet), sources, job, no_progress)
 
-    @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds nodes below /proc")
-    def test_a_node_of_ray_killed_in_the_middle(self, kind: str, fleet: Path) -> None:
-        if kind != "ray":
-            pytest.skip("a worker of Dask is a node")
+    def test_all_workers_lost(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("etconfig.fleet.dask_workers.LOST_SECONDS", 1.0)
         job, sources = job_of_coverage()
         with (
-            started("ray", fleet / "log", workers=2, environ=IMPORTING) as cluster,
-            connected(cluster.address) as workers,
-        ):
-            result = summarize_on(DoomedNode(workers, fleet), sources, job, no_progress)
-        assert result.devices == 400
-
-    def test_all_workers_lost(self, kind: str, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("etconfig.fleet.losses.LOST_SECONDS", 1.0)
-        job, sources = job_of_coverage()
-        with (
-            started(kind, fleet / "log", workers=1, environ=IMPORTING) as cluster,
+            started(fleet / "log", workers=1, environ=IMPORTING) as cluster,
             connected(cluster.address) as workers,
         ):
             doomed = Doomed(workers, fleet)
@@ -314,7 +253,7 @@ class TestLosses:
             with pytest.raises(WorkersError, match="the cluster has had no workers for 1 seconds"):
                 summarize_on(doomed, [*sources] * 50, job, no_progress)
 
-    def test_ctrl_c_cancels_what_is_left(self, kind: str, cli: Cli, fleet: Path) -> None:
+    def test_ctrl_c_cancels_what_is_left(self, cli: Cli, fleet: Path) -> None:
         """The next run with the same options continues after the finished files."""
         environ = patched(
             fleet / "patch",
@@ -328,7 +267,7 @@ class TestLosses:
             "    return whole(text, task)\n"
             "worker.count_devices = slow\n".replace("RUNNING", str(fleet / "running")),
         )
-        with started(kind, fleet / "log") as cluster:
+        with started(fleet / "log") as cluster:
             cluster.start_worker(environ)
             cluster.wait_for(1)
             words = ("fleet", "resolve", *RUN, "-o", "out", "--on", cluster.address)
@@ -373,12 +312,13 @@ class TestRefusals:
         job, sources = job_of_coverage()
         tasks = [
             {
+                "number": number,
                 "path": str(fleet / each.path),
                 "label": each.label,
                 "table": None,
                 "target": "/nowhere/x",
             }
-            for each in sources
+            for number, each in enumerate(sources)
         ]
         with connected(cluster.address) as workers, pytest.raises(WorkersError) as refused:
             list(workers.map(partial(count_devices, job), tasks))
@@ -404,9 +344,9 @@ class TestRefusals:
         with pytest.raises(FactError, match="nofact"):
             open_fleet("fleet/9.parquet", workers=cluster.address).resolve()
 
-    def test_another_version(self, kind: str, cli: Cli, fleet: Path) -> None:
+    def test_another_version(self, cli: Cli, fleet: Path) -> None:
         text = "import etconfig.version\netconfig.version.__version__ = '0.0.9'\n"
-        with started(kind, fleet / "log") as cluster:
+        with started(fleet / "log") as cluster:
             cluster.start_worker(patched(fleet / "patch", text))
             cluster.wait_for(1)
             done = cli("fleet", "resolve", *RUN, "-o", "out", "--on", cluster.address)
@@ -419,7 +359,7 @@ class TestRefusals:
         assert [each.name for each in (fleet / "out").iterdir()] == [".etconfig-parts"]
         assert list((fleet / "out" / ".etconfig-parts").iterdir()) == []
 
-    def test_other_plugins(self, kind: str, cli: Cli, fleet: Path) -> None:
+    def test_other_plugins(self, cli: Cli, fleet: Path) -> None:
         text = (
             "import etconfig.facts.registry as r\n"
             "whole = r.FactRegistry.__post_init__\n"
@@ -428,22 +368,22 @@ class TestRefusals:
             "    whole(self)\n"
             "r.FactRegistry.__post_init__ = fewer\n"
         )
-        with started(kind, fleet / "log") as cluster:
+        with started(fleet / "log") as cluster:
             cluster.start_worker(patched(fleet / "patch", text))
             cluster.wait_for(1)
             done = cli("fleet", "coverage", *RUN, "--on", cluster.address)
         assert done.status == 2
         assert "would resolve otherwise: the definitions of facts differ" in done.stderr
 
-    def test_nothing_answers(self, kind: str, fleet: Path) -> None:
-        place = f"{kind}://127.0.0.1:1"
+    def test_nothing_answers(self, fleet: Path) -> None:
+        place = "dask://127.0.0.1:1"
         with pytest.raises(WorkersError) as refused, connected(place, timeout=0.5):
             pass
         assert f"answers at {place} within 0.5 seconds" in str(refused.value)
 
-    def test_a_cluster_without_workers(self, kind: str, fleet: Path) -> None:
+    def test_a_cluster_without_workers(self, fleet: Path) -> None:
         with (
-            started(kind, fleet / "log") as cluster,
+            started(fleet / "log") as cluster,
             pytest.raises(WorkersError, match="has no workers"),
             connected(cluster.address, timeout=20.0),
         ):

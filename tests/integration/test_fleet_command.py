@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from command_line import Outcome, error
 
-from etconfig.facts import BUILTIN_FACTS
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.packages import how_to_install
-from etconfig.profile import parse_expression
+from etconfig.profile.expression import parse_expression
 
 Cli = Callable[..., Outcome]
 

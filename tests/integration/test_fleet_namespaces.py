@@ -14,7 +14,7 @@ from command_line import Outcome
 pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
 pytest.importorskip("distributed", reason="needs the extra etconfig[dask]")
 
-from fleet_clusters import DaskCluster
+from fleet_clusters import Cluster
 from fleet_runs import IMPORTING, RUN, Doomed, job_of_coverage, no_progress, rows_of, write_fleet
 
 from etconfig.fleet.clusters import connected
@@ -98,11 +98,11 @@ def network() -> Iterator[Network]:
 
 
 @pytest.fixture
-def cluster(network: Network, place: Path) -> Iterator[DaskCluster]:
+def cluster(network: Network, place: Path) -> Iterator[Cluster]:
     """A scheduler here, and two workers, each in a namespace."""
     write_fleet(place)
     (place / "log").mkdir()
-    found = DaskCluster(place / "log", {**SOON, **IMPORTING}, host=network.host)
+    found = Cluster(place / "log", {**SOON, **IMPORTING}, host=network.host)
     try:
         for number in (1, 2):
             inside, address = network.add_space()
@@ -113,9 +113,7 @@ def cluster(network: Network, place: Path) -> Iterator[DaskCluster]:
         found.stop()
 
 
-def test_the_same_tables_as_in_one_process(
-    cli: Cli, place: Path, network: Network, cluster: DaskCluster
-) -> None:
+def test_the_same_tables_as_in_one_process(cli: Cli, place: Path, network: Network, cluster: Cluster) -> None:
     here = cli("fleet", "resolve", *RUN, "-o", "here", "--json")
     there = cli("fleet", "resolve", *RUN, "-o", "there", "--json", "--on", cluster.address)
     assert (there.status, there.json) == (here.status, here.json), there.stderr
@@ -140,7 +138,7 @@ class CutOff(Doomed):
         raise AssertionError("the worker is in none of the namespaces")
 
 
-def test_a_worker_cut_off_from_the_network(place: Path, network: Network, cluster: DaskCluster) -> None:
+def test_a_worker_cut_off_from_the_network(place: Path, network: Network, cluster: Cluster) -> None:
     job, sources = job_of_coverage()
     with connected(cluster.address) as workers:
         result = summarize_on(CutOff(workers, place, network), sources, job, no_progress)

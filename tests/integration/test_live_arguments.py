@@ -13,7 +13,7 @@ import pytest
 import etconfig
 from etconfig.app.live import LiveChange, Refresh
 from etconfig.errors import BackendUnavailableError, DelegateError, EtconfigError, OptionError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 PROFILE = """\

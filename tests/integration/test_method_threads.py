@@ -25,7 +25,7 @@ import etconfig
 from etconfig import Method
 from etconfig.errors import MethodInUseError
 from etconfig.numpy_executor import load_method
-from etconfig.program import Program, open_program
+from etconfig.program.program import Program, open_program
 
 IS_WHOLE = os.environ.get("ETCONFIG_SOAK") == "1"
 THREADS = 64
@@ -39,7 +39,7 @@ import os, sys, threading
 import numpy as np
 from plans import KERNELS
 from etconfig.numpy_executor import load_method
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 def load():
     return load_method(program, program.method_names[0], KERNELS, {})

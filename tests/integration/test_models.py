@@ -12,7 +12,7 @@ from model_cases import DATA, assert_model_close, recorded_calls
 from etconfig import Method
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 KERNELS = builtin_kernels()
 RECORDS = json.loads((DATA / "architectures.json").read_text())["programs"]

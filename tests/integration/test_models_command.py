@@ -13,7 +13,7 @@ from command_line import DIGITS, Outcome
 import etconfig
 from etconfig.app.document_schema import models_schema
 from etconfig.app.model_choice import select_model
-from etconfig.facts import BUILTIN_FACTS
+from etconfig.facts.builtin import BUILTIN_FACTS
 
 SHEETS = DIGITS.parent / "sheets"
 Cli = Callable[..., Outcome]

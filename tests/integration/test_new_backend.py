@@ -14,7 +14,7 @@ import pytest
 from c_libraries import compile_with
 from command_line import Outcome, error
 
-from etconfig.c_interface import include_dir
+from etconfig.c_interface.headers import include_dir
 from etconfig.conformance.checks.catalog import all_checks
 
 _NEEDS_TORCH = re.compile(r"test_aot\.py.*torch")

@@ -12,7 +12,8 @@ from kernel_cases import assert_close
 from etconfig.errors import UnsupportedProgramError
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
-from etconfig.program import DataSources, open_program
+from etconfig.program.external_data import DataSources
+from etconfig.program.program import open_program
 
 OLDER = DATA / "older"
 KERNELS = builtin_kernels()

@@ -20,7 +20,7 @@ from etconfig.conformance import Settings
 from etconfig.errors import EtconfigError
 from etconfig.fleet import Fleet, open_fleet
 from etconfig.plugin.v1 import ApiRange, ConformanceContribution, System
-from etconfig.profile import ProfileLibrary, ProfileSource
+from etconfig.profile.library import ProfileLibrary, ProfileSource
 
 SHEET = DATA / "sheets" / "raspberry-pi-5.json"
 EXPORTS = DATA / "exports"

@@ -14,8 +14,9 @@ import etconfig
 from etconfig import Installation
 from etconfig.app.validation import validate_file
 from etconfig.errors import DuplicatePluginError
-from etconfig.facts import load_fact_sheet, parse_fact_assignments
-from etconfig.resolver import layer_from_overrides
+from etconfig.facts.assignment import parse_fact_assignments
+from etconfig.facts.sheet import load_fact_sheet
+from etconfig.resolver.overrides import layer_from_overrides
 
 NPU, CPU = "ReferenceNpuBackend", "ReferenceCpuBackend"
 

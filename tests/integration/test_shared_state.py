@@ -17,7 +17,7 @@ from plans import PlanBuilder
 
 import etconfig
 from etconfig.errors import ArenaConflictError, InvalidMemoryError, MethodClosedError, MethodInUseError
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 from etconfig.program.shared_state import read_planned_state, shared_state_of
 from etconfig.scalar_types import ScalarType
 

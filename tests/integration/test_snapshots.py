@@ -13,7 +13,7 @@ import pytest
 import etconfig
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
-from etconfig.resolver import reported_values
+from etconfig.resolver.difference import reported_values
 
 DATA = Path(__file__).parents[1] / "data"
 DIGITS = DATA / "digits" / "digits.pte"

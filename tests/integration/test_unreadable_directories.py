@@ -18,7 +18,9 @@ from plugin_data import write_distribution
 from etconfig import Installation
 from etconfig.app.project_location import find_project_file
 from etconfig.errors import ProfileError
-from etconfig.profile import ProfileLibrary, ProfileSource, bundled_profiles, load_chain, select_profile
+from etconfig.profile.inheritance import load_chain
+from etconfig.profile.library import ProfileLibrary, ProfileSource, bundled_profiles
+from etconfig.profile.selector import select_profile
 
 CONSEQUENCE = "  = note: the profile that fits a device might be there, so `auto` selects none\n"
 PROFILE = '[profile]\nname = "acme/board"\nmatch = \'os.name == "linux"\'\n'

@@ -9,7 +9,7 @@ import pytest
 
 from etconfig.app.installation import Installation
 from etconfig.app.validation import Validator
-from etconfig.profile import Document, load_document
+from etconfig.profile.document import Document, load_document
 
 
 @pytest.fixture

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from every import every
 
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactRegistry, FactType, Volatility
-from etconfig.profile import ExpressionType, ProfileLibrary, ProfileReader, parse_expression
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactInfo, FactRegistry, FactType, Volatility
 from etconfig.profile.bundled_conditions import bundled_conditions, load_conditions
+from etconfig.profile.expression import ExpressionType, parse_expression
+from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.library import ProfileLibrary
 
 TOOL = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "check_conditions.py"))
 TEXT = 'os.name == "linux"'

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from etconfig.diagnostics import CODES
-from etconfig.program import PROGRAM_ERROR_CODES
+from etconfig.program.program_errors import PROGRAM_ERROR_CODES
 
 PACKAGE = Path(__file__).parents[2] / "etconfig"
 

@@ -10,7 +10,7 @@ import pytest
 
 import etconfig
 from etconfig.kernels import builtin_kernels
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 if TYPE_CHECKING:
     from blocks import Block

@@ -21,7 +21,7 @@ from etconfig.device.bundle_writer import write_tables
 from etconfig.device.packed import PackedBackend, PackedMethod, PackedOption
 from etconfig.device.steps import counted
 from etconfig.device.tables import NONE, BundleTables, StoredKind, ValueRow
-from etconfig.schema import Scope
+from etconfig.schema.declaration import Scope
 
 COMPILER = shutil.which("g++")
 pytestmark = [pytest.mark.peers, pytest.mark.skipif(COMPILER is None, reason="there is no g++")]

@@ -11,7 +11,7 @@ import pytest
 from model_cases import DATA, assert_model_close, recorded_calls
 
 import etconfig
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from etconfig.program import MethodMeta, open_program
 from etconfig.program.editing.replacing import replace_payloads
+from etconfig.program.metadata import MethodMeta
 from etconfig.program.model import DataLocation
+from etconfig.program.program import open_program
 
 # torch and executorch warn when they are imported
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]

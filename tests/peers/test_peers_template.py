@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from build_template_programs import BACKENDS, TEMPLATES, golden, install_from, lower
 
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 pytestmark = pytest.mark.peers
 

@@ -22,16 +22,11 @@ from pydantic import (
     field_validator,
 )
 
-from etconfig.schema import (
-    BackendOptions,
-    assemble_options,
-    build_options,
-    check_value,
-    model_validator,
-    option,
-)
 from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
+from etconfig.schema.declaration import option
+from etconfig.schema.options import BackendOptions, model_validator
 from etconfig.schema.problem import OptionProblem
+from etconfig.schema.validate import assemble_options, build_options, check_value
 
 
 class Mode(enum.Enum):
@@ -241,7 +236,9 @@ def test_defining_and_making_plain_options_builds_no_validator():
     """The first one that pydantic builds makes it import importlib.metadata."""
     code = (
         "import sys\n"
-        "from etconfig.schema import BackendOptions, assemble_options, build_options, option\n"
+        "from etconfig.schema.declaration import option\n"
+        "from etconfig.schema.options import BackendOptions\n"
+        "from etconfig.schema.validate import assemble_options, build_options\n"
         "class Options(BackendOptions):\n"
         "    value: int = option(1, applies='load', doc='A value.')\n"
         "assert build_options(Options, {'value': 2}).options.value == 2\n"

@@ -22,7 +22,7 @@ from etconfig.device.table_builder import CannotBundleError, TableBuilder
 from etconfig.device.tables import NONE, BundleTables, FactRow
 from etconfig.diagnostics import Span
 from etconfig.errors import ProfileError
-from etconfig.profile import Expression, ExpressionParser, Fault, Unknown, parse_expression
+from etconfig.profile.expression import Expression, ExpressionParser, Fault, Unknown, parse_expression
 
 FACTS = sorted(REGISTRY.names)
 

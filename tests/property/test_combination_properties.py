@@ -10,11 +10,17 @@ from effort import seeds
 from every import every
 
 from etconfig.errors import OptionError
-from etconfig.facts import BUILTIN_FACTS, FactSheet
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Ge, Le, model_validator, option
-from etconfig.profile import ExpressionParser, Layer, layers_of, parse_document, parse_profile
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import ExpressionParser
+from etconfig.profile.layer import Layer
+from etconfig.profile.layers import layers_of
+from etconfig.profile.profile import parse_profile
 from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver import CombinationVerifier, Resolver, Target
+from etconfig.resolver.combinations import CombinationVerifier
+from etconfig.resolver.resolver import Resolver, Target
 
 WORLD = {
     "power.source": ("mains", "battery"),

@@ -12,9 +12,12 @@ from effort import seeds
 from random_expressions import REGISTRY, random_facts
 
 from etconfig.errors import EtconfigError
-from etconfig.facts import FactSheet
-from etconfig.profile import Dependencies, ProfileSelector, Selection
-from etconfig.resolver import Resolver, reported_values
+from etconfig.facts.sheet import FactSheet
+from etconfig.profile.dependencies import Dependencies
+from etconfig.profile.selection import Selection
+from etconfig.profile.selector import ProfileSelector
+from etconfig.resolver.difference import reported_values
+from etconfig.resolver.resolver import Resolver
 
 Facts = Mapping[str, object]
 

@@ -9,7 +9,10 @@ from profile_texts import REGISTRY
 
 from etconfig.diagnostics import Span
 from etconfig.errors import ConfigError
-from etconfig.profile import ExpressionParser, parse_document, parse_profile, parse_project
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import ExpressionParser
+from etconfig.profile.profile import parse_profile
+from etconfig.profile.project import parse_project
 
 PIECES = st.sampled_from(
     [

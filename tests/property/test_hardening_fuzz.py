@@ -12,8 +12,11 @@ from effort import scaled
 from profile_documents import GOOD_PROFILES, GOOD_PROJECTS
 
 from etconfig.errors import ConfigError
-from etconfig.facts import BUILTIN_FACTS
-from etconfig.profile import Document, ExpressionParser, parse_document, parse_profile, parse_project
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.profile.document import Document, parse_document
+from etconfig.profile.expression import ExpressionParser
+from etconfig.profile.profile import parse_profile
+from etconfig.profile.project import parse_project
 
 MUTATIONS = int(os.environ.get("ETCONFIG_FUZZ", scaled(20_000)))
 """How many texts are tried, half of them profiles. Before a release: two million."""

@@ -14,7 +14,7 @@ pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
 from json_line_model import OWN_WAY, LineModel, lines_of
 from json_lines import LineWriter
 
-from etconfig.facts import BUILTIN_FACTS
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.fleet import json_sql
 from etconfig.fleet.database import Database, opened_database
 from etconfig.fleet.json_sql import convert_lines

@@ -11,7 +11,8 @@ from profile_texts import REGISTRY, write_profiles
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError
-from etconfig.profile import ProfileFile, ProfileLibrary, ProfileReader, ProfileSource
+from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.library import ProfileFile, ProfileLibrary, ProfileSource
 from etconfig.profile.linearization import OrderConflict, ordered_bases
 
 

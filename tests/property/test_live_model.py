@@ -18,7 +18,7 @@ from effort import seeds
 
 import etconfig
 from etconfig.errors import ProfileError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 Facts = Mapping[str, Any]

@@ -15,11 +15,16 @@ from effort import seeds
 from engine_tables import Cpu, Gpu
 from resolving import make_facts
 
-from etconfig.facts import BUILTIN_FACTS
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, option
-from etconfig.profile import ExpressionParser, layers_of, parse_document, parse_profile, parse_project
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import ExpressionParser
+from etconfig.profile.layers import layers_of
+from etconfig.profile.profile import parse_profile
+from etconfig.profile.project import parse_project
 from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver import Resolver, Target, layer_from_environment, layer_from_overrides
+from etconfig.resolver.overrides import layer_from_environment, layer_from_overrides
+from etconfig.resolver.resolver import Resolver, Target
 
 UNSET = {"unset": True}
 TOKENS = itertools.count()

@@ -10,17 +10,14 @@ from random import Random
 import pytest
 
 from etconfig.errors import ModelError, PluginLoadError, UnreadableProgramError
-from etconfig.facts import BUILTIN_FACTS
-from etconfig.models import (
-    CatalogModel,
-    ModelChoice,
-    ModelVariant,
-    VariantNeeds,
-    choose_variant,
-    parse_models,
-    unreachable_variants,
-)
-from etconfig.profile import ExpressionParser, parse_document
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.models.catalog import CatalogModel, ModelVariant
+from etconfig.models.checking import unreachable_variants
+from etconfig.models.needs import VariantNeeds
+from etconfig.models.reading import parse_models
+from etconfig.models.selection import ModelChoice, choose_variant
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import ExpressionParser
 
 BACKENDS = ("CoreMLBackend", "QnnBackend", "XnnpackBackend")
 WORLD: Mapping[str, tuple[object, ...]] = {

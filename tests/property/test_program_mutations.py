@@ -15,8 +15,8 @@ from mutations import DATA, EXTREMES, LARGE_FILES, MUTATIONS, SMALL_FILES, mutan
 from opening import outcome
 
 from etconfig.errors import ProgramError
-from etconfig.program import open_program
 from etconfig.program.bulk import columns
+from etconfig.program.program import open_program
 
 PROGRAMS = sorted((DATA / "programs").glob("*.pte"))
 OUTDATED = DATA / "older" / "0.6.0_external.ptd"

@@ -10,7 +10,7 @@ import pytest
 from random_expressions import REGISTRY, random_condition, random_facts, random_value
 
 from etconfig.errors import ProfileError
-from etconfig.profile import Expression, Fault, Unknown, parse_expression
+from etconfig.profile.expression import Expression, Fault, Unknown, parse_expression
 from etconfig.profile.expression.assumptions import Assumptions
 from etconfig.profile.expression.ranges import (
     BoolRange,

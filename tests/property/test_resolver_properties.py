@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from resolving import SPECS, make_facts, make_layer
 
 from etconfig.errors import ConfigError
-from etconfig.facts import BUILTIN_FACTS
-from etconfig.profile import (
-    UNSET,
-    Expression,
-    ExpressionParser,
-    Layer,
-    layers_of,
-    parse_document,
-    parse_profile,
-)
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import Expression, ExpressionParser
+from etconfig.profile.layer import UNSET, Layer
+from etconfig.profile.layers import layers_of
+from etconfig.profile.profile import parse_profile
 from etconfig.provenance import OriginKind
-from etconfig.resolver import ANY_METHOD, Resolution, Resolver, Target, load_saved_resolution, reported_values
+from etconfig.resolver.arguments import ANY_METHOD
+from etconfig.resolver.difference import reported_values
+from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.saved import load_saved_resolution
 
 TARGETS = [
     Target(method=method, backends=tuple(SPECS), instances=("left",) if method == "f" else ())

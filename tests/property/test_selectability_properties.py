@@ -13,9 +13,9 @@ from every import every
 
 from etconfig.app.selectability import Contestant, Selectability
 from etconfig.diagnostics import Span
-from etconfig.facts import BUILTIN_FACTS
-from etconfig.profile import ExpressionParser, ExpressionType, ProfileFile, Provider
-from etconfig.profile.expression import Expression
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType
+from etconfig.profile.library import ProfileFile, Provider
 
 WORLD = {
     "os.name": ("linux", "macos"),

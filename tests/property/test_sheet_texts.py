@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from etconfig.errors import FactError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 
 SHEETS = [path.read_text() for path in sorted(Path(__file__).parents[1].glob("data/sheets/*.json"))]
 TEXTS = 2_000

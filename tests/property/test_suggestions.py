@@ -13,12 +13,16 @@ from effort import scaled
 from etconfig.diagnostics import Span, nearest
 from etconfig.diagnostics.suggest import edit_distance
 from etconfig.errors import ProfileError
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactType, Volatility
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.misnomers import meant_value
+from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.facts.suggestions import likely_facts
 from etconfig.facts.usual_texts import usual_texts
-from etconfig.profile import parse_expression
-from etconfig.schema import BackendOptions, OptionProblem, check_value, find_option, option
+from etconfig.profile.expression import parse_expression
+from etconfig.schema.declaration import option
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.problem import OptionProblem
+from etconfig.schema.validate import check_value, find_option
 
 
 def facts_of_plugin(namespace: str, *names: str) -> tuple[FactInfo, ...]:

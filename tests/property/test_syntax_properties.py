@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from etconfig.app.fixing import apply_fixes
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import DocumentError
-from etconfig.profile import parse_document
+from etconfig.profile.document import parse_document
 
 GOOD_LINES = (
     "[profile]",

@@ -9,7 +9,8 @@ import pytest
 from engine_tables import Cpu, Gpu
 
 from etconfig.plugin.v1 import BackendOptions, option
-from etconfig.schema import OptionProblem, ProblemKind, check_value
+from etconfig.schema.problem import OptionProblem, ProblemKind
+from etconfig.schema.validate import check_value
 
 
 class Options(BackendOptions):

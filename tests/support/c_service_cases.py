@@ -12,7 +12,7 @@ import numpy as np
 from program_writer import instruction, plan, table, tensor, write
 
 import etconfig
-from etconfig.c_interface import CBackend
+from etconfig.c_interface.backend import CBackend
 from etconfig.errors import DelegateError, ExecutionStoppedError
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 

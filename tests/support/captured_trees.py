@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from etconfig.facts import Host, System
+from etconfig.facts.host import Host
 from etconfig.facts.sources import Tree
+from etconfig.facts.system import System
 
 TREES = Path(__file__).parents[1] / "data" / "trees"
 STORED: Mapping[str, str] = {":": "%3A"}

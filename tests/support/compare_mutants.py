@@ -18,7 +18,7 @@ from mutations import VERIFIER, mutants
 from etconfig.errors import EtconfigError
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 warnings.simplefilter("ignore")
 

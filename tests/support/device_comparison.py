@@ -16,8 +16,8 @@ import etconfig
 from etconfig.device.bundle_fingerprints import values_fingerprint
 from etconfig.device.bundle_writer import write_tables
 from etconfig.errors import EtconfigError
-from etconfig.facts import FactSheet
-from etconfig.resolver import Resolution
+from etconfig.facts.sheet import FactSheet
+from etconfig.resolver.resolution import Resolution
 
 _SHEETS = 5
 _CODES = {

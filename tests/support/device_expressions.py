@@ -18,8 +18,9 @@ from etconfig.device.steps import counted
 from etconfig.device.table_builder import TableBuilder
 from etconfig.device.tables import NONE, BundleTables, FactRow
 from etconfig.errors import ProfileError
-from etconfig.facts import BUILTIN_FACTS, FactRegistry
-from etconfig.profile import ClauseResult, Expression, parse_expression
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactRegistry
+from etconfig.profile.expression import ClauseResult, Expression, parse_expression
 from etconfig.profile.expression.checked import fact_names
 
 _ID = BUILTIN_FACTS.get("device.id")

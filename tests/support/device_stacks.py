@@ -18,23 +18,20 @@ from etconfig.device.compilation import compile_bundle
 from etconfig.device.content import BundleContent, BundledProfile
 from etconfig.device.tables import BundleTables
 from etconfig.errors import EtconfigError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, Ge, Le, Len, MultipleOf, option
-from etconfig.profile import (
-    ExpressionParser,
-    ProfileLibrary,
-    ProfileSource,
-    Provider,
-    layers_of,
-    parse_document,
-    parse_expression,
-    parse_project,
-    select_profile,
-)
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import ExpressionParser, parse_expression
 from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.layers import layers_of
+from etconfig.profile.library import ProfileLibrary, ProfileSource, Provider
+from etconfig.profile.project import parse_project
+from etconfig.profile.selector import select_profile
 from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver import Resolution, Resolver, Target, layer_from_overrides
 from etconfig.resolver.advice import AdviceReader
+from etconfig.resolver.overrides import layer_from_overrides
+from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolver import Resolver, Target
 
 METHODS = ("forward", "decode")
 INSTANCES = '[instances.left]\nmethod = "forward"\n'

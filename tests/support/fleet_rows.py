@@ -9,7 +9,7 @@ from etconfig.facts.registry import FactRegistry, FactType
 from etconfig.fleet.condition_sql import condition_sql
 from etconfig.fleet.folding import folded
 from etconfig.fleet.names import quoted_name
-from etconfig.profile import Expression
+from etconfig.profile.expression import Expression
 
 SQL_TYPES = {
     FactType.BOOL: "BOOLEAN",

@@ -75,7 +75,7 @@ class Doomed:
         self._workers = workers
         self._directory = directory
 
-    def map(self, function: Any, files: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    def map(self, function: Any, files: Any) -> Iterator[dict[str, Any]]:
         marker = self._directory / "running"
         doomed = partial(wait_or_count, str(self._directory), *function.args)
         for number, answer in enumerate(self._workers.map(doomed, files)):

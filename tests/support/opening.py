@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from etconfig.errors import ProgramError
-from etconfig.program import PROGRAM_ERROR_CODES, BundledTensor, Program, open_data_file, open_program
+from etconfig.program.bundled import BundledTensor
+from etconfig.program.flat_tensor import open_data_file
 from etconfig.program.model import SerializedTensor
+from etconfig.program.program import Program, open_program
+from etconfig.program.program_errors import PROGRAM_ERROR_CODES
 
 
 def touch_everything(program: Program) -> None:

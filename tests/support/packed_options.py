@@ -11,7 +11,7 @@ from etconfig.device.bundle_fingerprints import content_fingerprint, values_fing
 from etconfig.device.decision import BundleDecision
 from etconfig.device.packed import PackedConfiguration, PackedMethod, PackedOption, PlainValue
 from etconfig.device.steps import counted
-from etconfig.schema import Applies, Scope
+from etconfig.schema.declaration import Applies, Scope
 
 
 def packed(name: str, value: PlainValue, **changed: Any) -> PackedOption:

@@ -24,7 +24,7 @@ from etconfig.device.bundle import DeviceBundle
 from etconfig.device.compilation import compile_bundle
 from etconfig.device.content import BundleContent, BundledProfile
 from etconfig.errors import ConfigError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import (
     Advice,
     ApiRange,
@@ -39,20 +39,20 @@ from etconfig.plugin.v1 import (
     Wire,
     option,
 )
-from etconfig.profile import (
-    ExpressionParser,
-    Layer,
-    ProfileLibrary,
-    ProfileSource,
-    Provider,
-    layers_of,
-    load_chain,
-    parse_document,
-    parse_project,
-    select_profile,
-)
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import ExpressionParser
+from etconfig.profile.inheritance import load_chain
+from etconfig.profile.layer import Layer
+from etconfig.profile.layers import layers_of
+from etconfig.profile.library import ProfileLibrary, ProfileSource, Provider
+from etconfig.profile.project import parse_project
+from etconfig.profile.selector import select_profile
 from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver import ANY_METHOD, AdviceReader, Resolution, Resolver, Target, layer_from_overrides
+from etconfig.resolver.advice import AdviceReader
+from etconfig.resolver.arguments import ANY_METHOD
+from etconfig.resolver.overrides import layer_from_overrides
+from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolver import Resolver, Target
 
 
 class Speed(enum.Enum):

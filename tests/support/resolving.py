@@ -7,19 +7,15 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from etconfig.diagnostics import Span
-from etconfig.facts import BUILTIN_FACTS, FactSheet
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.sheet import FactSheet
 from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Ge, option
-from etconfig.profile import (
-    Assignment,
-    AssignmentPlace,
-    ExpressionType,
-    InstanceDeclaration,
-    Layer,
-    parse_expression,
-)
+from etconfig.profile.expression import ExpressionType, parse_expression
+from etconfig.profile.layer import Assignment, AssignmentPlace, InstanceDeclaration, Layer
 from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver import Resolution, Resolver, Target
+from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolver import Resolver, Target
 
 
 class Mode(enum.Enum):

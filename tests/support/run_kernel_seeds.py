@@ -31,7 +31,7 @@ from kernel_cases import Recorded, load_cases
 from program_writer import instruction, plan, table, value, write
 
 from etconfig.errors import EtconfigError
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 from etconfig.scalar_types import ScalarType
 
 TYPES = [ScalarType(code) for code in (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 15, 27, 28, 29)]

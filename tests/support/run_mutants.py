@@ -20,7 +20,7 @@ from etconfig.errors import EtconfigError, InvalidInputError, ProgramError
 from etconfig.kernel.tensor import DTYPES
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 MEMORY_BYTES = 2 << 30
 INSTRUCTION_LIMIT = 2000

@@ -35,9 +35,10 @@ _FEW = 12
 """The most options that are always shown in full."""
 
 if TYPE_CHECKING:
-    from etconfig.facts import FactSheet
-    from etconfig.resolver import UnconfiguredValue
-    from etconfig.schema import BackendSpec, OptionInfo
+    from etconfig.facts.sheet import FactSheet
+    from etconfig.resolver.unconfigured import UnconfiguredValue
+    from etconfig.schema.declaration import OptionInfo
+    from etconfig.schema.spec import BackendSpec
 
 
 @click.command("backends", cls=StrictCommand)
@@ -77,7 +78,7 @@ def command(
     if backend is None:
         _list(installation, executor, as_json)
         return
-    from etconfig.resolver import values_without_configuration
+    from etconfig.resolver.unconfigured import values_without_configuration
 
     runtime = executor_report(installation, executor)
     if backend not in installation.backend_ids:
@@ -228,7 +229,8 @@ def _reason(status: BackendStatus) -> str:
 def default_text(info: OptionInfo, here: UnconfiguredValue) -> str:
     """Return the value of an option that nothing sets on a device, and the default of its schema."""
     from etconfig.provenance import OriginKind, Sourced
-    from etconfig.schema import MISSING, show_value
+    from etconfig.schema.coerce import show_value
+    from etconfig.schema.declaration import MISSING
 
     literal = None if info.default is MISSING else show_value(info.default)
     if here is None:
@@ -250,7 +252,7 @@ def default_text(info: OptionInfo, here: UnconfiguredValue) -> str:
 def _option_data(info: OptionInfo, here: UnconfiguredValue) -> dict[str, Any]:
     from etconfig.plain_data import jsonable
     from etconfig.provenance import Sourced
-    from etconfig.schema import MISSING
+    from etconfig.schema.declaration import MISSING
 
     return {
         "type": str(info.type),

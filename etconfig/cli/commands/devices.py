@@ -94,7 +94,7 @@ def diff_devices(old: Path, new: Path, as_json: bool) -> int:
       etconfig devices diff raspberry-pi/pi-4 raspberry-pi/pi-5
       etconfig devices diff pi-5 pi5.json --json
     """
-    from etconfig.facts import diff_sheets
+    from etconfig.facts.difference import diff_sheets
 
     installation = make_installation()
     before, after = (read_device(installation, sheet, ()).facts for sheet in (old, new))

@@ -38,7 +38,7 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
     from etconfig.app.targets import options_by_backend
     from etconfig.errors import OptionError
     from etconfig.option_path import parse_option_path
-    from etconfig.resolver import explain_option, find_provenance
+    from etconfig.resolver.explain import explain_option, find_provenance
     from etconfig.resolver.overrides import path_problem
 
     try:

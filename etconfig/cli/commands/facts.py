@@ -26,7 +26,8 @@ from etconfig.facts.sheet_json import SHEET
 
 if TYPE_CHECKING:
     from etconfig.app.installation import Installation
-    from etconfig.facts import Fact, FactSheet
+    from etconfig.facts.fact import Fact
+    from etconfig.facts.sheet import FactSheet
 
 
 @click.group("facts", cls=SuggestingGroup, invoke_without_command=True)
@@ -142,7 +143,7 @@ def diff(old: Path, new: Path | None, ignore_live: bool, as_json: bool) -> int:
       etconfig facts diff before.json after.json
       etconfig facts diff pi5.json --ignore-live
     """
-    from etconfig.facts import diff_sheets
+    from etconfig.facts.difference import diff_sheets
 
     installation = make_installation()
     before, after = (read_device(installation, sheet, ()).facts for sheet in (old, new))
@@ -162,7 +163,7 @@ def schema() -> None:
     Example:
       etconfig facts schema > sheet.schema.json
     """
-    from etconfig.facts import sheet_schema
+    from etconfig.facts.json_schema import sheet_schema
 
     print_json(sheet_schema(make_installation().fact_registry))
 
@@ -176,7 +177,9 @@ def _refuse_options_before(context: click.Context, subcommand: str) -> None:
 
 
 def _facts_over_adb(installation: Installation, serial: str, fact_texts: Sequence[str]) -> FactSheet:
-    from etconfig.facts import attached_device, detect, parse_fact_assignments
+    from etconfig.facts.adb import attached_device
+    from etconfig.facts.assignment import parse_fact_assignments
+    from etconfig.facts.detection import detect
 
     registry = installation.fact_registry
     facts = detect(attached_device(serial or None), registry=registry)

@@ -135,8 +135,8 @@ def _matrix(request: ConfigurationRequest, programs: Sequence[Path], sheets: Seq
     from etconfig.analysis.matrix_building import build_matrix
     from etconfig.app.device_configurations import DeviceConfigurations
     from etconfig.app.targets import options_by_backend
-    from etconfig.facts import parse_fact_assignments
-    from etconfig.resolver import layer_from_overrides
+    from etconfig.facts.assignment import parse_fact_assignments
+    from etconfig.resolver.overrides import layer_from_overrides
 
     loaded = request.open_all(programs)
     installation = loaded[0].installation if loaded else request.installation

@@ -25,8 +25,8 @@ from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:
     from etconfig.app.model_check import CheckedModel
-    from etconfig.facts import FactSheet
-    from etconfig.models import CatalogModel
+    from etconfig.facts.sheet import FactSheet
+    from etconfig.models.catalog import CatalogModel
 
 _CommandT = TypeVar("_CommandT", bound=Callable[..., Any])
 
@@ -170,7 +170,7 @@ def check_variants(
     """
     from etconfig.app.model_check import check_models
     from etconfig.app.model_choice import find_catalog
-    from etconfig.models import ModelCatalog
+    from etconfig.models.catalog import ModelCatalog
 
     installation = make_installation()
     catalog = find_catalog(installation, file)

@@ -29,7 +29,7 @@ from etconfig.written_files import FileKind, head_of, replace_files
 
 if TYPE_CHECKING:
     from etconfig.device.bundle import DeviceBundle
-    from etconfig.resolver import Resolution
+    from etconfig.resolver.resolution import Resolution
 
 _SUFFIX = ".etbundle"
 _CODE_SUFFIXES = {
@@ -143,8 +143,8 @@ def _write_bundle(
     """Pack the profiles of the requests with their conditions."""
     from etconfig.app.bundling import make_bundle
     from etconfig.app.targets import options_by_backend
-    from etconfig.facts import parse_fact_assignments
-    from etconfig.resolver import layer_from_overrides
+    from etconfig.facts.assignment import parse_fact_assignments
+    from etconfig.resolver.overrides import layer_from_overrides
 
     first = requests[0]
     known_options = partial(options_by_backend, first.installation)
@@ -245,7 +245,7 @@ def _emit(
 def _write_resolved(programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest]) -> None:
     """Pack the configuration of each request without conditions."""
     from etconfig.app.resolved_bundle import notes_beside_the_map, pack_resolutions
-    from etconfig.facts import parse_fact_assignments
+    from etconfig.facts.assignment import parse_fact_assignments
 
     first = requests[0]
     bundle = pack_resolutions(

@@ -24,7 +24,7 @@ from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:
     from etconfig.app.profile_choice import ProfileChoices
-    from etconfig.profile import ProfileMatch
+    from etconfig.profile.selection import ProfileMatch
 
 
 @click.group("profiles", cls=SuggestingGroup, invoke_without_command=True)
@@ -79,7 +79,8 @@ def show_command(profile: str, profile_paths: Sequence[Path], as_json: bool) -> 
       etconfig profiles show raspberry-pi/pi-5
       etconfig profiles show profiles/acme/board.toml
     """
-    from etconfig.profile import load_chain, load_document
+    from etconfig.profile.document import load_document
+    from etconfig.profile.inheritance import load_chain
 
     chain = []
     for each in load_chain(make_installation(profile_paths).profiles, profile):
@@ -119,7 +120,7 @@ def match_command(
       etconfig profiles match raspberry-pi/pi-5 --fact power.source=battery
     """
     from etconfig.app.profile_choice import ProfileChoice, profile_choices
-    from etconfig.profile import match_profiles
+    from etconfig.profile.selector import match_profiles
 
     installation = make_installation(profile_paths)
     for name in names:

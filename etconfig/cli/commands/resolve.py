@@ -38,8 +38,8 @@ from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
     from etconfig.device.tables import BundleTables
-    from etconfig.resolver import Resolution
     from etconfig.resolver.arguments import BackendArguments
+    from etconfig.resolver.resolution import Resolution
 
 
 @click.command("resolve", cls=StrictCommand)
@@ -205,7 +205,7 @@ def option_rows(
     resolution: Resolution, *, no_defaults: bool = False
 ) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield a row for each option of each method instance and backend, or for those that something sets."""
-    from etconfig.resolver import show_setting
+    from etconfig.resolver.explain import show_setting
 
     known: dict[int, list[tuple[str, str, str]]] = {}  # many instances may share their arguments
     for arguments in resolution:
@@ -229,7 +229,7 @@ def _shown_options(resolved: BackendArguments, *, no_defaults: bool) -> Iterator
 
 def _print_explained(resolution: Resolution, *, no_defaults: bool) -> None:
     from etconfig.option_path import OptionPath
-    from etconfig.resolver import explain_option
+    from etconfig.resolver.explain import explain_option
 
     blocks = (
         explain_option(resolution, OptionPath(backend, name, arguments.method, arguments.instance))

@@ -31,7 +31,7 @@ from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.method.method import Method
-    from etconfig.resolver import Arguments
+    from etconfig.resolver.arguments import Arguments
 
 
 @click.command("run", cls=StepsCommand)

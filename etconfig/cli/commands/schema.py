@@ -15,7 +15,7 @@ from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import PluginError
 
 if TYPE_CHECKING:
-    from etconfig.schema import BackendSpec
+    from etconfig.schema.spec import BackendSpec
 
 
 @click.command("schema", cls=StrictCommand)
@@ -50,7 +50,8 @@ def command(backend: str | None, document: str | None, form: str) -> None:
     if document is not None:
         _print_document_schema(document, installation)
         return
-    from etconfig.schema import json_schema, markdown_reference
+    from etconfig.schema.jsonschema import json_schema
+    from etconfig.schema.markdown import markdown_reference
 
     spec = installation.plugins.backend_spec(str(backend))
     if form == "json":

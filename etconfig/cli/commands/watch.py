@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from etconfig.app.configuration import Configuration
     from etconfig.app.profile_change import ProfileChange
     from etconfig.app.targets import Delegating
-    from etconfig.facts import FactSheet
-    from etconfig.resolver import OptionChange, Resolution
+    from etconfig.facts.sheet import FactSheet
+    from etconfig.resolver.difference import OptionChange
+    from etconfig.resolver.resolution import Resolution
 
 _MAX_INTERVAL_S = 86_400.0
 """A day: `time.sleep` refuses what the operating system cannot count."""
@@ -172,7 +173,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 def _print_differences(before: Resolution, after: Resolution, as_json: bool) -> None:
     from etconfig.app.profile_change import profile_change
-    from etconfig.resolver import differences, reported_values
+    from etconfig.resolver.difference import differences, reported_values
 
     profile = profile_change(before, after)
     changes = differences(reported_values(before), reported_values(after))
@@ -206,7 +207,7 @@ def _print(
     profile: ProfileChange | None,
     changes: Sequence[OptionChange],
 ) -> None:
-    from etconfig.resolver import show_setting
+    from etconfig.resolver.explain import show_setting
 
     for name, sides in fact_changes.items():
         old, new = ("unknown" if value is None else show_setting(value) for value in sides)

@@ -72,7 +72,7 @@ def _show_configurations(configurations: Sequence[PackedConfiguration]) -> None:
 
 
 def _packed(configuration: PackedConfiguration) -> Iterator[tuple[str, ...]]:
-    from etconfig.resolver import show_setting
+    from etconfig.resolver.explain import show_setting
 
     for method in configuration.methods:
         for backend, option in method.options():
@@ -82,8 +82,8 @@ def _packed(configuration: PackedConfiguration) -> Iterator[tuple[str, ...]]:
 
 def _sent(backend: str, option: PackedOption) -> str:
     """Return the key and value in ExecuTorch's option map, or the reason why the map cannot have them."""
-    from etconfig.resolver import show_setting
-    from etconfig.wire import EXECUTORCH, THREAD_POOL_OPTIONS
+    from etconfig.resolver.explain import show_setting
+    from etconfig.wire.runtime_limits import EXECUTORCH, THREAD_POOL_OPTIONS
 
     if option.value is None:
         return "-"
@@ -117,7 +117,7 @@ def show_decided(resolution: BundleResolution, *, as_json: bool) -> None:
 
 def _decided(resolution: BundleResolution) -> Iterator[tuple[str, ...]]:
     from etconfig.device.decision import DecidedOption
-    from etconfig.resolver import show_setting
+    from etconfig.resolver.explain import show_setting
 
     for slot in resolution.slots:
         label = slot.method if slot.instance is None else f"{slot.method}@{slot.instance}"
@@ -157,7 +157,7 @@ def _one_line(condition: str | None) -> str:
 
 
 def _value(setting: Mapping[str, Any]) -> str:
-    from etconfig.resolver import show_setting
+    from etconfig.resolver.explain import show_setting
 
     if "expr" in setting:
         return f"expr {setting['expr']}"
@@ -165,7 +165,7 @@ def _value(setting: Mapping[str, Any]) -> str:
 
 
 def _options(backends: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
-    from etconfig.resolver import show_setting
+    from etconfig.resolver.explain import show_setting
 
     for backend in backends:
         for option in backend["options"]:

@@ -11,12 +11,12 @@ from etconfig.cli.shared.output import note, print_table, show
 from etconfig.errors import EtconfigError
 from etconfig.plain_data import jsonable
 from etconfig.records import record
-from etconfig.schema import show_value
+from etconfig.schema.coerce import show_value
 
 if TYPE_CHECKING:
     from etconfig.effective import ComparedOption
     from etconfig.method.method import Method
-    from etconfig.resolver import Arguments
+    from etconfig.resolver.arguments import Arguments
 
 BackendsOptions: TypeAlias = "Mapping[str, Mapping[str, ComparedOption]]"
 """By backend id and option name."""

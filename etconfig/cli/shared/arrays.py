@@ -22,7 +22,7 @@ from etconfig.scalar_types import ScalarType
 from etconfig.written_files import FileKind
 
 if TYPE_CHECKING:
-    from etconfig.program import MethodMeta
+    from etconfig.program.metadata import MethodMeta
 
 _MAX_SHOWN = 8
 _NPY_MAGIC = b"\x93NUMPY"

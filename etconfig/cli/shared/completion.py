@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from etconfig.app.targets import Delegating
-    from etconfig.schema import OptionInfo
+    from etconfig.schema.declaration import OptionInfo
 
 Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
 """click calls it with the context, the parameter, and the text so far."""
@@ -174,7 +174,7 @@ def _methods(context: click.Context) -> list[tuple[str, list[str]]]:
         of_models = [(name, list(found.backends(name))) for name in found.method_names]
     if program is None:
         return of_models
-    from etconfig.program import Verification, open_program
+    from etconfig.program.program import Verification, open_program
 
     with open_program(program, verification=Verification.Minimal) as opened:
         of_program = [(name, [d.id for d in opened.plan(name).delegates]) for name in opened.method_names]

@@ -17,7 +17,7 @@ from etconfig.records import record
 if TYPE_CHECKING:
     from etconfig.app.targets import Delegating
     from etconfig.diagnostics import Diagnostic
-    from etconfig.resolver import Resolution
+    from etconfig.resolver.resolution import Resolution
 
 _ResultT = TypeVar("_ResultT")
 

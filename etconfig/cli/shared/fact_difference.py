@@ -8,7 +8,8 @@ from etconfig.cli.shared.format import format_known
 from etconfig.cli.shared.output import show
 
 if TYPE_CHECKING:
-    from etconfig.facts import FactSheet, SheetDifference
+    from etconfig.facts.difference import SheetDifference
+    from etconfig.facts.sheet import FactSheet
 
 
 def print_difference(old: FactSheet, new: FactSheet, difference: SheetDifference) -> None:

@@ -166,14 +166,14 @@ def workers_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "place",
         metavar="ADDRESS",
         callback=_check_workers,
-        help="Resolve on a cluster: dask://host:8786 (etconfig[dask]) or ray://host:10001 (etconfig[ray]).",
+        help="Resolve on a cluster of Dask (etconfig[dask]), such as dask://host:8786.",
     )(function)
 
 
 def _check_workers(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     if text is None:
         return None
-    from etconfig.fleet.cluster_address import parse_cluster_address
+    from etconfig.fleet.clusters import parse_cluster_address
 
     try:
         address = parse_cluster_address(text)

@@ -19,7 +19,7 @@ from etconfig.written_files import RefusedFileError
 
 if TYPE_CHECKING:
     from etconfig.app.targets import Delegating
-    from etconfig.facts import FactRegistry
+    from etconfig.facts.registry import FactRegistry
     from etconfig.fleet.database import Database
     from etconfig.fleet.inventory import InventoryPart
     from etconfig.fleet.plan import FleetPlan

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from etconfig.facts import Fact, FactSheet
+    from etconfig.facts.fact import Fact
+    from etconfig.facts.sheet import FactSheet
 
 _BINARY_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from etconfig.app.configuration import Configuration
     from etconfig.app.loaded_program import LoadedProgram
     from etconfig.app.targets import Delegating
-    from etconfig.facts import FactSheet
+    from etconfig.facts.sheet import FactSheet
     from etconfig.provenance import Sourced
-    from etconfig.resolver import Resolution
+    from etconfig.resolver.resolution import Resolution
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -247,7 +247,7 @@ class ConfigurationRequest:
         """Do the same as `configure`, on other facts and without printing warnings."""
         from etconfig.app.configuration import configure
         from etconfig.app.targets import options_by_backend
-        from etconfig.resolver import layer_from_overrides
+        from etconfig.resolver.overrides import layer_from_overrides
 
         known_options = partial(options_by_backend, self.installation)
 
@@ -489,7 +489,8 @@ def read_device(installation: Installation, sheet: Path | None, fact_texts: Sequ
     Raises:
         FactError: the sheet, or a fact set by hand, is wrong.
     """
-    from etconfig.facts import load_fact_sheet, parse_fact_assignments
+    from etconfig.facts.assignment import parse_fact_assignments
+    from etconfig.facts.sheet import load_fact_sheet
 
     registry = installation.fact_registry
     facts = installation.detect_facts() if sheet is None else load_fact_sheet(sheet, registry)

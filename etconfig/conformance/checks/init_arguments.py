@@ -12,7 +12,7 @@ from etconfig.conformance.kit.outcome import CheckFailedError, NotDelegatedError
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
-from etconfig.schema import CompileSpecInfo
+from etconfig.schema.spec import CompileSpecInfo
 
 UNKNOWN_KEY = "etconfig_conformance_unknown"
 """A compile spec that no backend declares."""

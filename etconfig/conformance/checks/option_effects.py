@@ -16,7 +16,7 @@ from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, OptionError
 from etconfig.method.method import Method
 from etconfig.plain_data import jsonable
-from etconfig.schema import Applies
+from etconfig.schema.declaration import Applies
 
 VALUES_TRIED = 2
 """The number of other values that are tried of an option."""

@@ -21,27 +21,21 @@ from etconfig.conformance.subject.option_values import (
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import PluginCallError
-from etconfig.facts import FactType
+from etconfig.facts.registry import FactType
 from etconfig.plugin.call_check import code_place
 from etconfig.provenance import Sourced
-from etconfig.resolver import (
-    AdviceReader,
-    advised_devices,
-    read_program_values,
-    values_without_configuration,
-    verify_advice,
-)
+from etconfig.resolver.advice import AdviceReader
+from etconfig.resolver.advice_check import advised_devices, verify_advice
+from etconfig.resolver.program_values import read_program_values
 from etconfig.resolver.recommendation import recommend
-from etconfig.schema import (
-    BackendOptions,
-    BackendSpec,
-    OptionKind,
-    OptionType,
-    ProblemKind,
-    json_schema,
-    validate_options,
-)
+from etconfig.resolver.unconfigured import values_without_configuration
+from etconfig.schema.jsonschema import json_schema
+from etconfig.schema.option_type import OptionKind, OptionType
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.problem import ProblemKind
+from etconfig.schema.spec import BackendSpec
 from etconfig.schema.units import units_agree
+from etconfig.schema.validate import validate_options
 
 LEAST_WORDS = 3
 """A shorter description says no more than the name."""

@@ -11,7 +11,8 @@ from etconfig.conformance.subject.option_values import effective_values, options
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, OptionError
 from etconfig.method.method import Method
-from etconfig.schema import Applies, BackendSpec, OptionInfo, Scope
+from etconfig.schema.declaration import Applies, OptionInfo, Scope
+from etconfig.schema.spec import BackendSpec
 
 _APART = "keep the options in the handle that init returns, or read them from the context"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,10 +15,10 @@ from etconfig.conformance.kit.levels import is_newer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError, Outcome
 from etconfig.conformance.kit.result import Result
 from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.process.child_process import ask_process
 from etconfig.conformance.process.kept_worker import KeptWorker
 from etconfig.conformance.process.shared_process import SharedProcess
 from etconfig.conformance.runner.dependence import UnknownCheckError, not_judged, root_cause
-from etconfig.conformance.runner.isolation import run_isolated
 from etconfig.conformance.runner.report import Report, make_report
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
@@ -25,6 +26,46 @@ from etconfig.diagnostics.error_text import error_message, error_text
 from etconfig.errors import DelegateError, PluginCallError, PluginLoadError
 from etconfig.plugin.culprit import located_cause
 from etconfig.plugin.loader import error_place
+
+MEMORY_LIMIT_BYTES = 8 * 2**30
+"""The address space of an isolated check, if the system can limit it (Linux)."""
+
+WORKER = (sys.executable, "-m", "etconfig.conformance.runner.worker")
+"""The command that starts the process."""
+
+
+def run_isolated(check: Check, subject: Subject, worker: KeptWorker | None = None) -> Result:
+    """Run one check in a process of its own; its bad end is the outcome unless the check failed by itself.
+
+    Args:
+        check: The check.
+        subject: The backend.
+        worker: Forks the process, if it can and the check allows it; otherwise a new one starts.
+    """
+    request = {
+        "check": check.id,
+        "settings": subject.settings.to_jsonable(),
+        "memory_limit_bytes": MEMORY_LIMIT_BYTES,
+        "timeout_seconds": check.timeout_seconds,
+    }
+    started = time.perf_counter()
+    ended = None
+    if worker is not None and not check.is_fresh:
+        ended = worker.ask(request, subject.settings, timeout_seconds=check.timeout_seconds)
+    if ended is None:
+        ended = ask_process(WORKER, request, subject.settings, timeout_seconds=check.timeout_seconds)
+    # A failed check explains itself better than the end of its process. A check that passed and then
+    # crashed its process has not passed.
+    result = None if ended.answer is None else Result.from_jsonable(ended.answer)
+    if result is not None and (ended.problem is None or not result.outcome.is_good):
+        return result
+    return Result(
+        check_id=check.id,
+        outcome=Outcome.TIMED_OUT if ended.is_late else Outcome.CRASHED,
+        message=ended.problem,
+        seconds=time.perf_counter() - started,
+    )
+
 
 Progress = Callable[[Check, Result], None]
 

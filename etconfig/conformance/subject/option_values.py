@@ -10,16 +10,14 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.effective import EffectiveSource
 from etconfig.method.method import Method
 from etconfig.plugin.call_check import code_place
-from etconfig.resolver import AdviceReader, values_without_configuration
-from etconfig.schema import (
-    BackendOptions,
-    BackendSpec,
-    OptionInfo,
-    OptionKind,
-    OptionProblem,
-    check_value,
-    validate_options,
-)
+from etconfig.resolver.advice import AdviceReader
+from etconfig.resolver.unconfigured import values_without_configuration
+from etconfig.schema.declaration import OptionInfo
+from etconfig.schema.option_type import OptionKind
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.problem import OptionProblem
+from etconfig.schema.spec import BackendSpec
+from etconfig.schema.validate import check_value, validate_options
 
 _SEEN = (EffectiveSource.READ_BACK, EffectiveSource.OBSERVED)
 """The sources of values that are evidence; the other values only repeat what was requested."""

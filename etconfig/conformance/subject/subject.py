@@ -24,14 +24,14 @@ from etconfig.conformance.subject.comparison import check_outputs, precise, righ
 from etconfig.conformance.subject.golden import DelegatedCase, find_programs
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import UnknownPluginError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.method.method import Method
 from etconfig.plugin import CONFORMANCE, EntryPoint
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.plugin.evidence import Evidence
 from etconfig.plugin.hookspecs import ConformanceContribution
 from etconfig.scalar_types import ScalarType
-from etconfig.schema import BackendSpec
+from etconfig.schema.spec import BackendSpec
 
 DIM_ORDERS = frozenset({"contiguous", "channels_last"})
 """The dim orders that a backend can declare."""

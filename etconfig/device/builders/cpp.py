@@ -20,7 +20,7 @@ from etconfig.device.builders.language import (
     introduction,
     pascal_case,
 )
-from etconfig.wire import EXECUTORCH, THREAD_POOL_OPTIONS, WireValue
+from etconfig.wire.runtime_limits import EXECUTORCH, THREAD_POOL_OPTIONS, WireValue
 
 _INCLUDES = """
 #pragma once

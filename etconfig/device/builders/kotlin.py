@@ -12,7 +12,7 @@ from etconfig.device.builders.language import (
     integer_literal,
     object_of_functions,
 )
-from etconfig.wire import ANDROID
+from etconfig.wire.runtime_limits import ANDROID
 
 _OPENING = (
     "import org.pytorch.executorch.BackendOptionsMap",

@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from etconfig.device.packed import PackedMethod, PackedOption, PlainValue
 from etconfig.diagnostics import Diagnostic
 from etconfig.records import record
-from etconfig.schema import Scope
-from etconfig.wire import RuntimeLimits, WireValue, cannot_carry, value_help
+from etconfig.schema.declaration import Scope
+from etconfig.wire.options import cannot_carry, value_help
+from etconfig.wire.runtime_limits import RuntimeLimits, WireValue
 
 
 @record(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from etconfig.device.builders.language import CarriedMethod, Language, object_of_functions
-from etconfig.wire import APPLE, WireValue
+from etconfig.wire.runtime_limits import APPLE, WireValue
 
 _OPENING = (
     "import ExecuTorch",

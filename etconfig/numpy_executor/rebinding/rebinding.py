@@ -2,19 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from functools import cached_property, partial
 
 from etconfig.kernel.registry import Kernel, Step
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.numpy_executor.effects import Effects, EffectsReader
-from etconfig.numpy_executor.instructions import tensors_of
+from etconfig.numpy_executor.instructions import instructions_of, is_in_place, separate_result, tensors_of
 from etconfig.numpy_executor.rebinding.dynamic_step import DynamicStep, Part
 from etconfig.numpy_executor.rebinding.elementwise import ElementwiseBind
-from etconfig.numpy_executor.rebinding.step_fusion import join
-from etconfig.numpy_executor.rebinding.varying_values import VaryingValues
 from etconfig.numpy_executor.registers import LISTS_OF_VALUES, Registers, current_value
 from etconfig.program import model
+
+
+class VaryingValues:
+    """The values that vary, by index, and why.
+
+    Attributes:
+        moved: Those that instructions move the value of another register to, and the lists of such values.
+        reassigned: Those whose registers instructions set: to moved values, and to computed numbers.
+        all: Those that may be another scalar, tensor, shape or memory from run to run.
+    """
+
+    def __init__(
+        self, plan: model.ExecutionPlan, registers: Registers, kernels: Sequence[Kernel | None]
+    ) -> None:
+        """Look through `plan`, whose operators have these kernels."""
+        moved = _moved_values(plan, kernels)
+        self.moved = frozenset(moved | _lists_of(moved, plan.values))
+        self.reassigned = frozenset(moved | _values_at(plan, kernels, lambda each: each.register_positions))
+        varying = {*self.reassigned, *(index for index in plan.inputs if plan.values[index] is None)}
+        varying.update(registers.dynamic)
+        varying |= _values_at(plan, kernels, lambda each: each.varying_positions - each.register_positions)
+        self.all = frozenset(varying | _lists_of(varying, plan.values))
+
+
+def _moved_values(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> set[int]:
+    """Return the values that instructions move the value of another register to."""
+    moved = {each.move_to for each in instructions_of(plan, model.MoveCall)}
+    known = enumerate(zip(plan.operators, kernels, strict=True))
+    in_place = {
+        index: len(kernel.parameters)
+        for index, (operator, kernel) in known
+        if kernel and is_in_place(operator.name)
+    }
+    for op_index, args in instructions_of(plan, model.KernelCall) if in_place else ():
+        if op_index in in_place:
+            arity = in_place[op_index]
+            result = separate_result(args[:arity], args[arity:])
+            moved.update(() if result is None else (result,))
+    return moved
+
+
+def _lists_of(items: Set[int], values: Sequence[model.EValue]) -> set[int]:
+    """Return the lists among `values` that contain any of `items`."""
+    if not items:
+        return set()
+    lists = ((index, each) for index, each in enumerate(values) if isinstance(each, LISTS_OF_VALUES))
+    return {index for index, each in lists if not items.isdisjoint(each.items)}
+
+
+def _values_at(
+    plan: model.ExecutionPlan,
+    kernels: Sequence[Kernel | None],
+    positions_of: Callable[[Kernel], frozenset[int]],
+) -> set[int]:
+    """Return the arguments of kernel calls at the positions that `positions_of` returns for each kernel."""
+    positions = {index: positions_of(kernel) for index, kernel in enumerate(kernels) if kernel}
+    wanted = {index: found for index, found in positions.items() if found}
+    values: set[int] = set()
+    for op_index, args in instructions_of(plan, model.KernelCall) if wanted else ():
+        for position in wanted.get(op_index, ()):
+            values.update(args[position : position + 1])
+    return values
+
+
+def join(
+    names: Sequence[str], steps: Sequence[Step], are_fixed: Sequence[bool], indices: Sequence[int]
+) -> tuple[tuple[str, ...], tuple[Step, ...], tuple[int, ...]]:
+    """Join neighboring steps that can be bound together into one step each.
+
+    Args:
+        names: The name of each step in an error.
+        steps: The steps, in order.
+        are_fixed: For each step, whether none of its arguments ever changes.
+        indices: The index of each step's instruction.
+    """
+    found: list[tuple[str, Step, int]] = []
+    parts: list[Part] = []
+    positions: list[int] = []
+    touched: set[Register] = set()
+
+    def end() -> None:
+        if parts:
+            found.append((parts[0].name, DynamicStep(*parts), positions[0]))
+        parts.clear()
+        positions.clear()
+        touched.clear()
+
+    for name, step, is_fixed, index in zip(names, steps, are_fixed, indices, strict=True):
+        part = _part_of(name, step, is_fixed, index)
+        if part is None or (is_fixed and not parts):
+            end()
+            found.append((name, step, index))
+            continue
+        changed = {*part.written, *part.aliases}
+        # states return before the first pass runs, so within one step a tensor can only have one
+        if not touched.isdisjoint(changed):
+            end()
+        parts.append(part)
+        positions.append(index)
+        touched.update(changed, part.read)
+    end()
+    columns = zip(*found, strict=True) if found else ((), (), ())
+    joined_names, joined_steps, joined_indices = columns
+    return tuple(joined_names), tuple(joined_steps), tuple(joined_indices)
+
+
+def _part_of(name: str, step: Step, is_fixed: bool, index: int) -> Part | None:
+    """Return a step as a part of a larger one; None if it must stay by itself."""
+    if is_fixed:
+        return Part(name, lambda: step, (), can_join=True, is_fixed=True, position=index)
+    if isinstance(step, DynamicStep) and step.parts[0].can_join:
+        return step.parts[0]._replace(position=index)
+    return None
 
 
 class Rebinding:

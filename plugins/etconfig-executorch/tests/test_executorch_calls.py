@@ -449,7 +449,7 @@ def test_without_planned_memory_nothing_of_128_mib_is_copied(
 
 def test_written_inputs_are_found(programs: Path) -> None:
     from etconfig.method.request import method_request
-    from etconfig.program import open_program
+    from etconfig.program.program import open_program
 
     found: dict[str, Any] = {}
     for name in ("ends", "twice", "writes", "resizes"):

@@ -17,7 +17,7 @@ from etconfig.errors import (
     MissingOperatorError,
     RuntimeFailedError,
 )
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 pytestmark = pytest.mark.peers
 

@@ -22,7 +22,7 @@ from etconfig.plugin.v1 import Backend, BackendOptions
 from etconfig.method.method import Method
 from etconfig.method import ProgramRequest
 from etconfig.method.request import method_request
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 from etconfig_executorch.executor import ExecutorchExecutor
 
 log = []

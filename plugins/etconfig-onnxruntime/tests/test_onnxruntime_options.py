@@ -16,7 +16,7 @@ from etconfig_onnxruntime.settings import ATTRIBUTES
 
 import etconfig
 from etconfig.errors import BackendUnavailableError, OptionError
-from etconfig.schema import validate_options
+from etconfig.schema.validate import validate_options
 
 INSTALLATION = etconfig.Installation().with_backends({SPEC.id: SPEC})
 
@@ -119,7 +119,7 @@ class TestMistakes:
         assert problems(**values) == []
 
     def test_options_of_the_session_cannot_change_later(self) -> None:
-        from etconfig.schema import change_options
+        from etconfig.schema.validate import change_options
 
         with pytest.raises(OptionError, match="intra_op_num_threads"):
             change_options(SPEC, OnnxRuntimeOptions(), {"intra_op_num_threads": 2})

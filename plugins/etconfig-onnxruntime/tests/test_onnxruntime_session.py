@@ -425,7 +425,8 @@ class TestFacts:
     def test_they_are_detected(self) -> None:
         from etconfig_onnxruntime.facts import DETECTOR, FACTS
 
-        from etconfig.facts import BUILTIN_FACTS, detect
+        from etconfig.facts.builtin import BUILTIN_FACTS
+        from etconfig.facts.detection import detect
 
         sheet = detect(registry=BUILTIN_FACTS.extended(FACTS), detectors=[DETECTOR])
         assert sheet["onnxruntime.version"].value == ort.__version__
@@ -436,7 +437,8 @@ class TestFacts:
     def test_a_captured_tree_has_none(self, tmp_path: Path) -> None:
         from etconfig_onnxruntime.facts import DETECTOR, FACTS
 
-        from etconfig.facts import BUILTIN_FACTS, detect
+        from etconfig.facts.builtin import BUILTIN_FACTS
+        from etconfig.facts.detection import detect
 
         sheet = detect(tmp_path, registry=BUILTIN_FACTS.extended(FACTS), detectors=[DETECTOR])
         assert sheet["onnxruntime.version"].reason == "ONNX Runtime is not installed there"

@@ -13,7 +13,7 @@ from etconfig_reference.options import MIN_SCRATCH_BYTES, Accumulate, ReferenceC
 
 from etconfig.plugin.v1 import BackendRequest
 from etconfig.provenance import Sourced
-from etconfig.resolver import values_without_configuration
+from etconfig.resolver.unconfigured import values_without_configuration
 
 PACKAGE = Path(etconfig_reference.__file__).parent
 README = Path(__file__).parents[1] / "README.md"

@@ -18,7 +18,7 @@ from etconfig_torch.plugin import SPEC
 import etconfig
 from etconfig.errors import DelegateError
 from etconfig.plugin.v1 import DelegateInvalidCompatibilityError, Envelope, InvalidPayloadError
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 torch = pytest.importorskip("torch")

@@ -12,7 +12,7 @@ from etconfig_torch.plugin import SPEC
 
 import etconfig
 from etconfig.plugin.v1 import BackendUnavailableError, Scope
-from etconfig.schema import validate_options
+from etconfig.schema.validate import validate_options
 
 PACKAGE = Path(__file__).parents[1]
 

@@ -17,12 +17,16 @@ import etconfig
 from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
 from etconfig.diagnostics import Respelling
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import EXECUTORCH, BackendOptions, CompileSpecs, wire_options
 from etconfig.provenance import Sourced
-from etconfig.resolver import explain_option, read_program_values, values_without_configuration
-from etconfig.schema import OptionProblem, Scope, check_value, find_option, validate_options
+from etconfig.resolver.explain import explain_option
+from etconfig.resolver.program_values import read_program_values
+from etconfig.resolver.unconfigured import values_without_configuration
+from etconfig.schema.declaration import Scope
+from etconfig.schema.problem import OptionProblem
+from etconfig.schema.validate import check_value, find_option, validate_options
 
 MANIFEST = tomli.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
 BACKENDS = sorted(MANIFEST["project"]["entry-points"]["etconfig.backends"])

@@ -9,7 +9,7 @@ from driver import STATE
 
 from etconfig.backend import InitContext, Processed, UpdateContext
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.schema import Applies
+from etconfig.schema.declaration import Applies
 from mutants.mutant import Mutant
 
 STATE.live = []

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from etconfig.analysis import measuring
+from etconfig.analysis import benchmarking
+from etconfig.analysis.benchmarking import MIN_RUNS, Latencies, RunBudget, measure
 from etconfig.analysis.instruction_times import instruction_times
-from etconfig.analysis.measuring import MIN_RUNS, Latencies, RunBudget, measure
 from etconfig.tracing import Event
 
 SECOND_NS = 10**9
@@ -46,7 +46,7 @@ class TestBudget:
     @pytest.fixture
     def calls(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
         ticks = itertools.count()  # every reading of the clock is a second later
-        monkeypatch.setattr(measuring.time, "perf_counter_ns", lambda: next(ticks) * SECOND_NS)
+        monkeypatch.setattr(benchmarking.time, "perf_counter_ns", lambda: next(ticks) * SECOND_NS)
         return itertools.count(1)
 
     def test_a_number_of_runs_is_kept(self, calls: Iterator[int]) -> None:

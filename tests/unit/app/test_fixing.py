@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from etconfig.app import fixing
 from etconfig.app.fixing import apply_fixes, fix_files, fixable
 from etconfig.diagnostics import Diagnostic, Edit, Fix, Span
-from etconfig.profile import Document, parse_document
+from etconfig.profile.document import Document, parse_document
 
 TEXT = '# \N{SNOWMAN} comment\r\n[a]\r\n"old"  =   1 # why\r\nkeep =[1,\r\n  2]'
 

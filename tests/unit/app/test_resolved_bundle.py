@@ -19,13 +19,14 @@ from etconfig.device.packed import PackedBackend, PackedConfiguration, PackedMet
 from etconfig.device.steps import counted
 from etconfig.device.tables import NONE
 from etconfig.errors import OptionError, ProfileError, SavedResultError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
-from etconfig.profile import Layer
+from etconfig.profile.layer import Layer
 from etconfig.provenance import OriginKind
-from etconfig.resolver import Resolution, Resolver, Target
-from etconfig.schema import Applies, Scope
-from etconfig.wire import EXECUTORCH
+from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolver import Resolver, Target
+from etconfig.schema.declaration import Applies, Scope
+from etconfig.wire.runtime_limits import EXECUTORCH
 
 
 class TestNotes:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from c_libraries import COMPILERS, compile_with
 
-from etconfig.c_interface import failure, include_dir, layout
+from etconfig.c_interface import failure, layout
+from etconfig.c_interface.headers import include_dir
 from etconfig.scalar_types import ScalarType
 
 HEADER = (include_dir() / "etconfig" / "backend.h").read_text(encoding="utf-8")

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from c_libraries import Payload, init_context
 
-from etconfig.c_interface import CBackend, CBackendError
+from etconfig.c_interface.backend import CBackend
+from etconfig.c_interface.failure import CBackendError
 from etconfig.plugin.v1 import BackendOptions, option
 from etconfig.plugin.v1_c import include_dir
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 TEMPLATE = Path(__file__).parents[3] / "etconfig" / "templates" / "example-cpp"
 

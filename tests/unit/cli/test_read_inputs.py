@@ -13,7 +13,7 @@ from plans import PlanBuilder
 
 from etconfig.cli.shared.arrays import read_inputs
 from etconfig.errors import InvalidInputError
-from etconfig.program import MethodMeta
+from etconfig.program.metadata import MethodMeta
 from etconfig.scalar_types import ScalarType
 
 

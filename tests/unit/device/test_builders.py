@@ -8,7 +8,7 @@ import pytest
 from etconfig.device.builders import emit
 from etconfig.device.packed import PackedBackend, PackedConfiguration, PackedMethod, PackedOption
 from etconfig.errors import OptionError
-from etconfig.schema import Applies, Scope
+from etconfig.schema.declaration import Applies, Scope
 
 THREADS = PackedOption(
     name="threads",

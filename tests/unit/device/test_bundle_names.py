@@ -11,10 +11,12 @@ from etconfig.device.bundle_writer import fits_file, write_tables
 from etconfig.device.compilation import compile_bundle
 from etconfig.device.content import BundleContent, BundledModel, BundledProfile, BundledVariant
 from etconfig.errors import OptionError
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactType, Volatility
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, OptionTable, option
-from etconfig.profile import ExpressionType, Provider, parse_expression
-from etconfig.resolver import Resolver, Target
+from etconfig.profile.expression import ExpressionType, parse_expression
+from etconfig.profile.library import Provider
+from etconfig.resolver.resolver import Resolver, Target
 
 
 class Cores(OptionTable):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.facts import Host, System
+from etconfig.facts.host import Host
+from etconfig.facts.system import System
 
 MakeSystem = Callable[..., System]
 

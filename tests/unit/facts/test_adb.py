@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from etconfig.errors import FactError
-from etconfig.facts import attached_device, detect
+from etconfig.facts.adb import attached_device
+from etconfig.facts.detection import detect
 
 LINES = b"""/proc/cpuinfo:processor\t: 0
 /proc/cpuinfo:Features\t: fp asimd asimddp

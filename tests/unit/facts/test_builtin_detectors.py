@@ -4,8 +4,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from etconfig.facts import BUILTIN_DETECTORS, BUILTIN_FACTS, Reading, System
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.detector import Reading
+from etconfig.facts.detectors import BUILTIN_DETECTORS
 from etconfig.facts.detectors.cpuinfo import cpu_features, cpu_model, cpu_vendor
+from etconfig.facts.system import System
 
 CPUS = "/sys/devices/system/cpu"
 SUPPLIES = "/sys/class/power_supply"

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from captured_trees import TREES, captured_system
 
-from etconfig.facts import FactSheet, detect
+from etconfig.facts.detection import detect
+from etconfig.facts.sheet import FactSheet
 
 DATA = Path(__file__).parents[2] / "data"
 NAMES = sorted(path.parent.name for path in TREES.glob("*/machine.json"))

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.facts import Host, System
 from etconfig.facts.commands import run_command
+from etconfig.facts.host import Host
 from etconfig.facts.nvml import NvmlGpu
 from etconfig.facts.sources import RecordedFiles, ThisDevice
+from etconfig.facts.system import System
 
 
 def python(code: str) -> tuple[str, ...]:

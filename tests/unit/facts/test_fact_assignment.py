@@ -3,14 +3,9 @@ from __future__ import annotations
 import pytest
 
 from etconfig.errors import FactError
-from etconfig.facts import (
-    BUILTIN_FACTS,
-    FactInfo,
-    FactType,
-    Volatility,
-    parse_fact_assignment,
-    parse_fact_assignments,
-)
+from etconfig.facts.assignment import parse_fact_assignment, parse_fact_assignments
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.provenance import Origin, OriginKind
 
 REGISTRY = BUILTIN_FACTS.extended(

@@ -8,18 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.facts import (
-    BUILTIN_FACTS,
-    FactInfo,
-    FactSheet,
-    FactType,
-    FunctionDetector,
-    Host,
-    Reading,
-    System,
-    Volatility,
-    detect,
-)
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.detection import detect
+from etconfig.facts.detector import FunctionDetector, Reading
+from etconfig.facts.host import Host
+from etconfig.facts.registry import FactInfo, FactType, Volatility
+from etconfig.facts.sheet import FactSheet
+from etconfig.facts.system import System
 from etconfig.provenance import Origin, OriginKind
 
 

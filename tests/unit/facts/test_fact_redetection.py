@@ -5,21 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.facts import (
-    BUILTIN_DETECTORS,
-    BUILTIN_FACTS,
-    FactInfo,
-    FactSheet,
-    FactType,
-    FunctionDetector,
-    Host,
-    Reading,
-    System,
-    Volatility,
-    detect,
-    redetect,
-)
-from etconfig.facts.detection import DETECTOR_LIMIT_S
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.detection import DETECTOR_LIMIT_S, detect, redetect
+from etconfig.facts.detector import FunctionDetector, Reading
+from etconfig.facts.detectors import BUILTIN_DETECTORS
+from etconfig.facts.host import Host
+from etconfig.facts.registry import FactInfo, FactType, Volatility
+from etconfig.facts.sheet import FactSheet
+from etconfig.facts.system import System
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 NOWHERE = Path("/nowhere")

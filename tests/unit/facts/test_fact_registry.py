@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactType, Volatility
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactInfo, FactType, Volatility
 
 
 def info(name: str, fact_type: FactType = FactType.INT, **more: object) -> FactInfo:

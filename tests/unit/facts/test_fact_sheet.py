@@ -7,7 +7,10 @@ import pickle
 import pytest
 
 from etconfig.errors import FactError
-from etconfig.facts import BUILTIN_FACTS, Fact, FactSheet, Volatility
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.fact import Fact
+from etconfig.facts.registry import Volatility
+from etconfig.facts.sheet import FactSheet
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 BY_HAND = Origin(OriginKind.OVERRIDE, "--fact")

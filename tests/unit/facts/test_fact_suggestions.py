@@ -4,8 +4,10 @@ import pytest
 
 from etconfig.diagnostics import Span
 from etconfig.errors import FactError
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactRegistry, FactType, Volatility, parse_fact_assignment
+from etconfig.facts.assignment import parse_fact_assignment
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.problems import unknown_fact
+from etconfig.facts.registry import FactInfo, FactRegistry, FactType, Volatility
 from etconfig.facts.suggestions import likely_facts
 
 CORES = [name for name in BUILTIN_FACTS.names if name.startswith("cpu.") and name.endswith("_cores")]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.facts import Host, System, detect
-from etconfig.facts.host import parse_cpu_list
+from etconfig.facts.detection import detect
+from etconfig.facts.host import Host, parse_cpu_list
+from etconfig.facts.system import System
 
 
 class TestReading:
@@ -137,7 +138,7 @@ class TestPackage:
 
     def test_the_registry_loads_neither_json_nor_detectors(self):
         code = (
-            "import sys; from etconfig.facts import BUILTIN_FACTS; "
+            "import sys; from etconfig.facts.builtin import BUILTIN_FACTS; "
             "print([m for m in ('json', 'pathlib', 'threading', 'etconfig.facts.sheet') if m in sys.modules])"
         )
         output = subprocess.run(
@@ -147,17 +148,3 @@ class TestPackage:
             check=True,
         ).stdout
         assert output == "[]\n"
-
-    def test_every_public_name_can_be_had(self):
-        import etconfig.facts
-
-        assert dir(etconfig.facts) == sorted(etconfig.facts.__all__) == sorted(etconfig.facts._HOME)
-        for name in etconfig.facts.__all__:
-            assert getattr(etconfig.facts, name) is not None
-
-    def test_another_name_is_refused(self):
-        import etconfig.facts
-
-        with pytest.raises(AttributeError) as caught:
-            etconfig.facts.nonsense  # noqa: B018
-        assert str(caught.value) == "module 'etconfig.facts' has no attribute 'nonsense'"

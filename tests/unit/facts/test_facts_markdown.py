@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactRegistry, FactType, Volatility, facts_markdown
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.markdown import facts_markdown
+from etconfig.facts.registry import FactInfo, FactRegistry, FactType, Volatility
 
 
 class TestReference:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from etconfig.facts import FactInfo, FactRegistry, FactSheet, FactType, FunctionDetector, Reading, Volatility
 from etconfig.facts.detection import detect
-from etconfig.facts.registry import MAX_CHARACTERS
+from etconfig.facts.detector import FunctionDetector, Reading
+from etconfig.facts.registry import MAX_CHARACTERS, FactInfo, FactRegistry, FactType, Volatility
+from etconfig.facts.sheet import FactSheet
 
 
 class NoText:

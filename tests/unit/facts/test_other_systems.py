@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 from captured_trees import captured_system
 
-from etconfig.facts import BUILTIN_DETECTORS, FactSheet, Host, Reading, System, detect
+from etconfig.facts.detection import detect
+from etconfig.facts.detector import Reading
+from etconfig.facts.detectors import BUILTIN_DETECTORS
 from etconfig.facts.detectors.system_detector import MODULES, SystemDetector
 from etconfig.facts.detectors.windows import DISPLAY_KEY, VERSION_KEY
+from etconfig.facts.host import Host
+from etconfig.facts.sheet import FactSheet
+from etconfig.facts.system import System
 from etconfig.facts.windows import AFFINITY, MEMORY, POWER, PROCESSORS
 
 

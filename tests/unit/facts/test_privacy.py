@@ -8,10 +8,13 @@ import pytest
 from every import every
 
 from etconfig.errors import FactError
-from etconfig.facts import BUILTIN_FACTS, Fact, FactInfo, FactSheet, FactType, Volatility, diff_sheets
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.difference import diff_sheets
+from etconfig.facts.fact import Fact
 from etconfig.facts.privacy import hide_identifying, redact
-from etconfig.facts.registry import HIDDEN_FACTS, HIDDEN_VALUE
-from etconfig.profile import parse_expression
+from etconfig.facts.registry import HIDDEN_FACTS, HIDDEN_VALUE, FactInfo, FactType, Volatility
+from etconfig.facts.sheet import FactSheet
+from etconfig.profile.expression import parse_expression
 from etconfig.provenance import Origin, OriginKind
 
 ID = "serial-R58M1234567"

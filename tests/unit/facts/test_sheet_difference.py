@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from etconfig.facts import FactSheet, SheetDifference, diff_sheets
+from etconfig.facts.difference import SheetDifference, diff_sheets
+from etconfig.facts.sheet import FactSheet
 
 
 def sheet(*facts: str) -> FactSheet:

@@ -8,7 +8,11 @@ from every import every
 from jsonschema import Draft202012Validator
 
 from etconfig.errors import FactError
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactSheet, FactType, Volatility, detect, sheet_schema
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.detection import detect
+from etconfig.facts.json_schema import sheet_schema
+from etconfig.facts.registry import FactInfo, FactType, Volatility
+from etconfig.facts.sheet import FactSheet
 
 ROOT = Path(__file__).parents[3]
 SHEETS = [*(ROOT / "sheets").rglob("*.json"), *(ROOT / "tests" / "data" / "sheets").glob("*.json")]

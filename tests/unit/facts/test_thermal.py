@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from etconfig.facts import Reading, System
+from etconfig.facts.detector import Reading
 from etconfig.facts.detectors.thermal import THERMAL
+from etconfig.facts.system import System
 
 CLASS = "/sys/class/thermal"
 

@@ -18,7 +18,8 @@ from fleet_devices import random_devices, write_devices  # noqa: E402
 
 import etconfig  # noqa: E402
 from etconfig.errors import FactError  # noqa: E402
-from etconfig.facts import BUILTIN_FACTS, FactSheet  # noqa: E402
+from etconfig.facts.builtin import BUILTIN_FACTS  # noqa: E402
+from etconfig.facts.sheet import FactSheet  # noqa: E402
 from etconfig.fleet import conversion, json_sql, open_fleet  # noqa: E402
 from etconfig.fleet.columns import MAX_COLUMNS  # noqa: E402
 from etconfig.fleet.conversion import converted  # noqa: E402

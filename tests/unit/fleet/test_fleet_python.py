@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ import etconfig  # noqa: E402
 import etconfig.fleet  # noqa: E402
 from etconfig.errors import FactError, WorkersError  # noqa: E402
 from etconfig.fleet import Fleet, FleetResult, open_fleet  # noqa: E402
-from etconfig.fleet.cluster_address import parse_cluster_address  # noqa: E402
+from etconfig.fleet.clusters import parse_cluster_address  # noqa: E402
 
 
 @pytest.fixture
@@ -44,16 +46,16 @@ class OneByOne:
     def __init__(self) -> None:
         self.files: list[str] = []
 
-    def map(self, function: Any, files: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-        for place in reversed(range(len(files))):
-            self.files.append(files[place]["label"])
-            yield place, function(files[place])
+    def map(self, function: Any, files: Any) -> Iterator[dict[str, Any]]:
+        for file in reversed(files):
+            self.files.append(file["label"])
+            yield function(file)
 
 
 class Stopped(OneByOne):
     """Workers that are interrupted after two files."""
 
-    def map(self, function: Any, files: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    def map(self, function: Any, files: Any) -> Iterator[dict[str, Any]]:
         for number, answer in enumerate(super().map(function, files)):
             if number == 2:
                 raise KeyboardInterrupt
@@ -102,6 +104,13 @@ class TestResolve:
         found = open_fleet("fleet/*.parquet").compare(*sides, program)
         assert found.changed > 0
         assert open_fleet("fleet/*.parquet", workers=OneByOne()).compare(*sides, program) == found
+
+    def test_pools(self, place: Path, program: etconfig.LoadedProgram) -> None:
+        """Threads only, so that no process starts here; the test of clusters has processes."""
+        here = open_fleet("fleet/*.parquet").resolve(program).to_jsonable()
+        with ThreadPoolExecutor(2) as executor, ThreadPool(2) as pool:
+            for workers in (executor, pool):
+                assert open_fleet("fleet/*.parquet", workers=workers).resolve(program).to_jsonable() == here
 
     def test_devices_that_change(self, place: Path, program: etconfig.LoadedProgram) -> None:
         """Workers write their parts beside the file."""
@@ -157,22 +166,28 @@ class TestRefusals:
             open_fleet("nothing/*.parquet")
 
     @pytest.mark.parametrize(
-        "text", ["host:8786", "dask://host", "spark://host:1", "ray://host:99999", "dask://"]
+        "text", ["host:8786", "dask://host", "spark://host:1", "dask://host:99999", "dask://"]
     )
     def test_what_is_not_an_address(self, place: Path, text: str) -> None:
-        with pytest.raises(
-            ValueError, match="is not an address of workers, such as dask://host:8786 or ray:"
-        ):
+        with pytest.raises(ValueError, match="is not an address of workers, such as dask://host:8786"):
             open_fleet("fleet", workers=text).resolve()
 
+    def test_a_cluster_of_ray(self, place: Path) -> None:
+        with pytest.raises(ValueError, match="has no address here") as refused:
+            open_fleet("fleet", workers="ray://host:10001").resolve()
+        assert str(refused.value) == (
+            "'ray://host:10001' is a cluster of Ray, which has no address here; from Python, "
+            "etconfig.fleet.open_fleet takes ray.util.multiprocessing.Pool() as workers"
+        )
+
     def test_an_address(self) -> None:
-        found = parse_cluster_address("dask://[::1]:8786")
-        assert (found.kind, found.place) == ("dask", "[::1]:8786")
+        assert parse_cluster_address("dask://[::1]:8786").place == "[::1]:8786"
 
     def test_a_package_that_is_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("etconfig.fleet.cluster_address.find_spec", lambda name: None)
-        assert "ray:// needs Ray, which is not installed" in str(parse_cluster_address("ray://h:1").missing)
-        assert "'etconfig[ray]'" in str(parse_cluster_address("ray://h:1").missing)
+        monkeypatch.setattr("etconfig.fleet.clusters.find_spec", lambda name: None)
+        missing = str(parse_cluster_address("dask://h:1").missing)
+        assert "dask:// needs Dask distributed, which is not installed" in missing
+        assert "'etconfig[dask]'" in missing
 
     def test_workers_of_another_type(self, place: Path) -> None:
         workers: Any = 4
@@ -194,9 +209,17 @@ class TestRefusals:
         ):
             open_fleet("fleet")
 
+    def test_workers_that_leave_files_out(self, place: Path) -> None:
+        class Lazy(OneByOne):
+            def map(self, function: Any, files: Any) -> Iterator[dict[str, Any]]:
+                return super().map(function, files[1:])
+
+        with pytest.raises(WorkersError, match=r"the workers returned nothing for fleet/0\.parquet"):
+            open_fleet("fleet", workers=Lazy()).resolve()
+
     def test_a_table_that_did_not_arrive(self, place: Path, program: etconfig.LoadedProgram) -> None:
         class Elsewhere(OneByOne):
-            def map(self, function: Any, files: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+            def map(self, function: Any, files: Any) -> Iterator[dict[str, Any]]:
                 return super().map(function, [{**file, "target": None} for file in files])
 
         with pytest.raises(WorkersError, match="and they are not there") as refused:

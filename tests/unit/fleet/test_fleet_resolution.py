@@ -20,7 +20,7 @@ from fleet_devices import PROFILES, random_devices, write_devices, write_profile
 import etconfig  # noqa: E402
 from etconfig.app.installation import Installation  # noqa: E402
 from etconfig.errors import ConfigError, InternalError, PluginCallError  # noqa: E402
-from etconfig.facts import FactSheet  # noqa: E402
+from etconfig.facts.sheet import FactSheet  # noqa: E402
 from etconfig.fleet import grouping, resolving  # noqa: E402
 from etconfig.fleet.database import Database, opened_database  # noqa: E402
 from etconfig.fleet.difference import compare_fleet  # noqa: E402

@@ -13,8 +13,8 @@ import etconfig
 from etconfig import FactSheet
 from etconfig.diagnostics import suggest
 from etconfig.diagnostics.suggest import edit_distance
-from etconfig.facts import BUILTIN_FACTS
-from etconfig.resolver.method_patterns import MethodPatterns, name_matcher
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.resolver.scopes import MethodPatterns, name_matcher
 
 SMALL = 150
 SHEET = '{"etconfig_fact_sheet": 1, "facts": {"cpu.available_cores": {"value": 4, "origin": "file"}}}'

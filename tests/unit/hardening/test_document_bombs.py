@@ -13,7 +13,7 @@ PROBE = """\
 import sys, tracemalloc
 from pathlib import Path
 from etconfig.errors import ConfigError
-from etconfig.profile import load_document
+from etconfig.profile.document import load_document
 
 tracemalloc.start()
 try:

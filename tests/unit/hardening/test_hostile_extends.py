@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from profile_texts import REGISTRY, note_reads, problems_of, write_diamond, write_profiles
 
-from etconfig.profile import ProfileLibrary, ProfileSource, inheritance, load_chain
+from etconfig.profile import inheritance
+from etconfig.profile.inheritance import load_chain
+from etconfig.profile.library import ProfileLibrary, ProfileSource
 
 OUTSIDE = (
     "../secret.toml",

@@ -10,7 +10,7 @@ from profile_texts import expression, problems_of, profile
 
 from etconfig.app.installation import Installation
 from etconfig.app.validation import validate_file
-from etconfig.profile import parse_document
+from etconfig.profile.document import parse_document
 
 HEAD = '[profile]\nname = "p"\n'
 INVISIBLE = (

@@ -36,7 +36,7 @@ LIMITS = {
         f"{DEFAULT_LIMITS.max_values:,} values and instructions, "
         f"{DEFAULT_LIMITS.max_string_bytes >> 10} KiB in a string, {MAX_RANK} dimensions; at most "
         f"{DEFAULT_LIMITS.max_work_per_byte} bytes decoded for each byte of its tables. "
-        "`etconfig.program.Limits` has the exact names."
+        "`etconfig.program.limits.Limits` has the exact names."
     ),
     "a detector of facts": (
         f"{DETECTOR_LIMIT_S:.0f} seconds; a command of the operating system that it runs, "

@@ -12,8 +12,9 @@ from profile_texts import problems_of, write_profiles
 
 from etconfig.app.installation import PROFILE_PATH_VARIABLE, PROJECT_VARIABLE, Installation
 from etconfig.diagnostics import Diagnostic
-from etconfig.profile import check_trusted, load_profile
+from etconfig.profile.inheritance import load_profile
 from etconfig.profile.library import Provider
+from etconfig.profile.trust import check_trusted
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes do not tell who may write there")
 needs_root = pytest.mark.skipif(

@@ -11,7 +11,7 @@ from plans import PlanBuilder, adding_plan, floats
 
 from etconfig import Method
 from etconfig.method.bundled import CaseResult, Tolerance, as_input, run_case
-from etconfig.program import BundledCase, BundledTensor, BundledValue
+from etconfig.program.bundled import BundledCase, BundledTensor, BundledValue
 from etconfig.program.tensor_layout import TensorLayout
 from etconfig.scalar_types import ScalarType
 

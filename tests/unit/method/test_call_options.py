@@ -16,7 +16,7 @@ from etconfig.backend import Backend, BoundBackend
 from etconfig.errors import DelegateError, ExecutionStoppedError, OptionError
 from etconfig.numpy_executor import load_method
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
-from etconfig.schema import change_options
+from etconfig.schema.validate import change_options
 
 X = np.array([1, 2], np.float32)
 

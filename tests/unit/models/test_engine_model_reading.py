@@ -11,8 +11,8 @@ import tomli
 from etconfig.app.document_schema import models_schema
 from etconfig.app.model_catalog import catalog_of_file
 from etconfig.errors import ModelError, ProfileError
-from etconfig.facts import BUILTIN_FACTS
-from etconfig.models import ModelCatalog
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.models.catalog import ModelCatalog
 
 TEXT = """\
 [model.detector]

@@ -17,7 +17,7 @@ from etconfig.kernel.step_makers import write_resized
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import DTYPES, KEPT_SHAPES, Register, Tensor, memory_of
 from etconfig.numpy_executor.rebinding.dynamic_step import DynamicStep, Part
-from etconfig.numpy_executor.rebinding.step_fusion import join
+from etconfig.numpy_executor.rebinding.rebinding import join
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.scalar_types import ScalarType
 

@@ -13,7 +13,7 @@ from etconfig.errors import AttributeNotFoundError, InvalidInputError, MethodClo
 from etconfig.method import OptionChanges, RunnableMethod
 from etconfig.method.method import Method
 from etconfig.method.request import method_request
-from etconfig.program import MethodMeta
+from etconfig.program.metadata import MethodMeta
 from etconfig.program.model import SerializedTensor
 
 

@@ -24,9 +24,11 @@ from etconfig import Method
 from etconfig.errors import EtconfigError, OutOfMemoryError, UnreadableProgramError
 from etconfig.kernels import symbolic
 from etconfig.numpy_executor import load_method
-from etconfig.program import LoadMode, open_program, source
+from etconfig.program import source
 from etconfig.program.cursor import Cursor
 from etconfig.program.model import TensorShapeDynamism
+from etconfig.program.program import open_program
+from etconfig.program.source import LoadMode
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors in /proc")
 

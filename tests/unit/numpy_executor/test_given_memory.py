@@ -9,7 +9,7 @@ from plans import KERNELS, PlanBuilder, floats
 from etconfig.method.method import guarded_method
 from etconfig.method.request import method_request
 from etconfig.numpy_executor import NumpyProgram
-from etconfig.program import MethodMeta
+from etconfig.program.metadata import MethodMeta
 from etconfig.program.model import AllocationDetails, SerializedTensor
 
 

@@ -19,7 +19,7 @@ from etconfig.errors import (
 )
 from etconfig.kernel.memory import STEPS_AHEAD
 from etconfig.numpy_executor import load_method
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 FIRST_SEGMENT = table("SubsegmentOffsets", segment_index=0, offsets=[0, 0])
 STATIC, BOUNDED, UNBOUNDED = range(3)

@@ -29,7 +29,7 @@ from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.registry import Scalar, Step, kernel
 from etconfig.kernel.tensor import Tensor
 from etconfig.numpy_executor import load_method
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 X = np.array([1, 2], np.float32)
 MOST_MOMENTS = 20_000

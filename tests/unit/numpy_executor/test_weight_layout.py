@@ -10,7 +10,7 @@ from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Kernel, Scalar, Step
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.numpy_executor.optimizer import constants, weight_layout
+from etconfig.numpy_executor.optimizer import constants, optimizer
 
 WEIGHT = np.arange(12, dtype=np.float32).reshape(4, 3)
 MM, ADDMM = "aten::mm.out", "aten::addmm.out"
@@ -79,7 +79,7 @@ class TestPacking:
     def test_a_large_matrix_stays_a_view(self, monkeypatch: pytest.MonkeyPatch) -> None:
         builder = PlanBuilder()
         add_product(builder, builder.constant(WEIGHT))
-        monkeypatch.setattr(weight_layout, "PACKED_WEIGHT_BYTES", WEIGHT.nbytes - 1)
+        monkeypatch.setattr(optimizer, "PACKED_WEIGHT_BYTES", WEIGHT.nbytes - 1)
         assert not is_packed(builder)
 
     def test_a_matrix_beyond_the_budget_stays_a_view(self, monkeypatch: pytest.MonkeyPatch) -> None:

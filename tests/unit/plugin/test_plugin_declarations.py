@@ -12,7 +12,7 @@ from write_declarations import declared_files
 
 from etconfig.app.installation import Installation
 from etconfig.errors import PluginLoadError
-from etconfig.facts import FactSheet
+from etconfig.facts.sheet import FactSheet
 from etconfig.plugin import FACTS
 
 FACT = {"name": "acme.cores", "type": "int", "doc": "Cores.", "volatility": "boot", "minimum": 1}

@@ -18,7 +18,7 @@ from etconfig.plugin import PluginFailure, PluginPolicy, discover_plugins
 from etconfig.plugin.api_version import CURRENT, OLDEST, negotiate
 from etconfig.plugin.contributions import EXECUTOR_HOOK, FACTS_HOOK, KERNELS_HOOK
 from etconfig.plugin.registry import PluginRegistry
-from etconfig.schema import ApiRange
+from etconfig.schema.spec import ApiRange
 
 
 class TestLoading:

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from etconfig.errors import ProfileError
-from etconfig.facts import BUILTIN_FACTS
-from etconfig.profile import Assumptions, ExpressionType, Unknown, example_facts, parse_expression
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.profile.condition_checks import ConditionChecker
+from etconfig.profile.expression import ExpressionType, Unknown, parse_expression
+from etconfig.profile.expression.assumptions import Assumptions
+from etconfig.profile.expression.example_facts import example_facts
 from etconfig.profile.expression.ranges import NumberRange
 
 ROOT = Path(__file__).parents[3]

@@ -17,18 +17,17 @@ from etconfig_upstream.xnnpack import SPEC as XNNPACK
 
 from etconfig.app.installation import Installation
 from etconfig.app.validation import Validator
-from etconfig.facts import FactSheet, detect, device_names, load_device, load_fact_sheet
-from etconfig.profile import (
-    Profile,
-    ProfileLibrary,
-    bundled_profiles,
-    layers_of,
-    load_chain,
-    load_document,
-    select_profile,
-)
+from etconfig.facts.detection import detect
+from etconfig.facts.known_devices import device_names, load_device
+from etconfig.facts.sheet import FactSheet, load_fact_sheet
+from etconfig.profile.document import load_document
+from etconfig.profile.inheritance import load_chain
+from etconfig.profile.layers import layers_of
+from etconfig.profile.library import ProfileLibrary, bundled_profiles
+from etconfig.profile.profile import Profile
+from etconfig.profile.selector import select_profile
 from etconfig.provenance import OriginKind
-from etconfig.resolver import Resolver, Target
+from etconfig.resolver.resolver import Resolver, Target
 
 ROOT = Path(__file__).parents[3]
 SHEETS = ROOT / "tests" / "data" / "sheets"

@@ -8,7 +8,8 @@ import pytest
 from profile_texts import problems_of, said
 
 from etconfig.errors import DocumentError
-from etconfig.profile import load_document, parse_document, parse_executor
+from etconfig.profile.document import load_document, parse_document
+from etconfig.profile.project import parse_executor
 
 
 class TestReading:

@@ -10,8 +10,10 @@ import pytest
 from random_expressions import REGISTRY, random_condition
 
 from etconfig.errors import ProfileError
-from etconfig.facts import BUILTIN_FACTS
-from etconfig.profile import Assumptions, Expression, SearchLimitError, example_facts, parse_expression
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.profile.expression import Expression, parse_expression
+from etconfig.profile.expression.assumptions import Assumptions
+from etconfig.profile.expression.example_facts import SearchLimitError, example_facts
 
 NOTHING = Assumptions.none(REGISTRY)
 

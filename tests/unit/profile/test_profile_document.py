@@ -4,7 +4,8 @@ import pytest
 from profile_texts import problems_of, profile, project, said
 
 from etconfig.errors import ProfileError
-from etconfig.profile import PluginChoices, parse_document, parse_plugin_choices
+from etconfig.profile.document import parse_document
+from etconfig.profile.project import PluginChoices, parse_plugin_choices
 
 
 class TestProfile:

@@ -16,7 +16,9 @@ from profile_texts import (
 
 from etconfig.app.installation import Installation
 from etconfig.app.validation import Validator
-from etconfig.profile import ProfileLibrary, ProfileReader, ProfileSelector, ProfileSource, load_chain
+from etconfig.profile.inheritance import ProfileReader, load_chain
+from etconfig.profile.library import ProfileLibrary, ProfileSource
+from etconfig.profile.selector import ProfileSelector
 
 
 def library(directory: Path) -> ProfileLibrary:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from profile_texts import problems_of, profile, project, said
 
-from etconfig.profile import layers_of
+from etconfig.profile.layers import layers_of
 from etconfig.provenance import OriginKind
 
 BASE = """

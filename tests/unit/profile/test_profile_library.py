@@ -6,15 +6,10 @@ import pytest
 from profile_texts import REGISTRY, problems_of, said, write_profiles
 
 from etconfig.errors import InternalError
-from etconfig.profile import (
-    ProfileLibrary,
-    ProfileSource,
-    bundled_profiles,
-    load_chain,
-    load_profile,
-    match_profiles,
-)
 from etconfig.profile import library as library_module
+from etconfig.profile.inheritance import load_chain, load_profile
+from etconfig.profile.library import ProfileLibrary, ProfileSource, bundled_profiles
+from etconfig.profile.selector import match_profiles
 
 
 def library(*directories: Path) -> ProfileLibrary:

@@ -6,7 +6,8 @@ import pytest
 from profile_texts import REGISTRY, problems_of, write_profiles
 
 from etconfig.errors import ProfileError
-from etconfig.profile import ProfileLibrary, ProfileSource, Provider, match_profiles, select_profile
+from etconfig.profile.library import ProfileLibrary, ProfileSource, Provider
+from etconfig.profile.selector import match_profiles, select_profile
 
 LINUX = {"os.name": "linux", "cpu.cores": 4}
 

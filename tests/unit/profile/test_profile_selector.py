@@ -9,7 +9,8 @@ import pytest
 from profile_texts import REGISTRY, problems_of, write_profiles
 
 from etconfig.errors import ProfileError
-from etconfig.profile import ProfileLibrary, ProfileSelector, ProfileSource, Provider
+from etconfig.profile.library import ProfileLibrary, ProfileSource, Provider
+from etconfig.profile.selector import ProfileSelector
 
 LINUX = {"os.name": "linux", "cpu.cores": 4}
 

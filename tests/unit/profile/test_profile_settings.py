@@ -6,15 +6,11 @@ import pickle
 import pytest
 from profile_texts import REGISTRY, problems_of, profile, said
 
-from etconfig.profile import (
-    UNSET,
-    Assignment,
-    Expression,
-    ExpressionParser,
-    parse_document,
-    parse_profile,
-    parse_project,
-)
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import Expression, ExpressionParser
+from etconfig.profile.layer import UNSET, Assignment
+from etconfig.profile.profile import parse_profile
+from etconfig.profile.project import parse_project
 
 HEAD = '[profile]\nname = "p"\n'
 

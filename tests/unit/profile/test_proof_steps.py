@@ -9,15 +9,12 @@ from heavy_documents import alternatives_of_one_fact, heavy_documents, ordinary_
 
 from etconfig import Diagnostic, Installation
 from etconfig.app.validation import Validator
-from etconfig.facts import BUILTIN_FACTS
-from etconfig.profile import (
-    Assumptions,
-    ProofLimitError,
-    ProofSteps,
-    condition_checks,
-    example_devices,
-    parse_expression,
-)
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.profile import condition_checks
+from etconfig.profile.expression import parse_expression
+from etconfig.profile.expression.assumptions import Assumptions
+from etconfig.profile.expression.example_devices import example_devices
+from etconfig.profile.expression.proof_steps import ProofLimitError, ProofSteps
 from etconfig.resolver import combinations, expression_fit
 
 KINDS = (

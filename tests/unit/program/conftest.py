@@ -9,7 +9,7 @@ import program_writer as writer
 import pytest
 
 from etconfig.errors import ProgramError
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 
 def refusal(data: bytes) -> tuple[str, str]:

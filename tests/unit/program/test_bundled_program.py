@@ -11,7 +11,9 @@ from typing import NamedTuple
 import pytest
 
 from etconfig.errors import ProgramError
-from etconfig.program import BundledTensor, LoadMode, Verification, open_program
+from etconfig.program.bundled import BundledTensor
+from etconfig.program.program import Verification, open_program
+from etconfig.program.source import LoadMode
 
 EXPORTS = Path(__file__).parents[2] / "data" / "exports"
 BUNDLED = EXPORTS / "bundled.bpte"

@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 from etconfig.errors import MissingDataError, NotAProgramError, ProgramError
-from etconfig.program import DataFile, Limits, LoadMode, Program, open_data_file, open_program
+from etconfig.program.flat_tensor import DataFile, open_data_file
+from etconfig.program.limits import Limits
+from etconfig.program.program import Program, open_program
+from etconfig.program.source import LoadMode
 from etconfig.program.tensor_layout import TensorLayout
 from etconfig.scalar_types import ScalarType
 

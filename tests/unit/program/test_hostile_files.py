@@ -18,9 +18,11 @@ from mutations import DATA, LARGE_FILES, SMALL_FILES
 from program_writer import FIELDS, Node
 
 from etconfig.errors import ProgramError, TruncatedProgramError, UnsupportedProgramError
-from etconfig.program import Limits, Verification, open_data_file, open_program, source
+from etconfig.program import source
 from etconfig.program.cursor import Cursor
-from etconfig.program.limits import DEFAULT_LIMITS
+from etconfig.program.flat_tensor import open_data_file
+from etconfig.program.limits import DEFAULT_LIMITS, Limits
+from etconfig.program.program import Verification, open_program
 from etconfig.program.segments import read_segments
 
 LARGEST = 2**31 - 1

@@ -14,11 +14,12 @@ import pytest
 
 from etconfig.errors import ProgramError
 from etconfig.flatbuffer.layout import F64, I32, U64, Layout
-from etconfig.program import Limits, open_program
 from etconfig.program.bulk import columns
 from etconfig.program.bulk.columns import DoubtError, columns_of
 from etconfig.program.collection import collection_paused
 from etconfig.program.cursor import Cursor
+from etconfig.program.limits import Limits
+from etconfig.program.program import open_program
 
 POINT = Layout(x=I32, y=U64, z=F64)
 ROWS = columns.MIN_ROWS

@@ -14,8 +14,8 @@ import etconfig.flatbuffer
 import etconfig.program
 from etconfig.errors import MalformedProgramError, ProgramError, TruncatedProgramError
 from etconfig.flatbuffer.layout import F64, I32, REFERENCE, U8, U64, FieldKind, Layout
-from etconfig.program import Extent, Limits
-from etconfig.program.cursor import Cursor
+from etconfig.program.cursor import Cursor, Extent
+from etconfig.program.limits import Limits
 
 POINT = Layout(x=I32, y=I32)
 WIDE = Layout(flag=U8, wide=U64, skipped=None, item=REFERENCE)

@@ -19,7 +19,9 @@ from etconfig.errors import (
     UnreadableProgramError,
     UnsupportedProgramError,
 )
-from etconfig.program import PROGRAM_ERROR_CODES, Limits, open_program
+from etconfig.program.limits import Limits
+from etconfig.program.program import open_program
+from etconfig.program.program_errors import PROGRAM_ERROR_CODES
 
 DEFAULT = Limits()
 

@@ -8,7 +8,7 @@ import pytest
 
 from etconfig.errors import ProgramError
 from etconfig.program import model as m
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 
 class TestUnions:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from etconfig.errors import NotAProgramError
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 
 EXPECTED = "expected an ExecuTorch program (.pte), which has 'ET12' at byte 4"
 ENGINE = (

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from etconfig.errors import ProgramError, UnsupportedProgramError
-from etconfig.program import Limits, Verification, open_program
 from etconfig.program.cursor import Cursor
 from etconfig.program.layout import LIST
+from etconfig.program.limits import Limits
+from etconfig.program.program import Verification, open_program
 
 
 def refusal(data: bytes, **limits: int) -> str:

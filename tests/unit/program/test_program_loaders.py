@@ -15,7 +15,10 @@ import pytest
 from every import every
 
 from etconfig.errors import ProgramError, TruncatedProgramError, UnreadableProgramError
-from etconfig.program import DataLoader, LoadMode, Program, open_data_file, open_program, source
+from etconfig.program import source
+from etconfig.program.flat_tensor import open_data_file
+from etconfig.program.program import Program, open_program
+from etconfig.program.source import DataLoader, LoadMode
 
 CORPUS = Path(__file__).parents[2] / "data" / "programs"
 XNNPACK = CORPUS / "xnnpack.pte"

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from etconfig.errors import MethodNotFoundError, ProgramError, UnreadableProgramError, UnsupportedProgramError
-from etconfig.program import Limits, LoadMode, Verification, open_program
+from etconfig.program.limits import Limits
+from etconfig.program.program import Verification, open_program
+from etconfig.program.source import LoadMode
 
 CORPUS = Path(__file__).parents[2] / "data" / "programs"
 LINEAR = CORPUS / "linear.pte"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from etconfig.errors import ProgramError
-from etconfig.program import Program, open_program
 from etconfig.program.model import BackendDelegate, BackendDelegateDataReference, DataLocation
+from etconfig.program.program import Program, open_program
 
 PAYLOAD = bytes(range(64))
 

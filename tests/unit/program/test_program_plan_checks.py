@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from etconfig.program import model as m
-from etconfig.program import open_program
+from etconfig.program.program import open_program
 from etconfig.scalar_types import ScalarType
 
 EXTREMES = [-(2**31), -1, 3, 4, 2**31 - 1]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from etconfig.errors import NotAProgramError
-from etconfig.program import Program, open_program
 from etconfig.program.editing.renaming import rename_backend
 from etconfig.program.model import ExecutionPlan
+from etconfig.program.program import Program, open_program
 
 PROGRAMS = Path(__file__).parents[2] / "data" / "programs"
 OLD = "XnnpackBackend"

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from etconfig.errors import TruncatedProgramError, UnreadableProgramError
-from etconfig.program import LoadMode, Program, Verification, open_program, program, source
+from etconfig.program import program, source
 from etconfig.program.flat_tensor import open_data_file
+from etconfig.program.program import Program, Verification, open_program
+from etconfig.program.source import LoadMode
 
 CORPUS = Path(__file__).parents[2] / "data" / "programs"
 BLOCK = 64

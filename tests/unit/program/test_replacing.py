@@ -8,9 +8,9 @@ import pytest
 from program_writer import plan, table, write
 
 from etconfig.errors import MalformedProgramError, NotAProgramError
-from etconfig.program import Program, open_program
 from etconfig.program.editing.replacing import replace_payloads
 from etconfig.program.model import DataLocation
+from etconfig.program.program import Program, open_program
 
 DATA = Path(__file__).parents[2] / "data" / "programs"
 XNNPACK = "XnnpackBackend"

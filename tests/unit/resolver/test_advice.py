@@ -12,19 +12,16 @@ from resolving import SPECS, CpuOptions, make_facts, make_layer
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError, PluginCallError
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactType
-from etconfig.facts.registry import Volatility
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.plugin.v1 import Advice, BackendSpec
-from etconfig.profile import UNSET, Layer
+from etconfig.profile.layer import UNSET, Layer
 from etconfig.provenance import OriginKind, Sourced
-from etconfig.resolver import (
-    AdviceReader,
-    CombinationVerifier,
-    Resolution,
-    Resolver,
-    Target,
-    values_without_configuration,
-)
+from etconfig.resolver.advice import AdviceReader
+from etconfig.resolver.combinations import CombinationVerifier
+from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.unconfigured import values_without_configuration
 
 THREADS = Advice(
     "num_threads",

@@ -7,8 +7,9 @@ from dataclasses import replace
 from resolving import BOTH, SPECS, make_layer
 
 from etconfig.plugin.v1 import Advice
-from etconfig.profile import Dependencies, Layer
-from etconfig.resolver import Resolver, Target
+from etconfig.profile.dependencies import Dependencies
+from etconfig.profile.layer import Layer
+from etconfig.resolver.resolver import Resolver, Target
 
 CPU = (Target(method="forward", backends=("CpuBackend",)),)
 
@@ -42,7 +43,7 @@ class TestDependencies:
         assert needs.facts == frozenset()
 
     def test_unset_shows_the_default_again(self) -> None:
-        from etconfig.profile import UNSET
+        from etconfig.profile.layer import UNSET
 
         needs = dependencies(
             make_layer(("CpuBackend.num_threads", 3), ("CpuBackend.num_threads", UNSET, "has(memory.total)"))

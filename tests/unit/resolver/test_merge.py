@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from etconfig.profile import UNSET
+from etconfig.profile.layer import UNSET
 from etconfig.resolver.merge import merged
-from etconfig.schema import MISSING
+from etconfig.schema.declaration import MISSING
 
 
 def not_needed() -> object:

@@ -13,19 +13,20 @@ from npu import INFOS, SPEC, NpuOptions, PowerMode
 from resolving import make_facts
 
 from etconfig.errors import OptionError, ProfileError
-from etconfig.facts import BUILTIN_FACTS
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.option_path import parse_option_path
-from etconfig.profile import ExpressionParser, Layer, layers_of, parse_document, parse_profile
-from etconfig.resolver import (
-    ANY_METHOD,
-    Resolver,
-    Target,
-    explain_option,
-    find_provenance,
-    layer_from_environment,
-    layer_from_overrides,
-)
-from etconfig.schema import change_options, coerce_text, json_schema
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import ExpressionParser
+from etconfig.profile.layer import Layer
+from etconfig.profile.layers import layers_of
+from etconfig.profile.profile import parse_profile
+from etconfig.resolver.arguments import ANY_METHOD
+from etconfig.resolver.explain import explain_option, find_provenance
+from etconfig.resolver.overrides import layer_from_environment, layer_from_overrides
+from etconfig.resolver.resolver import Resolver, Target
+from etconfig.schema.coerce import coerce_text
+from etconfig.schema.jsonschema import json_schema
+from etconfig.schema.validate import change_options
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema(SPEC))
 HEAD = '[profile]\nname = "p"\n[options.NpuBackend]\ncore = 0\n'

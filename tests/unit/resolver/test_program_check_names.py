@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from etconfig.resolver import layer_from_overrides, program_check
+from etconfig.resolver import program_check
+from etconfig.resolver.overrides import layer_from_overrides
 from etconfig.resolver.program_check import verify_assignment
 
 METHODS = {"encode": ("CpuBackend",), "decode": ("CpuBackend",)}

@@ -13,9 +13,12 @@ from etconfig.diagnostics import Severity
 from etconfig.errors import PluginCallError
 from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendSpec, CompileSpecs
-from etconfig.profile import UNSET, Layer
+from etconfig.profile.layer import UNSET, Layer
 from etconfig.provenance import OriginKind
-from etconfig.resolver import Resolution, Resolver, Target, explain_option, read_program_values
+from etconfig.resolver.explain import explain_option
+from etconfig.resolver.program_values import read_program_values
+from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolver import Resolver, Target
 
 
 def from_program(compile_specs: CompileSpecs) -> Mapping[str, object]:

@@ -7,24 +7,22 @@ import pytest
 from resolving import SPECS, make_facts, make_layer, resolve
 
 from etconfig.errors import SavedResultError
-from etconfig.facts import BUILTIN_FACTS
+from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
-from etconfig.profile import UNSET, ExpressionParser, layers_of, parse_document, parse_profile
-from etconfig.resolver import (
-    ANY_METHOD,
-    OptionChange,
-    ReportedValue,
-    Resolution,
-    Resolver,
-    Target,
-    differences,
-    layer_from_overrides,
-    load_saved_resolution,
-    reported_values,
-)
+from etconfig.profile.document import parse_document
+from etconfig.profile.expression import ExpressionParser
+from etconfig.profile.layer import UNSET
+from etconfig.profile.layers import layers_of
+from etconfig.profile.profile import parse_profile
 from etconfig.resolver import saved as saved_module
-from etconfig.schema import Applies
+from etconfig.resolver.arguments import ANY_METHOD
+from etconfig.resolver.difference import OptionChange, ReportedValue, differences, reported_values
+from etconfig.resolver.overrides import layer_from_overrides
+from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.saved import load_saved_resolution
+from etconfig.schema.declaration import Applies
 
 
 def resolve_toml(text: str, targets: tuple[Target, ...], specs: dict[str, BackendSpec]) -> Resolution:

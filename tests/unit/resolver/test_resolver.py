@@ -8,16 +8,12 @@ from resolving import SPECS, CpuOptions, Mode, NpuOptions, make_facts, make_laye
 from etconfig.errors import FactError, OptionError, PluginCallError
 from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendSpec
-from etconfig.profile import UNSET
+from etconfig.profile.layer import UNSET
 from etconfig.provenance import OriginKind
-from etconfig.resolver import (
-    ANY_METHOD,
-    Resolver,
-    Target,
-    explain_option,
-    layer_from_environment,
-    layer_from_overrides,
-)
+from etconfig.resolver.arguments import ANY_METHOD
+from etconfig.resolver.explain import explain_option
+from etconfig.resolver.overrides import layer_from_environment, layer_from_overrides
+from etconfig.resolver.resolver import Resolver, Target
 
 CPU_ONLY = {"CpuBackend": SPECS["CpuBackend"]}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from etconfig.diagnostics import Diagnostic, Fix, Span
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactType, Volatility
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
-from etconfig.profile import parse_expression
+from etconfig.profile.expression import parse_expression
 from etconfig.resolver.expression_fit import ExpressionVerifier
 
 

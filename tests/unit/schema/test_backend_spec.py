@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from npu import NpuOptions
 
-from etconfig.schema import ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
+from etconfig.schema.spec import ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
 
 
 def spec(**changed: Any) -> BackendSpec:

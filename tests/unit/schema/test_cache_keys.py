@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, cache_key, option
-from etconfig.schema import json_schema, markdown_reference
+from etconfig.schema.jsonschema import json_schema
+from etconfig.schema.markdown import markdown_reference
 
 
 class Precision(enum.Enum):

@@ -10,8 +10,7 @@ from npu import INFOS, PowerMode
 
 from etconfig.diagnostics import Severity
 from etconfig.errors import OptionError
-from etconfig.schema import coerce_text, coerce_value, show_value
-from etconfig.schema.coerce import Mismatch, coerce
+from etconfig.schema.coerce import Mismatch, coerce, coerce_text, coerce_value, show_value
 from etconfig.schema.constraints import Le
 from etconfig.schema.option_type import read_option_type
 

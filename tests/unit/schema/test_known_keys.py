@@ -7,16 +7,12 @@ from pydantic import ValidationError
 
 from etconfig.errors import OptionError
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, KnownKey, option
-from etconfig.schema import (
-    assemble_options,
-    build_options,
-    check_value,
-    coerce_value,
-    json_schema,
-    markdown_reference,
-    schema_signature,
-)
+from etconfig.schema.coerce import coerce_value
+from etconfig.schema.jsonschema import json_schema
+from etconfig.schema.markdown import markdown_reference
 from etconfig.schema.problem import OptionProblem
+from etconfig.schema.signature import schema_signature
+from etconfig.schema.validate import assemble_options, build_options, check_value
 
 KNOWN = {
     "session.allow_spinning": KnownKey(doc="Wait in a loop.", kind="boolean"),

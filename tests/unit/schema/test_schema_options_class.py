@@ -11,8 +11,11 @@ import pytest
 from npu import INFOS, NpuOptions, PowerMode
 from pydantic import ValidationError
 
-from etconfig.schema import MISSING, Applies, BackendOptions, OptionKind, Scope, Unit, Wire, option
 from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
+from etconfig.schema.declaration import MISSING, Applies, Scope, Wire, option
+from etconfig.schema.option_type import OptionKind
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.units import Unit
 
 
 class Mode(enum.Enum):

@@ -26,16 +26,12 @@ from etconfig.plugin.v1 import (
     option,
     wire_options,
 )
-from etconfig.schema import (
-    OptionKind,
-    coerce_text,
-    json_schema,
-    markdown_reference,
-    schema_signature,
-    show_value,
-    validate_options,
-)
-from etconfig.schema.validate import change_options
+from etconfig.schema.coerce import coerce_text, show_value
+from etconfig.schema.jsonschema import json_schema
+from etconfig.schema.markdown import markdown_reference
+from etconfig.schema.option_type import OptionKind
+from etconfig.schema.signature import schema_signature
+from etconfig.schema.validate import change_options, validate_options
 
 
 class Options(BackendOptions):

@@ -12,18 +12,10 @@ from pydantic import Field
 
 from etconfig.diagnostics import Respelling, Severity, Span
 from etconfig.errors import OptionError
-from etconfig.schema import (
-    BackendOptions,
-    OptionProblem,
-    ProblemKind,
-    build_options,
-    change_options,
-    check_value,
-    find_option,
-    model_validator,
-    option,
-    validate_options,
-)
+from etconfig.schema.declaration import option
+from etconfig.schema.options import BackendOptions, model_validator
+from etconfig.schema.problem import OptionProblem, ProblemKind
+from etconfig.schema.validate import build_options, change_options, check_value, find_option, validate_options
 
 GOOD = {"core": 1, "threads": 2}
 

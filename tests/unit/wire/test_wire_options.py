@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import pytest
 
 from etconfig.plugin.v1 import BackendOptions, Ge, Wire, option
-from etconfig.schema import Scope
-from etconfig.wire import ANDROID, EXECUTORCH, WireOption, wire_options
+from etconfig.schema.declaration import Scope
+from etconfig.wire.options import WireOption, wire_options
+from etconfig.wire.runtime_limits import ANDROID, EXECUTORCH
 
 
 class Mode(enum.Enum):

@@ -72,6 +72,6 @@ def _reasons(selection: Any) -> tuple[str, ...]:
 
 
 def _all_options(resolution: Any) -> list[str]:
-    from etconfig.resolver import reported_values
+    from etconfig.resolver.difference import reported_values
 
     return [str(path) for path in reported_values(resolution)]
