@@ -11,7 +11,7 @@ _LISTED = 8
 
 def unknown_fact(name: str, registry: FactRegistry, *spans: Span) -> Diagnostic:
     """Return the diagnostic for a name that no fact has."""
-    from etconfig.facts.suggestions import is_certain_fact, likely_facts
+    from etconfig.mistakes.facts.fact_names import is_certain_fact, likely_facts
 
     likely = likely_facts(name, registry)
     guess, fix = likely[0] if len(likely) == 1 else None, None
@@ -48,7 +48,7 @@ def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *
     help = f"did you mean {guess!r}?" if guess is not None else _value_help(info, value)
     fix = Respelling(str(value), guess).at(spans[0]) if guess is not None and spans else None
     if guess is None:
-        from etconfig.facts.likely_values import fact_value_in_toml, likely_value
+        from etconfig.mistakes.facts.fact_values import fact_value_in_toml, likely_value
 
         likely = likely_value(info, value)
         if likely is not None:

@@ -14,8 +14,7 @@ from etconfig.profile.document import Document, load_document
 from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.library import ProfileFile, ProfileLibrary, Provider
 from etconfig.profile.linearization import OrderConflict, ordered_bases
-from etconfig.profile.order_problems import FoundProfile, conflicting_order, duplicate_bases
-from etconfig.profile.profile import Profile, Reference, parse_profile, salvage_profile
+from etconfig.profile.profile import FoundProfile, Profile, Reference, parse_profile, salvage_profile
 from etconfig.records import record
 
 MAX_CHAIN_LENGTH = 10
@@ -258,13 +257,19 @@ class _Walk:
         self, file: ProfileFile, profile: Profile, listed: Sequence[tuple[Reference, str]]
     ) -> tuple[FoundProfile, tuple[Diagnostic, ...]]:
         """Order all that a profile extends; return it with the order, and the problems of its list."""
-        problems = [*duplicate_bases(listed)]
+        problems: list[Diagnostic] = []
         references = {key: reference for reference, key in reversed(listed)}
         keys = list(dict.fromkeys(key for _, key in listed))
+        if len(keys) < len(listed):
+            from etconfig.mistakes.profile.base_order import duplicate_bases
+
+            problems += duplicate_bases(listed)
         by_key = {key: references[key] for key in keys}
         orders = [self.profile(key).order for key in keys]
         order = ordered_bases(orders, keys)
         if isinstance(order, OrderConflict):
+            from etconfig.mistakes.profile.base_order import conflicting_order
+
             found = {key: self.profile(key) for each in orders for key in each}
             problems.append(conflicting_order(profile, by_key, order, found))
             order = list(dict.fromkeys(key for each in orders for key in each))  # to check the rest

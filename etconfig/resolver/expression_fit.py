@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.diagnostics import Diagnostic, Fix, Severity
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import (
     Assumptions,
@@ -23,7 +23,6 @@ from etconfig.profile import (
     unit_of,
 )
 from etconfig.profile.condition_checks import unchecked_expressions
-from etconfig.resolver.value_problems import replacing_expression
 from etconfig.schema import BackendSpec, OptionInfo, OptionKind, OptionType
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.units import unit_conversion, units_agree
@@ -272,3 +271,11 @@ def _list_doubts(wanted: OptionType, values: ListRange) -> Iterator[_Doubt]:
 def _shown(expression: Expression) -> str:
     source = expression.source
     return repr(source) if len(source) <= _MAX_SHOWN_CHARACTERS else "the expression"
+
+
+def replacing_expression(expression: Expression, better: str) -> Fix | None:
+    """Return the fix that replaces an expression in quotes with another one; None if its quotes differ."""
+    for quote in ("'", '"'):
+        if expression.span.underlined == f"{quote}{expression.source}{quote}" and quote not in better:
+            return Fix(span=expression.span, replacement=f"{quote}{better}{quote}")
+    return None

@@ -15,8 +15,8 @@ from etconfig.diagnostics.suggest import edit_distance
 from etconfig.errors import ProfileError
 from etconfig.facts import BUILTIN_FACTS, FactInfo, FactType, Volatility
 from etconfig.facts.misnomers import meant_value
-from etconfig.facts.suggestions import likely_facts
 from etconfig.facts.usual_texts import usual_texts
+from etconfig.mistakes.facts.fact_names import likely_facts
 from etconfig.profile import parse_expression
 from etconfig.schema import BackendOptions, OptionProblem, check_value, find_option, option
 

@@ -10,7 +10,6 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.facts.usual_texts import is_never
-from etconfig.profile.expression import type_help
 from etconfig.profile.expression.checked import (
     Checked,
     CheckedConditional,
@@ -41,11 +40,10 @@ from etconfig.profile.expression.syntax import (
     Node,
     Unary,
 )
-from etconfig.profile.expression.type_help import with_article
 from etconfig.profile.expression.types import TYPE_OF_FACT, TYPE_OF_VALUE, ExpressionType, common_type
 
 if TYPE_CHECKING:
-    from etconfig.profile.expression.corrections import Correction, Corrector
+    from etconfig.mistakes.expression.corrections import Correction, Corrector
 
 _BOOL = ExpressionType.BOOL
 _SHOWN_CHARACTERS = 40
@@ -94,9 +92,7 @@ class Checker:
         typed = self.check(node)
         if typed is None or typed.type is wanted:
             return typed
-        message = (
-            f"{owner} needs {with_article(wanted)}, but {self._shown(node)} is {with_article(typed.type)}"
-        )
+        message = f"{owner} needs {wanted.with_article}, but {self._shown(node)} is {typed.type.with_article}"
         correction = self._corrector.condition(node, typed.type) if wanted is _BOOL else None
         return self._refused(message, node, correction)
 
@@ -124,7 +120,7 @@ class Checker:
 
     @property
     def _corrector(self) -> Corrector:
-        from etconfig.profile.expression.corrections import Corrector  # only what is wrong needs it
+        from etconfig.mistakes.expression.corrections import Corrector  # only what is wrong needs it
 
         return Corrector(self.source, self.registry)
 
@@ -165,7 +161,7 @@ class Checker:
             if item.type.is_list:
                 return self._refused("lists cannot contain lists", item_node, None)
             if item.type is not first:
-                message = f"a list of {first} cannot contain {with_article(item.type)}"
+                message = f"a list of {first} cannot contain {item.type.with_article}"
                 pair = (node.items[0], item_node), (first, item.type)
                 return self._refused(message, item_node, self._corrector.mixed_numbers(*pair))
         return Typed(first.list_type, _list_tree([item.tree for item in items]))
@@ -177,7 +173,7 @@ class Checker:
         signature = unary_signature(node.operator, operand.type)
         if signature is None:
             wanted = "a bool" if node.operator == "!" else "a number"
-            found = f"{self._shown(node.operand)} is {with_article(operand.type)}"
+            found = f"{self._shown(node.operand)} is {operand.type.with_article}"
             return self._refused(f"{node.operator!r} needs {wanted}, but {found}", node.operand, None)
         return _applied(signature, operand)
 
@@ -189,7 +185,9 @@ class Checker:
         left, right = operands
         signature = binary_signature(node.operator, left.type, right.type)
         if signature is None:
-            message = type_help.mismatch(node.operator, left.type, right.type)
+            from etconfig.mistakes.expression.type_messages import mismatch
+
+            message = mismatch(node.operator, left.type, right.type)
             correction = self._corrector.mismatch(node, left.type, right.type)
             return self._refused(message, node, correction)
         if signature.result is _BOOL:
@@ -227,7 +225,7 @@ class Checker:
         operand = self.check(negated.operand)
         if operand is None or operand.type is _BOOL:
             return operand is not None
-        found = f"{self._shown(negated.operand)} is {with_article(operand.type)}"
+        found = f"{self._shown(negated.operand)} is {operand.type.with_article}"
         self._refused(
             f"'!' needs a bool, but {found}", negated.operand, self._corrector.negated_comparison(node)
         )
@@ -276,7 +274,7 @@ class Checker:
         then, otherwise = values
         common = common_type(then.type, otherwise.type)
         if common is None:
-            found = f"{with_article(then.type)} and {with_article(otherwise.type)}"
+            found = f"{then.type.with_article} and {otherwise.type.with_article}"
             correction = self._corrector.mixed_numbers(
                 (node.then, node.otherwise), (then.type, otherwise.type)
             )

@@ -221,7 +221,7 @@ def parse_expression(
     try:
         return _parsed(source, registry, expect)
     except ProfileError as error:
-        from etconfig.profile.expression.diagnosis import diagnose, with_valid_fixes
+        from etconfig.mistakes.expression.diagnosis import diagnose, with_valid_fixes
 
         def check(respelled: ExpressionSource) -> tuple[Diagnostic, ...]:
             try:

@@ -6,7 +6,7 @@ from etconfig.diagnostics import Span
 from etconfig.errors import FactError
 from etconfig.facts import BUILTIN_FACTS, FactInfo, FactRegistry, FactType, Volatility, parse_fact_assignment
 from etconfig.facts.problems import unknown_fact
-from etconfig.facts.suggestions import likely_facts
+from etconfig.mistakes.facts.fact_names import likely_facts
 
 CORES = [name for name in BUILTIN_FACTS.names if name.startswith("cpu.") and name.endswith("_cores")]
 

@@ -8,7 +8,7 @@ import pytest
 
 from etconfig import Installation
 from etconfig.app.validation import validate_file
-from etconfig.profile.expression import diagnosis
+from etconfig.mistakes.expression import diagnosis
 from etconfig.profile.expression.expression import MAX_EXPLAINED
 from etconfig.profile.profile import MAX_BASES
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from etconfig.profile.expression.foreign_operators import ForeignOperators
-from etconfig.profile.expression.foreign_values import ForeignValues
-from etconfig.profile.expression.piece_walk import CLOSING_BRACKETS, FactFinder, Spelling
-from etconfig.profile.expression.pieces import Piece, split_pieces
+from etconfig.mistakes.expression.foreign_operators import ForeignOperators
+from etconfig.mistakes.expression.foreign_values import ForeignValues
+from etconfig.mistakes.expression.piece_walk import CLOSING_BRACKETS, FactFinder, Spelling
+from etconfig.mistakes.expression.pieces import Piece, split_pieces
 
 MAX_SPELLINGS = 32
 """The most spellings that are found in one expression."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from etconfig.diagnostics import Edit, Fix
+from etconfig.mistakes.toml.value_text import key_text
 from etconfig.profile.document import Document
 from etconfig.profile.positions import Header, KeyPath
-from etconfig.profile.syntax.values import key_text
 
 _Names = Sequence[str]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from etconfig.profile.syntax.values import ValueGuess
+from etconfig.mistakes.toml.value_text import ValueGuess
 from etconfig.records import record
 
 KEY_PATTERN = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')(?:[ \t]*\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*'))*"""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from etconfig.diagnostics import Edit, Fix, Respelling, Span, is_certain, nearest
+from etconfig.mistakes.profile.header_fixes import header_fix, header_text
 from etconfig.profile.document import Document
-from etconfig.profile.headers import header_fix, header_text
 from etconfig.profile.positions import KeyPath
 from etconfig.records import record
 

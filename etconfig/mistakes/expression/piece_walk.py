@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from etconfig.facts.registry import FactInfo, FactType
-from etconfig.profile.expression.pieces import MAX_DISTANCE, Piece
+from etconfig.mistakes.expression.pieces import MAX_DISTANCE, Piece
 
 CLOSING_BRACKETS = {"(": ")", "[": "]", "{": "}"}
 """The bracket that closes each opening one."""

@@ -6,19 +6,19 @@ import unicodedata
 from collections.abc import Callable, Mapping
 
 from etconfig.diagnostics.conflict import CONFLICT_HELP, CONFLICT_MARKS
-from etconfig.profile.syntax.key_rules import (
+from etconfig.mistakes.toml.keys import (
     repair_header,
     repair_invalid_statement,
     repair_key_part,
     repair_missing_sign,
 )
-from etconfig.profile.syntax.line import MAX_LINE, LineRepair
-from etconfig.profile.syntax.string_rules import (
+from etconfig.mistakes.toml.line import MAX_LINE, LineRepair
+from etconfig.mistakes.toml.strings import (
     repair_backslash,
     repair_illegal_character,
     repair_unterminated,
 )
-from etconfig.profile.syntax.value_rules import (
+from etconfig.mistakes.toml.values_in_lines import (
     repair_after_statement,
     repair_invalid_value,
     repair_open_array,

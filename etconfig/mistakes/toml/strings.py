@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from etconfig.profile.syntax.line import LineRepair, changed_line, end_of_value
-from etconfig.profile.syntax.values import quoted
+from etconfig.mistakes.toml.line import LineRepair, changed_line, end_of_value
+from etconfig.mistakes.toml.value_text import quoted
 
 
 def _string_start(line: str, at: int) -> int | None:

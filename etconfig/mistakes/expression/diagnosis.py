@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.errors import ProfileError
-from etconfig.profile.expression.piece_walk import FactFinder, Spelling
-from etconfig.profile.expression.pieces import Piece
-from etconfig.profile.expression.respelling import respell
+from etconfig.mistakes.expression.piece_walk import FactFinder, Spelling
+from etconfig.mistakes.expression.pieces import Piece
+from etconfig.mistakes.expression.respelling import respell
 from etconfig.profile.expression.source import ExpressionSource
 from etconfig.records import record
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from etconfig.profile.syntax.line import COMMENT, LineRepair, changed_line, comment_repair, end_of_value
-from etconfig.profile.syntax.values import key_text, shortened
+from etconfig.mistakes.toml.line import COMMENT, LineRepair, changed_line, comment_repair, end_of_value
+from etconfig.mistakes.toml.value_text import key_text, shortened
 
 _WRONG_SIGN = re.compile(r"(=>|==+|:=|=:|\+=|->|~=|:)[ \t]*")
 _TABLES = ("profile", "options", "methods", "instances", "facts", "plugins", "kernels")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from etconfig.profile.expression.piece_walk import CLOSING_BRACKETS, PieceWalk
-from etconfig.profile.expression.pieces import matching_bracket, operand_end
+from etconfig.mistakes.expression.piece_walk import CLOSING_BRACKETS, PieceWalk
+from etconfig.mistakes.expression.pieces import matching_bracket, operand_end
 
 _OPERATORS = {
     **dict.fromkeys(("and", "&", "andalso"), "&&"),

@@ -15,12 +15,12 @@ import tomli
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import DocumentError
+from etconfig.mistakes.toml.line import LineRepair
+from etconfig.mistakes.toml.line_rules import examine
+from etconfig.mistakes.toml.repeated_keys import is_header, repeated_key
+from etconfig.mistakes.toml.values_in_lines import end_of_array
 from etconfig.profile.bounds import check_bounds
 from etconfig.profile.source_text import string_end
-from etconfig.profile.syntax.line import LineRepair
-from etconfig.profile.syntax.repeats import is_header, repeated_key
-from etconfig.profile.syntax.rules import examine
-from etconfig.profile.syntax.value_rules import end_of_array
 from etconfig.records import record
 
 _MAX_PROBLEMS = 100

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from etconfig.diagnostics import nearest
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
-from etconfig.facts.suggestions import likely_facts
 from etconfig.facts.usual_texts import is_never, meant_text, usual_texts_help
-from etconfig.profile.expression import type_help
-from etconfig.profile.expression.foreign_values import size_in_bytes
+from etconfig.mistakes.expression import type_messages
+from etconfig.mistakes.expression.foreign_values import size_in_bytes
+from etconfig.mistakes.facts.fact_names import likely_facts
 from etconfig.profile.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
 from etconfig.profile.expression.source import ExpressionSource
 from etconfig.profile.expression.syntax import Binary, FunctionCall, ListDisplay, Literal, Name, Node
@@ -141,7 +141,7 @@ class Corrector:
         if isinstance(node, FunctionCall) and node.function == "bucket":
             compared = f"{self.text(node)} < 0.05"
             return Correction(f"compare it: {compared}", node.start, node.end, compared)
-        return Correction(type_help.comparison_example(node, given))
+        return Correction(type_messages.comparison_example(node, given))
 
     def constant(self, node: Name) -> Correction | None:
         """Return the correction of a word such as `always` that is a whole condition."""
@@ -200,7 +200,7 @@ class Corrector:
                 if items and len(numbers) == len(items):
                     return _writing(node.right, f"[{', '.join(numbers)}]", why=" without quotes")
             found = self._unquoted(node.left, right.element, is_arithmetic=False) if right.element else None
-            return found or Correction(f"look for {type_help.with_article(right.element or left)}")
+            return found or Correction(f"look for {(right.element or left).with_article}")
         if left is right is _STRING and not isinstance(node.right, Literal):
             return _writing(node, f"{self.text(node.right)}.contains({self.text(node.left)})", is_safe=True)
         return _writing(node.right, f"[{self.text(node.right)}]")
@@ -308,7 +308,7 @@ class Corrector:
 
     def call(self, node: FunctionCall, types: Sequence[ExpressionType]) -> Correction:
         """Return the correction of arguments that a function does not take."""
-        usage = type_help.usage(node.function)
+        usage = type_messages.usage(node.function)
         arguments = node.arguments
         if node.function in STRING_METHODS and len(arguments) == 2:
             receiver, argument = map(self.text, arguments)
@@ -339,7 +339,7 @@ class Corrector:
             return _writing(salt, self.source.quoted(salt.name), why=": the name is a text")
         if isinstance(text, Literal) and isinstance(text.value, str) and isinstance(salt, Name):
             return _writing(node, f"bucket({self.text(salt)}, {self.text(text)})", is_safe=True)
-        return Correction(type_help.usage("bucket"))
+        return Correction(type_messages.usage("bucket"))
 
     @staticmethod
     def fraction(node: Node, number: float) -> Correction:
@@ -364,7 +364,7 @@ class Corrector:
 
     def has(self, node: FunctionCall) -> Correction:
         """Return the correction of `has` without the name of a fact."""
-        usage = type_help.usage("has")
+        usage = type_messages.usage("has")
         if len(node.arguments) != 1:
             return Correction(usage)
         if node.is_method:

@@ -6,8 +6,8 @@ import re
 from fractions import Fraction
 
 from etconfig.facts.registry import FactInfo, FactType
-from etconfig.profile.expression.piece_walk import PieceWalk
-from etconfig.profile.expression.pieces import group_end, operand_end
+from etconfig.mistakes.expression.piece_walk import PieceWalk
+from etconfig.mistakes.expression.pieces import group_end, operand_end
 
 _NULLS = frozenset(("none", "null", "nil", "undefined"))
 _NAME = re.compile(r"[A-Za-z_][\w.<>]*", re.ASCII)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from etconfig.profile.syntax.line import (
+from etconfig.mistakes.toml.line import (
     ASSIGNMENT,
     COMMENT,
     HEADER,
@@ -16,7 +16,7 @@ from etconfig.profile.syntax.line import (
     end_of_value,
     guessed_line,
 )
-from etconfig.profile.syntax.values import guess_value, quoted
+from etconfig.mistakes.toml.value_text import guess_value, quoted
 
 
 def repair_invalid_value(line: str, at: int) -> LineRepair | None:

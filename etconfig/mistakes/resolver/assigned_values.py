@@ -14,6 +14,7 @@ from etconfig.facts import BUILTIN_FACTS
 from etconfig.facts.registry import shown_value
 from etconfig.profile import Assignment, Expression, ExpressionType, TextValue
 from etconfig.provenance import OriginKind
+from etconfig.resolver.expression_fit import replacing_expression
 from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionKind, OptionProblem, OptionType
 from etconfig.schema.coerce import Mismatch, coerce
 
@@ -216,12 +217,4 @@ def _advice(wanted: OptionType, given: ExpressionType) -> str | None:
     if wanted.kind in (OptionKind.INTEGER, OptionKind.FLOAT):
         values = ["2", "1"] if wanted.kind is OptionKind.INTEGER else ["1.0", "0.5"]
         return f'choose with a condition: power.source == "mains" ? {values[0]} : {values[1]}'
-    return None
-
-
-def replacing_expression(expression: Expression, better: str) -> Fix | None:
-    """Return the fix that replaces an expression in quotes with another one; None if its quotes differ."""
-    for quote in ("'", '"'):
-        if expression.span.underlined == f"{quote}{expression.source}{quote}" and quote not in better:
-            return Fix(span=expression.span, replacement=f"{quote}{better}{quote}")
     return None
