@@ -97,6 +97,7 @@ class ProfileReader:
         library: The library.
         expressions: Parses their expressions: each text once, however many profiles contain it.
         read: What was read, by the real path of the file.
+        wrong: The document that was read last, if its profile is wrong.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class ProfileReader:
         self.library = library
         self.expressions = expressions or bundled_parser(library.registry)
         self.read: dict[str, ReadProfile] = {}
+        self.wrong: Document | None = None
         self._is_for_one_run = is_for_one_run
         self._walked: dict[str, _Walked] = {}
         self._derived: dict[str, set[str]] = {}
@@ -125,13 +127,24 @@ class ProfileReader:
         """
         found = self.read.get(file.real_path)
         if found is None:
-            document = load_document(file.path)
+            document = self.wrong = load_document(file.path)
             profile = parse_profile(document, self.expressions)
+            self.wrong = None
             _check_name(profile, file)
             if file.provider is Provider.BUNDLED:
                 profile = replace(profile, is_bundled=True)
             found = self.read[file.real_path] = ReadProfile(file, document, profile)
         return found.profile
+
+    def document(self, path: Path) -> Document:
+        """Return the document of a file; one that was read last, with a wrong profile, is not read again.
+
+        Raises:
+            DocumentError: the file cannot be read, or is not TOML.
+        """
+        if self.wrong is not None and self.wrong.path == path:
+            return self.wrong
+        return load_document(path)
 
     def forget(self, file: ProfileFile) -> None:
         """Forget the profile in `file`, unless one that is kept extends it; it is read again when needed."""
@@ -164,7 +177,7 @@ class ProfileReader:
         Raises:
             ConfigError: the file cannot be read, or is not TOML.
         """
-        profile = salvage_profile(load_document(file.path), self.expressions)
+        profile = salvage_profile(self.document(file.path), self.expressions)
         walk = _Walk(self)
         walked = walk.with_bases(file, profile, (file,))
         return walk.chain(walked), walked.problems
