@@ -232,14 +232,8 @@ def project_section(root: TomlTable) -> TomlTable | None:
 def _read_selection(section: TomlTable) -> Reference | None:
     head = section.data.get("profile")
     if isinstance(head, dict):
-        from etconfig.mistakes.profile.header_fixes import selection_fix
-        from etconfig.mistakes.toml.value_text import quoted
-
-        name = head.get("name")
-        help = f"write profile = {quoted(name)}" if isinstance(name, str) else _SELECTION_HELP
         message = "'profile' must be a string, but is a table"
-        fix = selection_fix(section.document, (*section.path, "profile"), head)
-        section.report("wrong-type", message, section.value_span("profile"), help, fix)
+        section.report("wrong-type", message, section.value_span("profile"), _SELECTION_HELP)
         return None
     target = section.string("profile", _SELECTION_HELP)
     return None if target is None else Reference(target, partial(section.value_span, "profile"))

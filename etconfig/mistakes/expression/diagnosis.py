@@ -1,7 +1,4 @@
-"""Diagnoses of texts that break the grammar: every foreign spelling, then what else is wrong.
-
-This module is imported only for such texts.
-"""
+"""Diagnoses of texts that break the grammar: every foreign spelling, then what else is wrong."""
 
 from __future__ import annotations
 
@@ -10,10 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Fix, Span
-from etconfig.errors import ProfileError
-from etconfig.mistakes.expression.piece_walk import FactFinder, Spelling
-from etconfig.mistakes.expression.pieces import Piece
-from etconfig.mistakes.expression.respelling import respell
+from etconfig.mistakes.expression.foreign_words import IsFact, Piece, respell
 from etconfig.profile.expression.source import ExpressionSource
 from etconfig.records import record
 
@@ -27,86 +21,70 @@ ProblemFinder: TypeAlias = Callable[[ExpressionSource], Sequence[Diagnostic]]
 
 
 @record(frozen=True)
-class RespelledSource(ExpressionSource):
-    """An expression after its foreign spellings were replaced; its diagnostics point to what is written.
-
-    Attributes:
-        written: The expression as it is written.
-        pieces: Its pieces, with the places from which they come.
-    """
+class _RespelledSource(ExpressionSource):
+    """An expression after its foreign spellings were replaced, with the quotes of the one that is written."""
 
     written: ExpressionSource
-    pieces: Sequence[Piece]
 
-    def diagnostic(
-        self, message: str, start: int, end: int, *, code: str = "invalid-expression", help: str | None = None
-    ) -> Diagnostic:
-        """Return a diagnostic for what became `text[start:end]`."""
-        return self.written.diagnostic(message, *self._written_place(start, end), code=code, help=help)
-
-    def span_of(self, start: int, end: int) -> Span | None:
-        """Return the place of what became `text[start:end]`."""
-        return self.written.span_of(*self._written_place(start, end))
-
-    def fix(self, start: int, end: int, replacement: str, *, is_safe: bool = False) -> Fix | None:
-        """Return the fix, or None if these characters are not written like this."""
-        first, last = self._written_place(start, end)
-        if self.written.text[first:last] != self.text[start:end]:
-            return None
-        return self.written.fix(first, last, replacement, is_safe=is_safe)
-
-    def _written_place(self, start: int, end: int) -> tuple[int, int]:
-        places: list[int] = []
-        position = 0
-        for piece in self.pieces:
-            text_start = position + len(piece.lead) + len(piece.head)
-            position += len(piece.output)
-            if position <= start or text_start >= max(end, start + 1):
-                continue
-            is_written = self.written.text[piece.start : piece.end] == piece.text
-            first = piece.start + (max(0, start - text_start) if is_written else 0)
-            last = min(piece.end, piece.start + end - text_start) if is_written else piece.end
-            places += (min(first, piece.end), max(last, piece.start))
-        if not places:
-            return len(self.written.text), len(self.written.text)
-        return min(places), max(places)
+    def quoted(self, word: str) -> str:
+        """Return a word as a string of an expression, with the quotes that fit into the TOML string."""
+        return self.written.quoted(word)
 
 
 def diagnose(
-    source: ExpressionSource, error: ProfileError, check: ProblemFinder, find_fact: FactFinder
+    source: ExpressionSource, problems: Sequence[Diagnostic], check: ProblemFinder, is_fact: IsFact
 ) -> tuple[Diagnostic, ...]:
     """Return all problems of an expression that breaks the grammar, or has words of another language.
 
     Args:
         source: The expression.
-        error: The problems as the parser or the checker reports them.
+        problems: Its problems as the parser or the checker reports them.
         check: Finds the problems of the expression that was probably meant.
-        find_fact: Returns the fact of a name, or None.
+        is_fact: Returns True for the name of a fact.
     """
-    respelled = (
-        None
-        if _TOO_MUCH & {problem.code for problem in error.diagnostics}
-        else respell(source.text, find_fact)
-    )
+    is_too_much = any(problem.code in _TOO_MUCH for problem in problems)
+    respelled = None if is_too_much else respell(source.text, is_fact)
     if respelled is None:
-        return error.diagnostics
-    text = "".join(piece.output for piece in respelled.pieces).strip()
-    spellings = respelled.spellings
-    others = check(RespelledSource(text, source.span, source, respelled.pieces))
-    fixes: Sequence[Fix | None] = [None] * len(spellings)
-    if any(other.code in _TOO_MUCH for other in others):
-        others = ()
-    elif any(each.replacement is None for each in spellings):
-        alone = check(ExpressionSource(text, Span(file="expression", length=len(text), text=text)))
-        fix = None if _has_no_meaning(alone) else _fix_of_all(source, text, spellings, alone)
-        fixes = [fix] * len(spellings)
-        others = [
-            replace(other, fix=fix if own.fix else None) for other, own in zip(others, alone, strict=True)
-        ]
-    elif not _has_no_meaning(others):
-        fixes = [_fix_of_one(source, each) for each in spellings]
-    spelled = [_diagnostic(source, each, fix) for each, fix in zip(spellings, fixes, strict=True)]
-    return tuple(sorted((*spelled, *others), key=lambda problem: problem.spans[0].column))
+        return tuple(problems)
+    pieces, spellings = respelled
+    text = "".join(piece.text for piece in pieces)
+    place = Span(file="expression", length=max(1, len(text)), text=text)
+    left = check(_RespelledSource(text, place, source))
+    left = [] if any(problem.code in _TOO_MUCH for problem in left) else left
+    fix = None
+    if not any(problem.code == "invalid-expression" and problem.fix is None for problem in left):
+        is_safe = all(spelling.is_safe for spelling in spellings)
+        fix = _fix_of_all(source, text, left, is_safe=is_safe)
+    has_own_fixes = fix is not None and not left and all(piece.start < piece.end for piece in pieces)
+    found: list[Diagnostic] = []
+    for each in spellings:
+        if has_own_fixes:
+            written = "".join(piece.text for piece in pieces if each.start <= piece.start < each.end)
+            right = source.in_its_quotes(written)
+            fix = source.fix(each.start, each.end, right, is_safe=each.is_safe)
+        diagnostic = source.diagnostic(each.message, each.start, each.end, help=each.help)
+        found.append(replace(diagnostic, fix=fix))
+    for problem in left:
+        start = problem.spans[0].column - 1
+        first, last = _written_place(pieces, start, start + problem.spans[0].length)
+        moved = source.diagnostic(problem.message, first, last, code=problem.code, help=problem.help)
+        found.append(replace(moved, fix=fix if problem.fix else None))
+    return tuple(sorted(found, key=lambda problem: problem.spans[0].column))
+
+
+def _written_place(pieces: Sequence[Piece], start: int, end: int) -> tuple[int, int]:
+    """Return the place, in the text as it is written, of what became `text[start:end]`."""
+    places: list[int] = []
+    position = 0
+    for piece in pieces:
+        offset, position = position, position + len(piece.text)
+        if position <= start or offset >= max(end, start + 1):
+            continue
+        is_same = len(piece.text) == piece.end - piece.start
+        places.append(piece.start + (max(0, start - offset) if is_same else 0))
+        places.append(min(piece.end, piece.start + end - offset) if is_same else piece.end)
+    last = pieces[-1].end
+    return (min(places), max(places)) if places else (last, last)
 
 
 def with_valid_fixes(
@@ -121,7 +99,7 @@ def with_valid_fixes(
         problems: Its problems.
         check: Finds the problems of the expression after a fix.
     """
-    fixes = [problem.fix for problem in problems if problem.fix is not None]
+    fixes = list(dict.fromkeys(problem.fix for problem in problems if problem.fix is not None))
     if not fixes:
         return tuple(problems)
 
@@ -133,44 +111,24 @@ def with_valid_fixes(
             check(ExpressionSource(text, Span(file="expression", length=max(1, len(text)), text=text)))
         )
 
-    if len(fixes) == len(problems) and left(fixes) == 0:
+    if all(problem.fix for problem in problems) and left(fixes) == 0:
         return tuple(problems)
     whole = len(source.text.rstrip())
     valid = [
         fix
-        for fix in dict.fromkeys(fixes[:_MAX_TRIED])
-        if left([fix]) < (1 if fix.span.length >= whole else len(problems))
+        for fix in fixes[:_MAX_TRIED]
+        if left([fix]) < (1 if fix.span.length >= whole and len(problems) == 1 else len(problems))
     ]
     return tuple(replace(each, fix=each.fix if each.fix in valid else None) for each in problems)
 
 
-def _diagnostic(source: ExpressionSource, spelling: Spelling, fix: Fix | None) -> Diagnostic:
-    found = source.diagnostic(spelling.message, spelling.start, spelling.end, help=spelling.help)
-    return replace(found, fix=fix)
-
-
-def _fix_of_one(source: ExpressionSource, spelling: Spelling) -> Fix | None:
-    replacement = source.in_its_quotes(spelling.replacement or "")
-    return source.fix(spelling.start, spelling.end, replacement, is_safe=spelling.is_safe)
-
-
-def _has_no_meaning(problems: Sequence[Diagnostic]) -> bool:
-    """True if an expression still breaks the grammar after its foreign spellings were replaced."""
-    return any(problem.code == "invalid-expression" and problem.fix is None for problem in problems)
-
-
 def _fix_of_all(
-    source: ExpressionSource, text: str, spellings: Sequence[Spelling], problems: Sequence[Diagnostic]
+    source: ExpressionSource, text: str, problems: Sequence[Diagnostic], *, is_safe: bool
 ) -> Fix | None:
-    """Return one fix of the whole expression, since the spellings change more than their places.
+    """Return one fix of the whole expression, whose text without foreign spellings is `text`.
 
-    Args:
-        source: The expression as it is written.
-        text: The expression without the foreign spellings.
-        spellings: The spellings.
-        problems: The problems of `text`, whose fixes are made too.
+    The fixes of its other problems are made, too.
     """
-    is_safe = all(spelling.is_safe for spelling in spellings)
     left = len(text)
     for problem in sorted(problems, key=lambda problem: problem.spans[0].column, reverse=True):
         fix = problem.fix
@@ -179,4 +137,5 @@ def _fix_of_all(
         left = fix.span.column - 1
         text = text[:left] + fix.replacement + text[left + fix.span.length :]
         is_safe = is_safe and fix.is_safe
-    return source.fix(0, len(source.text.rstrip()), source.in_its_quotes(text), is_safe=is_safe)
+    end = len(source.text.rstrip())
+    return source.fix(0, end, source.in_its_quotes(text.rstrip()), is_safe=is_safe)

@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
+from typing import TypeAlias
 
 import tomli
 
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import DocumentError
-from etconfig.mistakes.toml.line import LineRepair
-from etconfig.mistakes.toml.line_rules import examine
+from etconfig.mistakes.toml.lines import LineProblem, examine
 from etconfig.mistakes.toml.repeated_keys import is_header, repeated_key
-from etconfig.mistakes.toml.values_in_lines import end_of_array
 from etconfig.profile.bounds import check_bounds
 from etconfig.profile.source_text import string_end
-from etconfig.records import record
 
 _MAX_PROBLEMS = 100
-_MAX_REPAIRS_OF_A_LINE = 6
+_MAX_REPAIRS_OF_A_LINE = 3
 _MAX_PARSED = 2 << 20
 """The most characters that are parsed again in search of further problems."""
 _MAX_SHOWN_LINE = 120
@@ -59,119 +58,97 @@ def syntax_problems(source: SourceText, error: tomli.TOMLDecodeError) -> tuple[D
     return tuple(_SyntaxReader(source).problems((error.pos, error.msg)))
 
 
-@record(frozen=True)
-class _Line:
-    """A line of the text as repaired so far: its offset, its text, and the column of the failure."""
-
-    start: int
-    text: str
-    at: int
+_Failure: TypeAlias = "tuple[int, str] | None"
 
 
 class _SyntaxReader:
+    """Reads a text again and again, each time with one line more repaired; none becomes two.
+
+    Attributes:
+        source: The text.
+        lines: Its lines, repaired so far.
+    """
+
     def __init__(self, source: SourceText) -> None:
         self.source = source
-        self.text = source.text
-        self.shift = (
-            0  # the growth of the text by the repairs so far, all of which are before the next problem
-        )
-        self.repaired_end = 0  # each line is repaired once: places in it are those of the source
+        self.lines = source.text.split("\n")
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
         self.unparsed = _MAX_PARSED
         self.dummies = 0
 
-    def problems(self, failure: tuple[int, str] | None) -> Iterator[Diagnostic]:
+    def problems(self, failure: _Failure) -> Iterator[Diagnostic]:
+        last = -1  # each line is repaired once: places in the next ones are those of the source
         for _ in range(_MAX_PROBLEMS):
-            if failure is None or self.line_at(failure[0]).start < self.repaired_end:
+            if failure is None:
                 return
-            problem, failure = self.problem(*failure)
+            number, column = self.place(failure)
+            if number <= last:
+                return
+            last = number
+            problem, failure = self.problem(number, column, failure[1])
             yield problem
 
-    def problem(self, offset: int, message: str) -> tuple[Diagnostic, tuple[int, str] | None]:
-        """Return the problem of a failure, and the next failure if this one could be repaired."""
-        if message.startswith(_TWICE):
-            line = self.line_at(offset)
-            problem = repeated_key(self.source, line.start - self.shift, line.text)
-            return problem, self.without(line)
-        for line, found in self.candidates(offset, message):
-            if found is not None and line.start >= self.repaired_end:
-                return self.repaired(line, found)
-        last = len(self.text.rstrip("\n"))
-        at = min(offset, last) - self.shift
-        text = f"invalid TOML: {message[0].lower()}{message[1:]}"
-        return self.diagnostic(text, self.source.span(at, at + 1), _HELP.get(message)), None
-
-    def candidates(self, offset: int, message: str) -> Iterator[tuple[_Line, LineRepair | None]]:
-        """Yield the line of the failure and the line that it may come from, each with its repair."""
+    def place(self, failure: tuple[int, str]) -> tuple[int, int]:
+        """Return the number and the column of a failure, both from 0."""
+        offset, message = failure
+        text = "\n".join(self.lines)
         if message == 'Expected "\'"':  # reported at the end of the text
-            offset = _open_quote(self.text)
-        line = self.line_at(offset)
-        yield line, examine(line.text, line.at, message)
-        before = self.text[: line.start].rstrip()
-        if message == "Unclosed array" and before:
-            yield (earlier := self.line_at(len(before))), end_of_array(earlier.text, line.text)
+            offset = _open_quote(text)
+        offset = min(offset, len(text.rstrip("\n")))
+        return text.count("\n", 0, offset), offset - text.rfind("\n", 0, offset) - 1
 
-    def line_at(self, offset: int) -> _Line:
-        offset = min(offset, len(self.text.rstrip("\n")))
-        start = self.text.rfind("\n", 0, offset) + 1
-        end = self.text.find("\n", offset)
-        return _Line(start, self.text[start : end if end >= 0 else len(self.text)], offset - start)
-
-    def repaired(self, line: _Line, first: LineRepair) -> tuple[Diagnostic, tuple[int, str] | None]:
-        """Repair a line as often as needed to get past it."""
-        found: LineRepair | None = first
-        is_safe, text, start = True, line.text, line.start
-        for _ in range(_MAX_REPAIRS_OF_A_LINE):
-            if found is None or found.line is None or found.line == text:
-                break
-            is_safe, text = is_safe and found.is_safe, found.line
-            whole = f"{self.text[:start]}{text}{self.text[start + len(line.text) :]}"
-            self.unparsed -= len(whole)
-            if self.unparsed < 0:
-                break
-            failure = _failure_of(whole)
-            if (
-                failure is None
-                or failure[0] > start + len(text)
-                or (failure[1].startswith(_TWICE) and "\n" not in text)
-            ):
-                diagnostic = self.line_diagnostic(line, first, text, is_safe)
-                self.go_on(whole, line, text)
-                return diagnostic, failure
-            if failure[0] < start:
-                break
-            found = examine(text, failure[0] - start, failure[1])
-        return self.line_diagnostic(line, first, None, False), None
-
-    def line_diagnostic(self, line: _Line, found: LineRepair, text: str | None, is_safe: bool) -> Diagnostic:
-        start = line.start - self.shift
-        span = self.source.span(start + found.start, start + max(found.end, found.start + 1))
+    def problem(self, number: int, column: int, message: str) -> tuple[Diagnostic, _Failure]:
+        """Return the problem of a failure, and the next failure if this one could be repaired."""
+        line, start = self.lines[number], self.starts[number]
+        if message.startswith(_TWICE):
+            self.dummies += 1  # the keys below a header go to a table that nobody reads
+            other = f"[etconfig-repeated-{self.dummies}]" if is_header(line) else ""
+            return repeated_key(self.source, start, line), self.replaced(number, other)[1]
+        found = examine(line, column, message)
+        if found is None:
+            text = f"invalid TOML: {message[0].lower()}{message[1:]}"
+            span = self.source.span(start + column, start + column + 1)
+            return _diagnostic(text, span, _HELP.get(message)), None
+        repaired, is_safe, failure = self.repaired(number, found)
         help, fix = found.advice, None
-        if text is not None:
-            fix = _line_fix(self.source, start, line.text, text, is_safe)
-            if len(text) <= _MAX_SHOWN_LINE:
-                help = f"{found.advice}: {' / '.join(text.strip().splitlines())}"
-        return self.diagnostic(f"invalid TOML: {found.problem}", span, help, fix)
+        if repaired is not None:
+            fix = _line_fix(self.source, start, line, repaired, is_safe)
+            if len(repaired) <= _MAX_SHOWN_LINE:
+                help = f"{found.advice}: {repaired.strip()}"
+        span = self.source.span(start + found.start, start + max(found.end, found.start + 1))
+        return _diagnostic(f"invalid TOML: {found.problem}", span, help, fix), failure
 
-    def without(self, line: _Line) -> tuple[int, str] | None:
-        """Go on as if a line were not there; its keys go to a table that nobody reads."""
-        self.dummies += 1
-        text = f"[etconfig-repeated-{self.dummies}]" if is_header(line.text) else ""
-        whole = f"{self.text[: line.start]}{text}{self.text[line.start + len(line.text) :]}"
-        self.unparsed -= len(whole)
-        failure = _failure_of(whole) if self.unparsed >= 0 else None
-        if failure is not None and failure[0] <= line.start + len(text):
-            return None
-        self.go_on(whole, line, text)
-        return failure
+    def repaired(self, number: int, found: LineProblem | None) -> tuple[str | None, bool, _Failure]:
+        """Repair a line as often as needed to get past it; return it, or None if that is impossible."""
+        before, is_safe = self.lines[number], True
+        for _ in range(_MAX_REPAIRS_OF_A_LINE):
+            if found is None or found.line in (None, self.lines[number]):
+                break
+            line, is_safe = found.line or "", is_safe and found.is_safe
+            is_past, failure = self.replaced(number, line)
+            if is_past:
+                return line, is_safe, failure
+            if failure is None or self.place(failure)[0] != number:
+                break
+            found = examine(line, self.place(failure)[1], failure[1])
+        self.lines[number] = before
+        return None, False, None
 
-    def go_on(self, whole: str, line: _Line, text: str) -> None:
-        """Continue with a text in which a line has been replaced."""
-        self.text, self.shift = whole, self.shift + len(text) - len(line.text)
-        self.repaired_end = line.start + len(text)
+    def replaced(self, number: int, line: str) -> tuple[bool, _Failure]:
+        """Replace a line; return whether the parser gets past it, and the next failure."""
+        self.lines[number] = line
+        text = "\n".join(self.lines)
+        self.unparsed -= len(text)
+        if self.unparsed < 0:
+            return False, None
+        failure = _failure_of(text)
+        if failure is None or self.place(failure)[0] > number:
+            return True, failure
+        return failure[1].startswith(_TWICE), failure
 
-    @staticmethod
-    def diagnostic(message: str, span: Span, help: str | None, fix: Fix | None = None) -> Diagnostic:
-        return Diagnostic(code="invalid-toml", message=message, spans=(span,), help=help, fix=fix)
+
+def _diagnostic(message: str, span: Span, help: str | None, fix: Fix | None = None) -> Diagnostic:
+    return Diagnostic(code="invalid-toml", message=message, spans=(span,), help=help, fix=fix)
 
 
 def _line_fix(source: SourceText, start: int, before: str, after: str, is_safe: bool) -> Fix:

@@ -59,12 +59,20 @@ class Typed(NamedTuple):
 class Checker:
     """Checks the syntax tree of one expression.
 
+    Args:
+        source: The expression.
+        registry: The facts that it may name.
+        is_explained: False to find problems without looking for what unknown names may mean.
+
     Attributes:
         problems: The problems found so far.
     """
 
-    def __init__(self, source: ExpressionSource, registry: FactRegistry) -> None:
+    def __init__(
+        self, source: ExpressionSource, registry: FactRegistry, *, is_explained: bool = True
+    ) -> None:
         self.source = source
+        self.is_explained = is_explained
         self.registry = registry
         self.problems: list[Diagnostic] = []
         self._compared: dict[int, FactInfo | None] = {}
@@ -142,6 +150,10 @@ class Checker:
         return info
 
     def _unknown_name(self, node: Name) -> None:
+        if not self.is_explained:
+            span = self.source.span
+            self.problems.append(unknown_fact(node.name, self.registry, span, is_one_of_many=True))
+            return
         is_compared = node.start in self._compared
         fact = self._compared.get(node.start)
         correction = self._corrector.name(node, fact, is_compared=is_compared)
@@ -257,7 +269,7 @@ class Checker:
             if is_bucket and isinstance(number, Literal) and isinstance(number.value, (int, float)):
                 message = f"'bucket' is a fraction from 0 to 1, but is compared with {self._shown(number)}"
                 if not 0 <= number.value <= 1:
-                    self._refused(message, number, self._corrector.fraction(number, number.value))
+                    self._refused(message, number, self._corrector.fraction())
 
     def _logical(self, node: Logical) -> Typed | None:
         owner = repr(node.operator)
@@ -321,7 +333,7 @@ class Checker:
             self._refused(message, first, self._corrector.quoted_fact(first))
             return False
         message = f"'bucket' needs the name of the rollout as a text in quotes, found {self._shown(salt)}"
-        self._refused(message, salt, self._corrector.salt(node))
+        self._refused(message, salt, self._corrector.rollout())
         return False
 
     def _unknown_function(self, node: FunctionCall) -> Typed | None:

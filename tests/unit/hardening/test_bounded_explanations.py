@@ -20,9 +20,9 @@ def test_of_very_many_wrong_conditions_the_first_are_explained(
     explained: list[str] = []
     respell = diagnosis.respell
 
-    def counting(text, find_fact):
+    def counting(text, is_fact):
         explained.append(text)
-        return respell(text, find_fact)
+        return respell(text, is_fact)
 
     monkeypatch.setattr(diagnosis, "respell", counting)
     count = MAX_EXPLAINED + 100
