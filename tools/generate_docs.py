@@ -103,6 +103,9 @@ def imports(_: str) -> str:
     lines = [f"{', '.join(room for room in allowed if room in bottom)}: below all others", ""]
     for room, others in allowed.items():
         if room not in bottom:
+            if room == "mistakes":
+                lines.append(f"{room:<{width}} -> each part what the room may import that it helps")
+                continue
             named = [other for other in allowed if other in others - bottom]
             lines.append(f"{room:<{width}} -> {', '.join(named) or '(nothing else)'}")
     return block("text", "\n".join(lines))

@@ -48,6 +48,15 @@ class ImportGraph:
             found[imported] = False
         return found
 
+    def imports_at_once(self, path: Path) -> set[str]:
+        """Return the modules that a file imports when it is imported: neither in functions nor for types."""
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        later = set(_nodes_for_type_checkers(tree))
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                later |= {id(inside) for inside in ast.walk(node)}
+        return {name for node in ast.walk(tree) if id(node) not in later for name in self._imported(node)}
+
     def circle(self) -> list[str]:
         """Modules that need each other, each followed by one that it imports; empty if there are none."""
         inside = {name: imported.keys() & self.paths.keys() for name, imported in self.imports.items()}

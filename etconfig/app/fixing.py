@@ -17,7 +17,6 @@ from etconfig.diagnostics import Diagnostic, Edit, Fix, Span
 from etconfig.errors import DocumentError
 from etconfig.profile.document import Document, parse_document
 from etconfig.profile.positions import KeyPath
-from etconfig.profile.syntax.problems import failing_offset
 from etconfig.records import record
 
 _MAX_PARSED = 4 << 20
@@ -107,6 +106,8 @@ class _Repair:
         self.edits: dict[int, list[Edit]] = {}  # made so far, by index of the line
         self.count = 0
         self.unparsed = max(_MAX_PARSED, 2 * len(text))
+        from etconfig.mistakes.toml.syntax_problems import failing_offset
+
         self.was_toml = failing_offset(text) is None
 
     @property

@@ -274,7 +274,7 @@ class Validator:
         from etconfig.models.reading import is_models_document, parse_models
 
         try:
-            document = load_document(path)
+            document = self._profiles.document(path)
             if not is_models_document(document):
                 return None
             catalog = parse_models(document, self._profiles.expressions)

@@ -7,11 +7,16 @@ from etconfig.facts.registry import FactInfo, FactRegistry
 from etconfig.facts.usual_texts import meant_text, usual_texts, usual_texts_help
 
 _LISTED = 8
+_LIST_HELP = "`etconfig facts` lists the known ones; a plugin's facts are known where it is installed"
 
 
-def unknown_fact(name: str, registry: FactRegistry, *spans: Span) -> Diagnostic:
-    """Return the diagnostic for a name that no fact has."""
-    from etconfig.facts.suggestions import is_certain_fact, likely_facts
+def unknown_fact(name: str, registry: FactRegistry, *spans: Span, is_one_of_many: bool = False) -> Diagnostic:
+    """Return the diagnostic for a name that no fact has; of one of many, without a guess at what it means."""
+    if is_one_of_many:
+        return Diagnostic(
+            code="unknown-fact", message=f"no fact is called {name!r}", spans=spans, help=_LIST_HELP
+        )
+    from etconfig.mistakes.facts.fact_names import is_certain_fact, likely_facts
 
     likely = likely_facts(name, registry)
     guess, fix = likely[0] if len(likely) == 1 else None, None
@@ -28,7 +33,7 @@ def unknown_fact(name: str, registry: FactRegistry, *spans: Span) -> Diagnostic:
 
 def _unknown_fact_help(likely: tuple[str, ...]) -> str:
     if not likely:
-        return "`etconfig facts` lists the known ones; a plugin's facts are known where it is installed"
+        return _LIST_HELP
     if len(likely) == 1:
         return f"did you mean {likely[0]!r}?"
     more = len(likely) - _LISTED
@@ -48,7 +53,7 @@ def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *
     help = f"did you mean {guess!r}?" if guess is not None else _value_help(info, value)
     fix = Respelling(str(value), guess).at(spans[0]) if guess is not None and spans else None
     if guess is None:
-        from etconfig.facts.likely_values import fact_value_in_toml, likely_value
+        from etconfig.mistakes.facts.fact_values import fact_value_in_toml, likely_value
 
         likely = likely_value(info, value)
         if likely is not None:

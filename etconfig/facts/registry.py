@@ -32,7 +32,7 @@ HIDDEN_FACTS = frozenset(("device.id",))
 """The built-in facts whose values identify the device."""
 
 _NAME = re.compile(rf"[a-z][a-z0-9_]*(\.({INDEX}|[a-z][a-z0-9_]*))+")
-_NUMBER = re.compile(INDEX_PATTERN)
+_NUMBER = re.compile(rf"(?:\A|(?<=\.)){INDEX_PATTERN}(?=\.|\Z)")
 _SHOWN_CHARACTERS = 60
 
 MAX_CHARACTERS = 1 << 20
@@ -271,4 +271,4 @@ class FactRegistry:
 
 
 def _with_indices_hidden(name: str) -> str:
-    return ".".join(INDEX if _NUMBER.fullmatch(part) else part for part in name.split("."))
+    return _NUMBER.sub(INDEX, name)

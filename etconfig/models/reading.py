@@ -86,7 +86,7 @@ def _read_models(tables: TomlTable, expressions: ExpressionParser) -> dict[str, 
 
 def _report_array(name: str, tables: TomlTable) -> None:
     """Report `[[model.NAME]]`, where the variants of the model were meant."""
-    from etconfig.profile.headers import header_fix, header_text
+    from etconfig.mistakes.profile.header_fixes import header_fix, header_text
 
     names = (*(part for part in tables.path if isinstance(part, str)), name)
     meant = (*names, "variants")
@@ -146,7 +146,7 @@ def _read_backends(table: TomlTable) -> tuple[Reference, ...]:
 
 
 def _report_no_variants(name: str, tables: TomlTable, table: TomlTable) -> None:
-    from etconfig.profile.headers import header_text
+    from etconfig.mistakes.profile.header_fixes import header_text
 
     names = tuple(part for part in table.path if isinstance(part, str))
     message = f"{header_text(names)} has no 'variants'"

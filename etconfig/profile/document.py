@@ -157,7 +157,7 @@ def parse_document(text: str, name: str, *, path: Path | None = None) -> Documen
     try:
         data = tomli.loads(text)  # drops the same carriage returns; twice would accept one too many
     except tomli.TOMLDecodeError as error:
-        from etconfig.profile.syntax.problems import syntax_problems
+        from etconfig.mistakes.toml.syntax_problems import syntax_problems
 
         raise DocumentError(diagnostics=syntax_problems(source, error)) from error
     except (ValueError, RecursionError) as error:
@@ -171,7 +171,7 @@ def parse_document(text: str, name: str, *, path: Path | None = None) -> Documen
 
 def _check_paths(document: Document) -> None:
     """Refuse paths of Windows whose backslashes are escapes: what they name is never what was meant."""
-    from etconfig.profile.escaped_paths import escaped_path_problems
+    from etconfig.mistakes.profile.windows_paths import escaped_path_problems
 
     keys = [document.key_span(path) for path in document.positions if isinstance(path[-1], str)]
     problems = escaped_path_problems([*keys, *map(document.value_span, document.positions)])

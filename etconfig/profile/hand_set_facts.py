@@ -9,6 +9,9 @@ from etconfig.facts.registry import FactRegistry
 from etconfig.profile.table import TomlTable
 from etconfig.provenance import Origin, OriginKind, Sourced
 
+MAX_GUESSED = 100
+"""The most unknown facts of a table for which is looked what they mean."""
+
 
 def _dotted(name: str, value: object) -> str:
     """Return the dotted name that the first keys of nested tables make."""
@@ -24,6 +27,7 @@ def read_facts(root: TomlTable, registry: FactRegistry, kind: OriginKind) -> Map
     if table is None:
         return {}
     values: dict[str, object] = {}
+    unknown = 0
     for name, value in table.data.items():
         if isinstance(value, dict):
             message = f"[{table.name}] contains the table {name!r}, but a fact is one value"
@@ -34,7 +38,10 @@ def read_facts(root: TomlTable, registry: FactRegistry, kind: OriginKind) -> Map
             continue
         info = registry.get(name)
         if info is None:
-            table.problems.append(unknown_fact(name, registry, table.key_span(name)))
+            is_one_of_many = unknown >= MAX_GUESSED
+            unknown += 1
+            problem = unknown_fact(name, registry, table.key_span(name), is_one_of_many=is_one_of_many)
+            table.problems.append(problem)
             continue
         try:
             values[name] = info.check(value)

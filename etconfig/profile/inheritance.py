@@ -10,12 +10,11 @@ from pathlib import Path
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.profile.bundled_conditions import bundled_parser
-from etconfig.profile.document import load_document
+from etconfig.profile.document import Document, load_document
 from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.library import ProfileFile, ProfileLibrary, Provider
 from etconfig.profile.linearization import OrderConflict, ordered_bases
-from etconfig.profile.order_problems import FoundProfile, conflicting_order, duplicate_bases
-from etconfig.profile.profile import Profile, Reference, parse_profile, salvage_profile
+from etconfig.profile.profile import FoundProfile, Profile, Reference, parse_profile, salvage_profile
 from etconfig.records import record
 
 MAX_CHAIN_LENGTH = 10
@@ -81,11 +80,13 @@ class ProfileReader:
     Attributes:
         library: The library.
         expressions: Parses their expressions: each text once, however many profiles contain it.
+        wrong: The document that was read last, if its profile is wrong.
     """
 
     def __init__(self, library: ProfileLibrary, *, is_for_one_run: bool = False) -> None:
         self.library = library
         self.expressions: ExpressionParser = bundled_parser(library.registry)
+        self.wrong: Document | None = None
         self._read: dict[str, Profile] = {}
         self._is_for_one_run = is_for_one_run
         self._walked: dict[str, _Walked] = {}
@@ -103,12 +104,24 @@ class ProfileReader:
         """
         profile = self._read.get(file.real_path)
         if profile is None:
-            profile = parse_profile(load_document(file.path), self.expressions)
+            document = self.wrong = load_document(file.path)
+            profile = parse_profile(document, self.expressions)
+            self.wrong = None
             _check_name(profile, file)
             if file.provider is Provider.BUNDLED:
                 profile = replace(profile, is_bundled=True)
             self._read[file.real_path] = profile
         return profile
+
+    def document(self, path: Path) -> Document:
+        """Return the document of a file; one that was read last, with a wrong profile, is not read again.
+
+        Raises:
+            DocumentError: the file cannot be read, or is not TOML.
+        """
+        if self.wrong is not None and self.wrong.path == path:
+            return self.wrong
+        return load_document(path)
 
     def forget(self, file: ProfileFile) -> None:
         """Forget the profile in `file`, unless one that is kept extends it; it is read again when needed."""
@@ -141,7 +154,7 @@ class ProfileReader:
         Raises:
             ConfigError: the file cannot be read, or is not TOML.
         """
-        profile = salvage_profile(load_document(file.path), self.expressions)
+        profile = salvage_profile(self.document(file.path), self.expressions)
         walk = _Walk(self)
         walked = walk.with_bases(file, profile, (file,))
         return walk.chain(walked), walked.problems
@@ -234,13 +247,19 @@ class _Walk:
         self, file: ProfileFile, profile: Profile, listed: Sequence[tuple[Reference, str]]
     ) -> tuple[FoundProfile, tuple[Diagnostic, ...]]:
         """Order all that a profile extends; return it with the order, and the problems of its list."""
-        problems = [*duplicate_bases(listed)]
+        problems: list[Diagnostic] = []
         references = {key: reference for reference, key in reversed(listed)}
         keys = list(dict.fromkeys(key for _, key in listed))
+        if len(keys) < len(listed):
+            from etconfig.mistakes.profile.base_order import duplicate_bases
+
+            problems += duplicate_bases(listed)
         by_key = {key: references[key] for key in keys}
         orders = [self.profile(key).order for key in keys]
         order = ordered_bases(orders, keys)
         if isinstance(order, OrderConflict):
+            from etconfig.mistakes.profile.base_order import conflicting_order
+
             found = {key: self.profile(key) for each in orders for key in each}
             problems.append(conflicting_order(profile, by_key, order, found))
             order = list(dict.fromkeys(key for each in orders for key in each))  # to check the rest

@@ -215,7 +215,7 @@ class ProfileLibrary:
             raise _error(
                 "duplicate-profile", message, spans, "remove or rename one of them, or give its path"
             )
-        from etconfig.profile.meant_names import is_certain_profile, meant_profile
+        from etconfig.mistakes.profile.profile_names import is_certain_profile, meant_profile
 
         guess, fix = meant_profile(name, self.names), None
         help = f"did you mean {guess!r}?" if guess else "`etconfig profiles list` shows the known ones"
@@ -233,7 +233,7 @@ class ProfileLibrary:
 
     def _with_meant_name(self, error: ProfileError, reference: Reference) -> ProfileError:
         """Return the error about a path to no file with the profile that was meant, if one has its name."""
-        from etconfig.profile.meant_names import no_such_file
+        from etconfig.mistakes.profile.profile_names import no_such_file
 
         (problem,) = error.diagnostics
         meant = no_such_file(reference.target, reference.target, self.names, (reference.span,))
@@ -246,7 +246,7 @@ class ProfileLibrary:
         if os.path.lexists(path):
             return
         from etconfig.errors import ProfileError
-        from etconfig.profile.meant_names import no_such_file
+        from etconfig.mistakes.profile.profile_names import no_such_file
 
         problem = no_such_file(str(path), written, self.names, spans)
         if problem is not None:

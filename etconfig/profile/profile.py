@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -74,6 +74,21 @@ class Profile:
         return self.find_name_span()
 
 
+@record(frozen=True)
+class FoundProfile:
+    """A profile with the bases of its list that could be read, and its order.
+
+    Attributes:
+        profile: The profile.
+        bases: The place of each base in its list, by the base's key, in the order of the list.
+        order: The keys of all that it extends, in the order in which they are merged, and its own at the end.
+    """
+
+    profile: Profile
+    bases: Mapping[str, Reference]
+    order: Sequence[str]
+
+
 def parse_profile(document: Document, expressions: ExpressionParser) -> Profile:
     """Read a profile from its document.
 
@@ -141,7 +156,7 @@ def _bases(head: TomlTable) -> list[str]:
 
 def _report_missing_head(root: TomlTable) -> None:
     """Report that a document has no [profile], at the keys that belong there."""
-    from etconfig.profile.headers import missing_head_fix
+    from etconfig.mistakes.profile.header_fixes import missing_head_fix
 
     keys = [key for key in root.data if key in _HEAD_KEYS]
     span = root.key_span(keys[0]) if keys else root.own_span()

@@ -232,14 +232,8 @@ def project_section(root: TomlTable) -> TomlTable | None:
 def _read_selection(section: TomlTable) -> Reference | None:
     head = section.data.get("profile")
     if isinstance(head, dict):
-        from etconfig.profile.headers import selection_fix
-        from etconfig.profile.syntax.values import quoted
-
-        name = head.get("name")
-        help = f"write profile = {quoted(name)}" if isinstance(name, str) else _SELECTION_HELP
         message = "'profile' must be a string, but is a table"
-        fix = selection_fix(section.document, (*section.path, "profile"), head)
-        section.report("wrong-type", message, section.value_span("profile"), help, fix)
+        section.report("wrong-type", message, section.value_span("profile"), _SELECTION_HELP)
         return None
     target = section.string("profile", _SELECTION_HELP)
     return None if target is None else Reference(target, partial(section.value_span, "profile"))
@@ -257,7 +251,7 @@ def read_models_files(section: TomlTable) -> tuple[Reference, ...]:
     """Read `models`: the files with further models."""
     models = section.data.get("models")
     if isinstance(models, dict):
-        from etconfig.profile.headers import header_fix, header_text
+        from etconfig.mistakes.profile.header_fixes import header_fix, header_text
 
         names = tuple(part for part in (*section.path, "models") if isinstance(part, str))
         meant = (*names[:-1], "model")

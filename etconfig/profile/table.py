@@ -87,7 +87,7 @@ class TomlTable:
 
     def _report_unknown_keys(self, known: Collection[str], kind: str) -> frozenset[str]:
         """Do the same as `check_keys`, which found that some are unknown."""
-        from etconfig.profile.misplaced import UnknownKey, advise
+        from etconfig.mistakes.profile.unknown_keys import UnknownKey, advise
 
         meant = set()
         for key, value in self.data.items():
@@ -193,7 +193,7 @@ class TomlTable:
         if not is_tables(value):
             self._wrong_type(key, value, "a table", help)
             return
-        from etconfig.profile.headers import header_fix, header_text
+        from etconfig.mistakes.profile.header_fixes import header_fix, header_text
 
         names = self._names(key)
         fix = header_fix(self.document, names, names, is_array=False) if len(value) == 1 else None
@@ -202,7 +202,7 @@ class TomlTable:
 
     def _no_array_of_tables(self, key: str, value: object) -> None:
         """Report a value that must be an array of tables; one table can become its first element."""
-        from etconfig.profile.headers import header_fix, header_text
+        from etconfig.mistakes.profile.header_fixes import header_fix, header_text
 
         names = self._names(key)
         is_table = isinstance(value, dict)

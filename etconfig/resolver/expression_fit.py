@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.diagnostics import Diagnostic, Fix, Severity
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile.condition_checks import unchecked_expressions
 from etconfig.profile.expression import Expression
@@ -17,7 +17,6 @@ from etconfig.profile.expression.assumptions import Assumptions
 from etconfig.profile.expression.proof_steps import ProofLimitError, ProofSteps
 from etconfig.profile.expression.ranges import ListRange, NumberRange, TextRange, ValueRange
 from etconfig.profile.expression.units_of import unit_of
-from etconfig.resolver.value_problems import replacing_expression
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.option_type import OptionKind, OptionType
@@ -268,3 +267,11 @@ def _list_doubts(wanted: OptionType, values: ListRange) -> Iterator[_Doubt]:
 def _shown(expression: Expression) -> str:
     source = expression.source
     return repr(source) if len(source) <= _MAX_SHOWN_CHARACTERS else "the expression"
+
+
+def replacing_expression(expression: Expression, better: str) -> Fix | None:
+    """Return the fix that replaces an expression in quotes with another one; None if its quotes differ."""
+    for quote in ("'", '"'):
+        if expression.span.underlined == f"{quote}{expression.source}{quote}" and quote not in better:
+            return Fix(span=expression.span, replacement=f"{quote}{better}{quote}")
+    return None

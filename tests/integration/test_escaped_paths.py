@@ -15,13 +15,13 @@ HEAD = '[profile]\nname = "acme/board"\n'
 @pytest.mark.parametrize(
     ("wrong", "right", "character"),
     [
-        (r'description = "C:\temp"', r"description = 'C:\temp'", "a tab: \\t"),
+        (r'description = "C:\temp"', r"description = 'C:\temp'", "a control character: \\t"),
         (r'description = "d:\\models\\b"', None, ""),
-        (r'description = "D:\bin\\x"', r"description = 'D:\bin\x'", "a backspace: \\b"),
-        (r'description = "C:\firmware"', r"description = 'C:\firmware'", "a form feed: \\f"),
-        (r'description = "C:\new dir"', r"description = 'C:\new dir'", "a line break: \\n"),
-        (r'extends = ["C:\run.toml"]', r"extends = ['C:\run.toml']", "a carriage return: \\r"),
-        (r'"C:\temp" = 1', r"'C:\temp' = 1", "a tab: \\t"),
+        (r'description = "D:\bin\\x"', r"description = 'D:\bin\x'", "a control character: \\b"),
+        (r'description = "C:\firmware"', r"description = 'C:\firmware'", "a control character: \\f"),
+        (r'description = "C:\new dir"', r"description = 'C:\new dir'", "a control character: \\n"),
+        (r'extends = ["C:\run.toml"]', r"extends = ['C:\run.toml']", "a control character: \\r"),
+        (r'"C:\temp" = 1', r"'C:\temp' = 1", "a control character: \\t"),
         (r'description = "a:\\n, C:\temp"', None, ""),
     ],
 )

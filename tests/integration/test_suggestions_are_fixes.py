@@ -41,7 +41,7 @@ WITHOUT_FIX = {
     "'when' must be an array of tables": "the keys without a condition are to get one",
     r"has no 'name'; write name =": "only the author knows the name",
     r"write method = \"\.\.\.\"": "only the author knows the method",
-    r"there is no operator 'and'; .* and'$": "the second operand is missing",
+    r"there is no operator 'and'; .* (?:and|between 2 and 4)'$": "more than the word is wrong",
     r"found 'xor'; write \(a\) != \(b\)": "the operands are conditions of any length",
 }
 """Suggestions on purpose without a fix, by message, help and line, and the reason of each."""

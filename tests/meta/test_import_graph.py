@@ -51,6 +51,11 @@ class TestImports:
         needed = graph_of({"part.py": "", "user.py": text}).imports["acme.user"]
         assert needed == {"numpy": False, "acme.part": True, "rich": False}
 
+    def test_imports_in_functions_and_for_type_checkers_do_not_happen_at_once(self, graph_of):
+        text = "import numpy\nif TYPE_CHECKING:\n    import rich\ndef f():\n    import acme.part\n"
+        graph = graph_of({"part.py": "", "user.py": text})
+        assert graph.imports_at_once(graph.paths["acme.user"]) == {"numpy"}
+
     def test_files_of_an_excluded_directory_are_left_out(self, graph_of):
         assert graph_of({"templates/part.py": "import acme"}).paths.keys() == {"acme"}
 

@@ -54,6 +54,7 @@ ROOMS: dict[str, set[str]] = {
     "plain_data": set(),
     "effective": {"records", "plain_data"},
     "written_files": {"records"},
+    "mistakes": set(),
     "schema": BOTTOM,
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},
@@ -95,8 +96,20 @@ ROOMS: dict[str, set[str]] = {
 }
 """Every room and the rooms that it may import, lowest first; a room may always import itself.
 
+Each part of `mistakes` stands in the room that `HELPED` names, and may import what that room may.
+
 `__init__` is the package's own: it names what is public, and nothing imports it.
 """
+
+HELPED = {
+    "facts": "facts",
+    "options": "schema",
+    "expression": "profile",
+    "toml": "profile",
+    "profile": "profile",
+    "resolver": "resolver",
+}
+"""The parts of `mistakes`, and the room that each belongs to: it explains what is wrong there."""
 
 PARTS: dict[str, dict[str, set[str]]] = {
     "conformance": {
@@ -205,7 +218,8 @@ def room_of(module: str) -> str:
     package, _, rest = module.partition(".")
     if package != PACKAGE.name:
         return package
-    return rest.partition(".")[0] or "__init__"
+    room, _, part = rest.partition(".")
+    return HELPED[part.partition(".")[0]] if room == "mistakes" and part else room or "__init__"
 
 
 @every("module", GRAPH.paths)
@@ -230,6 +244,14 @@ def test_the_packages_of_a_room_import_in_one_direction(room: str) -> None:
     assert needed == PARTS[room]
     order = list(needed)
     assert [(p, o) for p in order for o in needed[p] if order.index(o) > order.index(p)] == []
+
+
+@every("module", GRAPH.paths)
+def test_what_explains_mistakes_is_imported_inside_functions_only(module: str) -> None:
+    """So nothing of it is loaded where nothing is wrong."""
+    if not module.startswith(f"{PACKAGE.name}.mistakes"):
+        at_once = GRAPH.imports_at_once(GRAPH.paths[module])
+        assert [name for name in at_once if name.startswith(f"{PACKAGE.name}.mistakes")] == []
 
 
 def test_no_modules_need_each_other_in_a_circle() -> None:

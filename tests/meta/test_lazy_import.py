@@ -84,8 +84,16 @@ class TestColdStart:
         assert not loaded & {*unneeded, "click.shell_completion"}
 
     def test_bundled_profiles_are_selected_without_a_parser_of_conditions(self) -> None:
-        parsing = {"checker", "lexer", "literals", "parser", "signatures", "source", "syntax", "type_help"}
+        parsing = {"checker", "lexer", "literals", "parser", "signatures", "source", "syntax"}
         assert not modules_of("resolve", "--json") & {f"etconfig.profile.expression.{m}" for m in parsing}
+
+    @pytest.mark.parametrize("words", [["resolve", PROGRAM, "--json"], ["validate", SETS_OPTIONS]])
+    def test_where_nothing_is_wrong_nothing_that_explains_mistakes_is_loaded(
+        self, words: list[str | Path]
+    ) -> None:
+        loaded = modules_of(*words)
+        assert "etconfig.resolver" in loaded
+        assert not [name for name in loaded if name.startswith("etconfig.mistakes")]
 
     def test_a_small_program_is_read_without_what_reads_large_and_bundled_ones(self) -> None:
         unneeded = {f"etconfig.program.{m}" for m in ("bulk_instructions", "bulk_values", "bundled")}

@@ -16,8 +16,8 @@ from etconfig.errors import ProfileError
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.registry import FactInfo, FactType, Volatility
-from etconfig.facts.suggestions import likely_facts
 from etconfig.facts.usual_texts import usual_texts
+from etconfig.mistakes.facts.fact_names import likely_facts
 from etconfig.profile.expression import parse_expression
 from etconfig.schema.declaration import option
 from etconfig.schema.options import BackendOptions
@@ -122,17 +122,14 @@ class TestConditions:
         assert not wrong
         assert count > 30
 
-    def test_an_item_of_a_list_has_no_number(self) -> None:
-        (problem,) = problems_of('cpu.features[0] == "avx2"')
-        assert problem.help == 'write "avx2" in cpu.features: the items of a list have no numbers'
-        assert problem.fix is not None
-        assert problem.fix.replacement == '"avx2" in cpu.features'
-        for text in ('cpu.features[0] != "avx2"', "has(cpu.features[1])", 'cpu.features.0 == "avx2"'):
+    def test_an_item_of_a_list_and_a_single_value_have_no_number(self) -> None:
+        for text in ('cpu.features[0] == "avx2"', 'os.name[0] == "linux"', 'cpu.features[0] != "avx2"'):
+            (problem,) = problems_of(text)
+            assert problem.help is not None
+            assert problem.help.startswith("facts are numbered with points, as gpu.0.name; items of a list")
+            assert problem.fix is None
+        for text in ("has(cpu.features[1])", 'cpu.features.0 == "avx2"'):
             assert all(each.fix is None or ".0" not in each.fix.replacement for each in problems_of(text))
-
-    def test_a_single_value_has_no_number(self) -> None:
-        (problem,) = problems_of('os.name[0] == "linux"')
-        assert problem.help == "write os.name: it is a single value"
 
 
 class TestNames:

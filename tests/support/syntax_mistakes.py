@@ -18,8 +18,7 @@ SAFE_VALUES: tuple[Line, ...] = (
     ("comment of INI", "core = 2 ⟦; ⟧the third", "core = 2 # the third", "core = 2 # the third"),
     ("line of comment of C", "⟦// ⟧the third core", "write # before a comment", "# the third core"),
     ("line of comment of INI", "⟦; ⟧the third core", "write # before a comment", "# the third core"),
-    ("shell", "⟦export ⟧core = 2", "remove export: core = 2", "core = 2"),
-    ("JavaScript", "⟦let ⟧core = 2", "remove let: core = 2", "core = 2"),
+    ("shell", "⟦export core ⟧= 2", "and nothing before them", None),
     ("blank that does not break", "core⟦\u00a0⟧= 2", "write a plain character: core = 2", "core = 2"),
     ("quotes of a word processor", "power_mode = ⟦“⟧low”", "write plain quotes", 'power_mode = "low"'),
     ("single ones", "power_mode = ⟦‘⟧low’", "write plain quotes", "power_mode = 'low'"),
@@ -37,15 +36,15 @@ GUESSED_VALUES: tuple[Line, ...] = (
     ("missing quote", 'power_mode = ⟦"low⟧', "close it", 'power_mode = "low"'),
     ("missing single quote", "power_mode = ⟦'low⟧", "close it", "power_mode = 'low'"),
     ("missing first quote", 'power_mode = ⟦low"⟧', "write both quotes", 'power_mode = "low"'),
-    ("two kinds of quotes", "power_mode = ⟦\"low'⟧", "close it as it is opened", 'power_mode = "low"'),
+    ("two kinds of quotes", "power_mode = ⟦\"low'⟧", "close it as it is opened", None),
     ("colon", "core⟦: ⟧2", "write = between key and value: core = 2", "core = 2"),
     ("colon and an unquoted word", "power_mode⟦: ⟧low", 'power_mode = "low"', 'power_mode = "low"'),
     ("colon and equals", "core ⟦:= ⟧2", "write = between key and value: core = 2", "core = 2"),
     ("plus and equals", "core ⟦+= ⟧2", "write = between key and value: core = 2", "core = 2"),
-    ("no sign", "⟦core 2⟧", "write = after a key: core = 2", "core = 2"),
-    ("blank in a key", '⟦power mode ⟧= "low"', "_ instead of blanks", 'power_mode = "low"'),
-    ("two keys in a line", 'core = 2⟦, ⟧power_mode = "low"', "line of its own", 'core = 2\npower_mode = "low"'),
-    ("two keys without a comma", "core = 2⟦ ⟧power_mode = 'low'", "its own", "core = 2\npower_mode = 'low'"),
+    ("no sign", "⟦core 2⟧", "put = between key and value", None),
+    ("blank in a key", '⟦power mode ⟧= "low"', "_ instead of blanks", None),
+    ("two keys in a line", 'core = 2⟦, power_mode = "low"⟧', "line of its own", None),
+    ("two keys without a comma", "core = 2 ⟦power_mode = 'low'⟧", "its own", None),
     ("expression", "core = ⟦1 + 1⟧", "write an expression in a table", 'core = { expr = "1 + 1" }'),
     ("fact", "core = ⟦min(cpu.available_cores, 3)⟧", "in a table", 'core = { expr = "min(cpu.available_cores, 3)" }'),
     ("choice", "core = ⟦cpu.available_cores > 4 ? 3 : 1⟧", "an expression in a table",
@@ -60,7 +59,7 @@ WITHOUT_FIX: tuple[Line, ...] = (
     ("value without a key", "⟦=⟧ 2", "write a key before the =", None),
     ("option path", "forward⟦:⟧ReferenceNpuBackend.core = 2", "[methods.METHOD.options.BACKEND]", None),
     ("list of YAML", "⟦- ⟧core", "write [profile] and name", None),
-    ("table of YAML", "ReferenceNpuBackend⟦:⟧", "headers in brackets, as in [ReferenceNpuBackend]", None),
+    ("table of YAML", "⟦ReferenceNpuBackend:⟧", "a header in brackets, as in [ReferenceNpuBackend]", None),
     ("word", "⟦core⟧", "write KEY = VALUE", None),
     ("merge conflict", "⟦<<<<<<<⟧ HEAD", "resolve it", None),
     ("control character", 'power_mode = "lo⟦\x01⟧w"', "remove it, or write \\u0001", None),
@@ -77,21 +76,21 @@ SAFE_HEADERS: tuple[Line, ...] = (
 )  # fmt: skip
 
 GUESSED_HEADERS: tuple[Line, ...] = (
-    ("blank", "⟦[options ReferenceNpuBackend]⟧", "by points", "[options.ReferenceNpuBackend]"),
-    ("slash", "⟦[options/ReferenceNpuBackend]⟧", "by points", "[options.ReferenceNpuBackend]"),
-    ("colon inside", "⟦[options:ReferenceNpuBackend]⟧", "by points", "[options.ReferenceNpuBackend]"),
-    ("two points", "[⟦options..ReferenceNpuBackend⟧]", "the extra point", "[options.ReferenceNpuBackend]"),
-    ("brace", "[options.ReferenceNpuBackend]⟦ {⟧", "remove it", "[options.ReferenceNpuBackend]"),
-    ("key behind", "[options.ReferenceNpuBackend]⟦ core = 2⟧", "line of its own", "[options.ReferenceNpuBackend]\ncore = 2"),
-    ("missing quote", "[options.⟦\"ReferenceNpuBackend⟧]", "close it", '[options."ReferenceNpuBackend"]'),
-    ("no brackets", "⟦options⟧", "write headers in brackets: [options]", "[options]"),
+    ("blank", "⟦[options ReferenceNpuBackend]⟧", "by points", None),
+    ("slash", "⟦[options/ReferenceNpuBackend]⟧", "by points", None),
+    ("colon inside", "⟦[options:ReferenceNpuBackend]⟧", "by points", None),
+    ("two points", "[⟦options..ReferenceNpuBackend⟧]", "the extra point", None),
+    ("brace", "[options.ReferenceNpuBackend] ⟦{⟧", "line of its own", None),
+    ("key behind", "[options.ReferenceNpuBackend] ⟦core = 2⟧", "line of its own", None),
+    ("missing quote", "[options.⟦\"ReferenceNpuBackend]⟧", "close it", None),
+    ("no brackets", "⟦options⟧", "a header in brackets, as in [options]", None),
 )  # fmt: skip
 
 SAFE_PATHS: tuple[Line, ...] = (
     ("backslashes", r'library = ⟦"C:\models\dsp.so"⟧', "single quotes", r"library = 'C:\models\dsp.so'"),
     ("backslash at the end", r'library = ⟦"C:\dsp\"⟧', "single quotes", r"library = 'C:\dsp\'"),
     ("some of them twice", r'library = ⟦"C:\\models\dsp.so"⟧', "single quotes", r"library = 'C:\models\dsp.so'"),
-    ("beside a quote", r'''library = ⟦"C:\it's"⟧''', "write each backslash twice", r'''library = "C:\\it's"'''),
+    ("beside a quote", r'''library = "C:⟦\i⟧t's"''', "write each backslash twice", None),
     ("wrong hex digits", r'library = ⟦"C:\users\dsp.so"⟧', "single quotes", r"library = 'C:\users\dsp.so'"),
 )  # fmt: skip
 
@@ -100,7 +99,7 @@ GUESSED_PATHS: tuple[Line, ...] = (
     ("unquoted path of Windows", r"library = ⟦C:\dsp.so⟧", "in quotes", r"library = 'C:\dsp.so'"),
     ("raw string of Python", r'library = ⟦r"C:\dsp.so"⟧', "without a prefix", r"library = 'C:\dsp.so'"),
     ("variable", "library = ⟦$DSP_LIBRARY⟧", "in quotes", 'library = "$DSP_LIBRARY"'),
-    ("quote inside", "library = ⟦'it's'⟧", "quote it otherwise", 'library = "it\'s"'),
+    ("quote inside", "library = 'it'⟦s'⟧", "in quotes that it does not contain", None),
 )
 
 SAFE_BOOLS: tuple[Line, ...] = (
@@ -118,11 +117,11 @@ SAFE_FACTS: tuple[Line, ...] = (
 )
 GUESSED_FACTS: tuple[Line, ...] = (
     ("words in an array", '"cpu.features" = [⟦neon⟧, sve]', "in quotes", '"cpu.features" = ["neon", "sve"]'),
-    ("no commas", "\"cpu.features\" = ⟦['a' 'b']⟧", "by commas", "\"cpu.features\" = ['a', 'b']"),
-    ("no bracket", "\"cpu.features\" = ⟦['a', 'b'⟧", "close it", "\"cpu.features\" = ['a', 'b']"),
+    ("no commas", "\"cpu.features\" = ['a' ⟦'⟧b']", "by commas", None),
+    ("no bracket", "\"cpu.features\" = ['a', 'b'⟦⟧", "close it", None),
     ("tuple", "\"cpu.features\" = ⟦('a', 'b')⟧", "square brackets", "\"cpu.features\" = ['a', 'b']"),
-    ("set", "\"cpu.features\" = ⟦{'a', 'b'}⟧", "square brackets", "\"cpu.features\" = ['a', 'b']"),
-    ("a line without comma", "\"cpu.features\" = [\n  '⟦'⟧\n  'b'\n]", "commas", "\"cpu.features\" = [\n  '',\n  'b'\n]"),
+    ("set", "\"cpu.features\" = {'a'⟦,⟧ 'b'}", "square brackets", None),
+    ("a line without comma", "\"cpu.features\" = [\n  ''\n  ⟦'⟧b'\n]", "commas", None),
     ("thousands", '"memory.total" = ⟦1,000,000⟧', "without separators", '"memory.total" = 1000000'),
 )  # fmt: skip
 

@@ -10,7 +10,6 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.facts.usual_texts import is_never
-from etconfig.profile.expression import type_help
 from etconfig.profile.expression.checked import (
     Checked,
     CheckedConditional,
@@ -41,11 +40,10 @@ from etconfig.profile.expression.syntax import (
     Node,
     Unary,
 )
-from etconfig.profile.expression.type_help import with_article
 from etconfig.profile.expression.types import TYPE_OF_FACT, TYPE_OF_VALUE, ExpressionType, common_type
 
 if TYPE_CHECKING:
-    from etconfig.profile.expression.corrections import Correction, Corrector
+    from etconfig.mistakes.expression.corrections import Correction, Corrector
 
 _BOOL = ExpressionType.BOOL
 _SHOWN_CHARACTERS = 40
@@ -61,12 +59,20 @@ class Typed(NamedTuple):
 class Checker:
     """Checks the syntax tree of one expression.
 
+    Args:
+        source: The expression.
+        registry: The facts that it may name.
+        is_explained: False to find problems without looking for what unknown names may mean.
+
     Attributes:
         problems: The problems found so far.
     """
 
-    def __init__(self, source: ExpressionSource, registry: FactRegistry) -> None:
+    def __init__(
+        self, source: ExpressionSource, registry: FactRegistry, *, is_explained: bool = True
+    ) -> None:
         self.source = source
+        self.is_explained = is_explained
         self.registry = registry
         self.problems: list[Diagnostic] = []
         self._compared: dict[int, FactInfo | None] = {}
@@ -94,9 +100,7 @@ class Checker:
         typed = self.check(node)
         if typed is None or typed.type is wanted:
             return typed
-        message = (
-            f"{owner} needs {with_article(wanted)}, but {self._shown(node)} is {with_article(typed.type)}"
-        )
+        message = f"{owner} needs {wanted.with_article}, but {self._shown(node)} is {typed.type.with_article}"
         correction = self._corrector.condition(node, typed.type) if wanted is _BOOL else None
         return self._refused(message, node, correction)
 
@@ -124,7 +128,7 @@ class Checker:
 
     @property
     def _corrector(self) -> Corrector:
-        from etconfig.profile.expression.corrections import Corrector  # only what is wrong needs it
+        from etconfig.mistakes.expression.corrections import Corrector  # only what is wrong needs it
 
         return Corrector(self.source, self.registry)
 
@@ -146,6 +150,10 @@ class Checker:
         return info
 
     def _unknown_name(self, node: Name) -> None:
+        if not self.is_explained:
+            span = self.source.span
+            self.problems.append(unknown_fact(node.name, self.registry, span, is_one_of_many=True))
+            return
         is_compared = node.start in self._compared
         fact = self._compared.get(node.start)
         correction = self._corrector.name(node, fact, is_compared=is_compared)
@@ -165,7 +173,7 @@ class Checker:
             if item.type.is_list:
                 return self._refused("lists cannot contain lists", item_node, None)
             if item.type is not first:
-                message = f"a list of {first} cannot contain {with_article(item.type)}"
+                message = f"a list of {first} cannot contain {item.type.with_article}"
                 pair = (node.items[0], item_node), (first, item.type)
                 return self._refused(message, item_node, self._corrector.mixed_numbers(*pair))
         return Typed(first.list_type, _list_tree([item.tree for item in items]))
@@ -177,7 +185,7 @@ class Checker:
         signature = unary_signature(node.operator, operand.type)
         if signature is None:
             wanted = "a bool" if node.operator == "!" else "a number"
-            found = f"{self._shown(node.operand)} is {with_article(operand.type)}"
+            found = f"{self._shown(node.operand)} is {operand.type.with_article}"
             return self._refused(f"{node.operator!r} needs {wanted}, but {found}", node.operand, None)
         return _applied(signature, operand)
 
@@ -189,7 +197,9 @@ class Checker:
         left, right = operands
         signature = binary_signature(node.operator, left.type, right.type)
         if signature is None:
-            message = type_help.mismatch(node.operator, left.type, right.type)
+            from etconfig.mistakes.expression.type_messages import mismatch
+
+            message = mismatch(node.operator, left.type, right.type)
             correction = self._corrector.mismatch(node, left.type, right.type)
             return self._refused(message, node, correction)
         if signature.result is _BOOL:
@@ -227,7 +237,7 @@ class Checker:
         operand = self.check(negated.operand)
         if operand is None or operand.type is _BOOL:
             return operand is not None
-        found = f"{self._shown(negated.operand)} is {with_article(operand.type)}"
+        found = f"{self._shown(negated.operand)} is {operand.type.with_article}"
         self._refused(
             f"'!' needs a bool, but {found}", negated.operand, self._corrector.negated_comparison(node)
         )
@@ -259,7 +269,7 @@ class Checker:
             if is_bucket and isinstance(number, Literal) and isinstance(number.value, (int, float)):
                 message = f"'bucket' is a fraction from 0 to 1, but is compared with {self._shown(number)}"
                 if not 0 <= number.value <= 1:
-                    self._refused(message, number, self._corrector.fraction(number, number.value))
+                    self._refused(message, number, self._corrector.fraction())
 
     def _logical(self, node: Logical) -> Typed | None:
         owner = repr(node.operator)
@@ -276,7 +286,7 @@ class Checker:
         then, otherwise = values
         common = common_type(then.type, otherwise.type)
         if common is None:
-            found = f"{with_article(then.type)} and {with_article(otherwise.type)}"
+            found = f"{then.type.with_article} and {otherwise.type.with_article}"
             correction = self._corrector.mixed_numbers(
                 (node.then, node.otherwise), (then.type, otherwise.type)
             )
@@ -323,7 +333,7 @@ class Checker:
             self._refused(message, first, self._corrector.quoted_fact(first))
             return False
         message = f"'bucket' needs the name of the rollout as a text in quotes, found {self._shown(salt)}"
-        self._refused(message, salt, self._corrector.salt(node))
+        self._refused(message, salt, self._corrector.rollout())
         return False
 
     def _unknown_function(self, node: FunctionCall) -> Typed | None:

@@ -221,7 +221,7 @@ def parse_expression(
     try:
         return _parsed(source, registry, expect)
     except ProfileError as error:
-        from etconfig.profile.expression.diagnosis import diagnose, with_valid_fixes
+        from etconfig.mistakes.expression.diagnosis import diagnose, with_valid_fixes
 
         def check(respelled: ExpressionSource) -> tuple[Diagnostic, ...]:
             try:
@@ -232,7 +232,7 @@ def parse_expression(
 
         found = error.diagnostics
         if isinstance(error, _GrammarError) or _FOREIGN_WORD.search(text):
-            found = diagnose(source, error, check, registry.get)
+            found = diagnose(source, found, check, lambda name: registry.get(name) is not None)
         raise ProfileError(diagnostics=with_valid_fixes(source, found, check)) from error
 
 
@@ -240,7 +240,13 @@ class _GrammarError(ProfileError):
     """The text breaks the grammar."""
 
 
-def _parsed(source: ExpressionSource, registry: FactRegistry, expect: ExpressionType | None) -> Expression:
+def _parsed(
+    source: ExpressionSource,
+    registry: FactRegistry,
+    expect: ExpressionType | None,
+    *,
+    is_explained: bool = True,
+) -> Expression:
     # most commands meet only conditions that were checked ahead of time
     from etconfig.profile.expression.checker import Checker
     from etconfig.profile.expression.parser import parse
@@ -250,7 +256,7 @@ def _parsed(source: ExpressionSource, registry: FactRegistry, expect: Expression
         node = parse(source)
     except ProfileError as error:
         raise _GrammarError(diagnostics=error.diagnostics) from error
-    checker = Checker(source, registry)
+    checker = Checker(source, registry, is_explained=is_explained)
     owner = "a condition" if expect is ExpressionType.BOOL else "this place"
     typed = checker.check(node) if expect is None else checker.check_as(node, expect, owner)
     if typed is None or checker.problems:
@@ -267,7 +273,8 @@ def _parse_quickly(text: str, registry: FactRegistry, expect: ExpressionType | N
     """Do the same as `parse_expression`, without a diagnosis of what is wrong."""
     from etconfig.profile.expression.source import ExpressionSource
 
-    return _parsed(ExpressionSource(text, Span(file="expression")), registry, expect)
+    source = ExpressionSource(text, Span(file="expression"))
+    return _parsed(source, registry, expect, is_explained=False)
 
 
 def _restored(

@@ -48,15 +48,6 @@ _TOKEN = re.compile(
 )
 _BAD_NUMBER = re.compile(r"\.?[0-9][\w.]*", re.ASCII)
 
-_REGULAR = "there are no regular expressions; use contains, endsWith, startsWith"
-_LIKELY_MEANT = {
-    "~": _REGULAR,
-    "=~": _REGULAR,
-    "\\": "quotes need no backslash; write 'text' in a TOML string with double quotes",
-    "^": "there are no bit operations",
-    "{": "there are no maps; lists are written [a, b]",
-}
-
 
 def tokenize(source: ExpressionSource) -> list[Token]:
     """Return the tokens of an expression; the last one has the kind `end`.
@@ -94,6 +85,8 @@ def _check_visible(source: ExpressionSource) -> None:
 
 
 def _not_a_token(source: ExpressionSource, position: int) -> Exception:
+    from etconfig.mistakes.expression.unexpected_tokens import help_for_character
+
     text = source.text
     character = text[position]
     if character in "\"'":
@@ -109,5 +102,5 @@ def _not_a_token(source: ExpressionSource, position: int) -> Exception:
     if character.isspace():
         problem = f"unexpected space U+{ord(character):04X}"
         return source.error(problem, position, position + 1, help="retype it as a plain space")
-    meant = _LIKELY_MEANT.get(text[position : position + 2]) or _LIKELY_MEANT.get(character)
+    meant = help_for_character(text, position)
     return source.error(problem, position, position + 1, help=meant)

@@ -32,17 +32,6 @@ _PRECEDENCE = {
     **dict.fromkeys(("+", "-"), _SUM),
     **dict.fromkeys(("*", "/", "%"), _PRODUCT),
 }
-_REGULAR = "there are no regular expressions; use contains, endsWith, startsWith"
-_LIKELY_MEANT = {
-    "null": "there is no null; has(fact) is true if a fact is known",
-    "xor": "write (a) != (b) for two conditions",
-    "like": _REGULAR,
-    "matches": _REGULAR,
-    "*": "there are no powers; multiply",
-    ">": "there are no bit operations; divide by 1024",
-    "<": "there are no bit operations; multiply",
-}
-"""The help for a token where none of its kind belongs."""
 
 
 def parse(source: ExpressionSource) -> Node:
@@ -217,25 +206,14 @@ class _Parser:
         return node
 
     def unexpected(self, expected: str, token: Token | None = None) -> ProfileError:
+        from etconfig.mistakes.expression.unexpected_tokens import help_for_token
+
         token = token or self.token
         found = "the end" if token.kind == "end" else repr(token.text)
-        help = self.help_for(token, expected)
-        return self.source.error(f"expected {expected}, found {found}", token.start, token.end, help=help)
-
-    def help_for(self, token: Token, expected: str) -> str | None:
-        """Return what to do about an unexpected token."""
-        if token.text in _LIKELY_MEANT:
-            return _LIKELY_MEANT[token.text]
         index = self.tokens.index(token)
-        before = self.tokens[index - 1] if index else None
-        if before is None:
-            return "write a condition or a value, such as cpu.available_cores > 4"
-        if expected.startswith("a value"):
-            return f"write a value after {before.text!r}"
-        is_value = token.kind in ("name", "int", "float", "string", "true", "false")
-        if expected.startswith("the end") and is_value:
-            return f"write an operator between {before.text!r} and {token.text!r}, such as == or &&"
-        return "write condition ? value : other value" if expected.startswith("':'") else None
+        before = self.tokens[index - 1].text if index else None
+        help = help_for_token(before, token.kind, token.text, expected)
+        return self.source.error(f"expected {expected}, found {found}", token.start, token.end, help=help)
 
     def too_deep(self) -> ProfileError:
         problem = f"the expression is nested more than {MAX_HEIGHT} deep"

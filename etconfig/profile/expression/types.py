@@ -28,6 +28,11 @@ class ExpressionType(enum.Enum):
         return self.value
 
     @property
+    def with_article(self) -> str:
+        """The type with its article: `an int`, `a list of string`."""
+        return f"{'an' if self.value[0] in 'aeiou' else 'a'} {self}"
+
+    @property
     def element(self) -> ExpressionType | None:
         """The type of a list's elements; None for scalars and the empty list."""
         return _ELEMENTS.get(self)

@@ -8,7 +8,7 @@ import pytest
 
 from etconfig import Installation
 from etconfig.app.validation import validate_file
-from etconfig.profile.expression import diagnosis
+from etconfig.mistakes.expression import diagnosis
 from etconfig.profile.expression.expression import MAX_EXPLAINED
 from etconfig.profile.profile import MAX_BASES
 
@@ -20,9 +20,9 @@ def test_of_very_many_wrong_conditions_the_first_are_explained(
     explained: list[str] = []
     respell = diagnosis.respell
 
-    def counting(text, find_fact):
+    def counting(text, is_fact):
         explained.append(text)
-        return respell(text, find_fact)
+        return respell(text, is_fact)
 
     monkeypatch.setattr(diagnosis, "respell", counting)
     count = MAX_EXPLAINED + 100

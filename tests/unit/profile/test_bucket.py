@@ -21,6 +21,7 @@ from etconfig.profile.expression.ranges import NumberRange
 ROOT = Path(__file__).parents[3]
 VECTORS = json.loads((ROOT / "tests" / "data" / "bucket_vectors.json").read_text())
 NOTHING = Assumptions.none(BUILTIN_FACTS)
+PERCENT = "write a fraction, such as 0.05 for 5 %"
 FRACTION = "'bucket' is a fraction from 0 to 1, but is compared with"
 NAME = "'bucket' needs the name of the rollout as a text in quotes, found"
 USAGE = "bucket takes a string and the name of the rollout, as in bucket(device.id, 'threads-2') < 0.05"
@@ -142,19 +143,19 @@ class TestChecks:
                 "a condition needs a bool, but 'bucket(device.id, \"a\")' is a float; "
                 'compare it: bucket(device.id, "a") < 0.05',
             ),
-            ("bucket(device.id, 'a') < 5", f"{FRACTION} '5'; write 0.05 for 5 %"),
-            ("os.name == 'linux' && 50 > bucket(device.id, 'a')", f"{FRACTION} '50'; write 0.5 for 50 %"),
+            ("bucket(device.id, 'a') < 5", f"{FRACTION} '5'; {PERCENT}"),
+            ("os.name == 'linux' && 50 > bucket(device.id, 'a')", f"{FRACTION} '50'; {PERCENT}"),
             (
                 "bucket(device.id, 'a') >= 1000",
                 f"{FRACTION} '1000'; write a fraction, such as 0.05 for 5 %",
             ),
             (
                 "bucket(device.id, threads) < 0.1",
-                f"{NAME} 'threads'; write \"threads\": the name is a text",
+                f"{NAME} 'threads'; {USAGE}",
             ),
             (
                 "bucket('threads', device.id) < 0.1",
-                f"{NAME} 'device.id'; write bucket(device.id, 'threads')",
+                f"{NAME} 'device.id'; {USAGE}",
             ),
             ("bucket(device.id, '') < 0.1", f"{NAME} \"''\"; {USAGE}"),
             ("bucket(device.id, 'a' + 'b') < 0.1", f"{NAME} \"'a' + 'b'\"; {USAGE}"),
@@ -164,7 +165,7 @@ class TestChecks:
             ),
             (
                 "device.id.bucket('a') < 0.1",
-                "'bucket' does not take string, string; write bucket(device.id, 'a')",
+                f"'bucket' does not take string, string; {USAGE}",
             ),
             ("bucket(cpu.available_cores, 'a') < 0.1", f"'bucket' does not take int, string; {USAGE}"),
             ("hash(device.id, 'a') < 0.1", "there is no function 'hash'; did you mean 'bucket'?"),

@@ -75,9 +75,18 @@ class TestGrammar:
                 "1:4-4 invalid-expression: expected a value, a fact or '(', found the end; "
                 "write a value after '+'",
             ),
-            ("(1", "1:3-3 invalid-expression: '(' is not closed; add ) at the end"),
-            ("[1", "1:3-3 invalid-expression: '[' is not closed; add ] at the end"),
-            ("min(1, 2", "1:9-9 invalid-expression: '(' is not closed; add ) at the end"),
+            (
+                "(1",
+                "1:3-3 invalid-expression: expected ')' to close '(', found the end; close it with )",
+            ),
+            (
+                "[1",
+                "1:3-3 invalid-expression: expected ']' to close '[', found the end; close it with ]",
+            ),
+            (
+                "min(1, 2",
+                "1:9-9 invalid-expression: expected ')' to close '(', found the end; close it with )",
+            ),
             (
                 "min(1,)",
                 "1:7-7 invalid-expression: expected a value, a fact or '(', found ')'; "
@@ -122,7 +131,8 @@ class TestGrammar:
             ),
             (
                 "1 if net.is_up else 2",
-                "1:3-4 invalid-expression: there is no operator 'if'; write condition ? value : other value",
+                "1:3-4 invalid-expression: expected the end or an operator, found 'if'; "
+                "write CONDITION ? VALUE : OTHER, or the condition alone",
             ),
             (
                 "cpu.cores == null",
@@ -154,7 +164,8 @@ class TestGrammar:
             ),
             (
                 "1.0 + 2.",
-                "1:7-8 invalid-expression: '2.' is not a number; write 2.0",
+                "1:7-8 invalid-expression: '2.' is not a number; "
+                "numbers are written 4, 0x1F, 0.5 or 1e6, without units",
             ),
             (
                 "9223372036854775808",

@@ -139,7 +139,8 @@ class TestTypes:
             ),
             (
                 "contains(os.name, 'a')",
-                "1:1-22 'contains' does not take string, string; write os.name.contains('a')",
+                "1:1-22 'contains' does not take string, string; "
+                'contains is called on a string with a string, as in os.name.contains("l")',
             ),
             (
                 "has('os.name')",

@@ -158,7 +158,8 @@ class TestProjectFile:
         [
             (
                 "[profile]\nname = 'p'",
-                "1:2-8 wrong-type: 'profile' must be a string, but is a table; write profile = \"p\"",
+                "1:2-8 wrong-type: 'profile' must be a string, but is a table; "
+                'a project file selects a profile: profile = "vendor/device"',
             ),
             (
                 "[plugin]",

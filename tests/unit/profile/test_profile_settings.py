@@ -167,12 +167,12 @@ class TestProblems:
             (
                 "[instances.decode.left.options.B]\nnum_threads = 1\n",
                 "3:19-22 unknown-key: [instances.decode] has no key 'left'; "
-                'write [instances.left], and method = "decode" below it',
+                'an instance is written as [instances.NAME], with method = "METHOD" below it',
             ),
             (
                 "[methods.decode.left.options.B]\nnum_threads = 1\n",
                 "3:17-20 unknown-key: [methods.decode] has no key 'left'; "
-                'write [instances.left], and method = "decode" below it',
+                'an instance is written as [instances.NAME], with method = "METHOD" below it',
             ),
             (
                 "[methods.decode]\nnum_threads = 1\n",

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import pytest
 from pydantic import model_validator
 
+from etconfig.mistakes.options.option_values import help_with_value
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.constraints import Ge, Le, MultipleOf
 from etconfig.schema.declaration import option
 from etconfig.schema.options import BackendOptions
 from etconfig.schema.problem import OptionProblem
 from etconfig.schema.validate import check_value
-from etconfig.schema.value_help import help_with_value
 
 
 class Stepped(BackendOptions):

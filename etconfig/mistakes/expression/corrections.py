@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 from etconfig.diagnostics import nearest
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
-from etconfig.facts.suggestions import likely_facts
 from etconfig.facts.usual_texts import is_never, meant_text, usual_texts_help
-from etconfig.profile.expression import type_help
-from etconfig.profile.expression.foreign_values import size_in_bytes
+from etconfig.mistakes.expression import type_messages
+from etconfig.mistakes.expression.foreign_words import size_in_bytes
+from etconfig.mistakes.expression.unexpected_tokens import CHOICE_HELP
+from etconfig.mistakes.facts.fact_names import likely_facts
 from etconfig.profile.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
 from etconfig.profile.expression.source import ExpressionSource
 from etconfig.profile.expression.syntax import Binary, FunctionCall, ListDisplay, Literal, Name, Node
@@ -24,8 +24,11 @@ from etconfig.profile.expression.types import ExpressionType
 _INT, _FLOAT = ExpressionType.INT, ExpressionType.FLOAT
 _STRING, _BOOL = ExpressionType.STRING, ExpressionType.BOOL
 _NUMBER = re.compile(r"-?(?:[0-9]+|[0-9]*\.[0-9]+)")
-_MAX_DENOMINATOR = 100
 
+_EXAMPLES = {
+    "ceil": "there is no rounding; write (a + b - 1) / b for a / b rounded up",
+    "abs": "there is no absolute value; write max(a, -(a)), or compare both ends",
+}
 _INTS_ALONE = "ints and floats do not mix; use ints alone, as in cpu.available_cores * 3 / 4"
 _NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
 
@@ -141,7 +144,7 @@ class Corrector:
         if isinstance(node, FunctionCall) and node.function == "bucket":
             compared = f"{self.text(node)} < 0.05"
             return Correction(f"compare it: {compared}", node.start, node.end, compared)
-        return Correction(type_help.comparison_example(node, given))
+        return Correction(type_messages.comparison_example(node, given))
 
     def constant(self, node: Name) -> Correction | None:
         """Return the correction of a word such as `always` that is a whole condition."""
@@ -190,17 +193,15 @@ class Corrector:
                 return _writing(node, f"{self.text(item)} in {self.text(items)}")
             if left.is_number or right.is_number:
                 return _writing(items, f"size({self.text(items)})")
-        return self.mixed_numbers((node.left, node.right), (left, right), node.operator, node)
+        return self.mixed_numbers((node.left, node.right), (left, right), node.operator)
 
     def _membership(self, node: Binary, left: ExpressionType, right: ExpressionType) -> Correction:
         if right.is_list:
-            if left.is_number and isinstance(node.right, ListDisplay):
-                items = [self._unquoted(item, left, is_arithmetic=False) for item in node.right.items]
-                numbers = [item.replacement for item in items if item is not None and item.replacement]
-                if items and len(numbers) == len(items):
-                    return _writing(node.right, f"[{', '.join(numbers)}]", why=" without quotes")
+            is_display = isinstance(node.right, ListDisplay)
+            if left.is_number and is_display and right is ExpressionType.STRING_LIST:
+                return Correction("numbers are written without quotes")
             found = self._unquoted(node.left, right.element, is_arithmetic=False) if right.element else None
-            return found or Correction(f"look for {type_help.with_article(right.element or left)}")
+            return found or Correction(f"look for {(right.element or left).with_article}")
         if left is right is _STRING and not isinstance(node.right, Literal):
             return _writing(node, f"{self.text(node.right)}.contains({self.text(node.left)})", is_safe=True)
         return _writing(node.right, f"[{self.text(node.right)}]")
@@ -232,7 +233,6 @@ class Corrector:
         nodes: Sequence[Node],
         types: Sequence[ExpressionType],
         operator: str = "",
-        whole: Node | None = None,
     ) -> Correction:
         """Return the correction of ints mixed with floats; without help if the types are others."""
         if set(types) != {_INT, _FLOAT} or (operator and operator not in ARITHMETIC):
@@ -245,24 +245,9 @@ class Corrector:
                 return _writing(node, f"{node.value}.0", is_safe=True)
             if type_ is _FLOAT and computed == {_INT} and float(node.value).is_integer():
                 return _writing(node, str(int(node.value)), is_safe=True)
-        if whole is not None and computed == {_INT} and operator in ("*", "/"):
-            return self._by_a_fraction(nodes, operator, whole)
         if computed == {_INT}:
             return Correction(_INTS_ALONE)
         return Correction(f"ints and floats do not mix, and {_NO_ROUNDING}")
-
-    def _by_a_fraction(self, nodes: Sequence[Node], operator: str, whole: Node) -> Correction:
-        """Return `a * 3 / 4` for `a * 0.75`."""
-        left, right = nodes
-        literal, other = (right, left) if isinstance(right, Literal) else (left, right)
-        if not isinstance(literal, Literal) or (literal is left and operator == "/") or not literal.value:
-            return Correction(_INTS_ALONE)
-        exact = Fraction(str(literal.value)).limit_denominator(_MAX_DENOMINATOR)
-        factor = exact if operator == "*" else 1 / exact
-        parts = [self.text(other)]
-        parts += [f"* {factor.numerator}"] if factor.numerator != 1 else []
-        parts += [f"/ {factor.denominator}"] if factor.denominator != 1 else []
-        return _writing(whole, " ".join(parts), why=": ints and floats do not mix")
 
     def function(self, node: FunctionCall, argument_types: Sequence[ExpressionType | None]) -> Correction:
         """Return the correction of a call of a function that there is not."""
@@ -273,15 +258,12 @@ class Corrector:
             return Correction(f"there are no regular expressions; use {', '.join(STRING_METHODS)}")
         if word in _ROUNDING and len(node.arguments) == 1:
             return self._rounded(node, argument_types[0])
-        if word == "ceil" and len(node.arguments) == 1:
-            return self._rounded_up(node.arguments[0], node)
-        if word == "abs" and len(node.arguments) == 1:
-            inside = self.text(node.arguments[0])
-            return _writing(node, f"max({inside}, -({inside}))", is_safe=True)
+        if word in ("if", "iif", "when"):
+            return Correction(CHOICE_HELP)
+        if word in ("ceil", "abs"):
+            return Correction(_EXAMPLES[word])
         if word in ("lower", "upper", "tolowercase", "touppercase", "casefold", "strip", "trim"):
-            help = "compare the fact itself: os.name, cpu.arch and facts with fixed values are in lower case"
-            receiver = self.text(node.arguments[0]) if node.is_method else None
-            return Correction(help, node.start, node.end, receiver)
+            return Correction("compare the fact itself: os.name, cpu.arch and fixed values are in lower case")
         guess = _NAMES_OF_FUNCTIONS.get(word) or nearest(name, FUNCTIONS)
         if guess is None:
             return Correction(f"the functions are {', '.join(FUNCTIONS)}")
@@ -299,53 +281,31 @@ class Corrector:
         help = f"leave out {node.function!r}: ints divide toward zero"
         return Correction(help, node.start, node.end, inside, True)
 
-    def _rounded_up(self, argument: Node, node: FunctionCall) -> Correction:
-        if isinstance(argument, Binary) and argument.operator == "/" and isinstance(argument.right, Literal):
-            divisor = argument.right.value
-            if type(divisor) is int and divisor > 1:
-                return _writing(node, f"({self.text(argument.left)} + {divisor - 1}) / {divisor}")
-        return Correction("there is no rounding; write (a + b - 1) / b for a / b rounded up")
-
     def call(self, node: FunctionCall, types: Sequence[ExpressionType]) -> Correction:
         """Return the correction of arguments that a function does not take."""
-        usage = type_help.usage(node.function)
+        usage = type_messages.usage(node.function)
         arguments = node.arguments
         if node.function in STRING_METHODS and len(arguments) == 2:
             receiver, argument = map(self.text, arguments)
             if types[0].is_list and node.function == "contains":
                 return _writing(node, f"{argument} in {receiver}", is_safe=True)
-            if not node.is_method and types[0] is types[1] is _STRING:
-                return _writing(node, f"{receiver}.{node.function}({argument})", is_safe=True)
         if node.function in ("min", "max"):
-            if node.is_method:
-                inside = ", ".join(map(self.text, arguments))
-                return _writing(node, f"{node.function}({inside})", is_safe=True)
-            if len(arguments) == 1 and isinstance(arguments[0], ListDisplay) and len(arguments[0].items) > 1:
-                return _writing(node, f"{node.function}({self.text(arguments[0])[1:-1]})", is_safe=True)
             for argument_node, others in self._with_other_types(arguments, types):
                 found = self._unquoted(argument_node, others, is_arithmetic=True)
                 if found is not None:
                     return found
             found = self.mixed_numbers(arguments, types)
             return found if found.help else Correction(usage)
-        if node.function == "bucket" and node.is_method and types == [_STRING, _STRING]:
-            return _writing(node, f"bucket({', '.join(map(self.text, arguments))})", is_safe=True)
         return Correction(usage)
 
-    def salt(self, node: FunctionCall) -> Correction:
+    @staticmethod
+    def rollout() -> Correction:
         """Return the correction of a bucket whose rollout has no name, or not a constant one."""
-        text, salt = node.arguments
-        if isinstance(salt, Name) and salt.name not in self.registry:
-            return _writing(salt, self.source.quoted(salt.name), why=": the name is a text")
-        if isinstance(text, Literal) and isinstance(text.value, str) and isinstance(salt, Name):
-            return _writing(node, f"bucket({self.text(salt)}, {self.text(text)})", is_safe=True)
-        return Correction(type_help.usage("bucket"))
+        return Correction(type_messages.usage("bucket"))
 
     @staticmethod
-    def fraction(node: Node, number: float) -> Correction:
+    def fraction() -> Correction:
         """Return the correction of a percentage where a fraction belongs."""
-        if 1 < number <= 100:
-            return _writing(node, repr(number / 100), why=f" for {number} %")
         return Correction("write a fraction, such as 0.05 for 5 %")
 
     @staticmethod
@@ -364,7 +324,7 @@ class Corrector:
 
     def has(self, node: FunctionCall) -> Correction:
         """Return the correction of `has` without the name of a fact."""
-        usage = type_help.usage("has")
+        usage = type_messages.usage("has")
         if len(node.arguments) != 1:
             return Correction(usage)
         if node.is_method:

@@ -18,7 +18,7 @@ from etconfig.records import record
 from etconfig.schema.coerce import Mismatch, coerce, table_meant
 from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.text import parse_scalar
-from etconfig.schema.units import Unit, parse_quantity
+from etconfig.schema.units import Unit
 
 _YES = frozenset(("true", "yes", "on", "y", "enable", "enabled", "1"))
 _NO = frozenset(("false", "no", "off", "n", "disable", "disabled", "0"))
@@ -26,8 +26,6 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _NUMBER_AND_WORD = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,15})?) ?([A-Za-z]+|%)")
 _DECIMAL_COMMA = re.compile(r"-?[0-9]{1,15},[0-9]{1,15}")
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_MULTIPLE = re.compile(r"[kmgt](?:hz|fps|w)?|thousand|million|billion", re.IGNORECASE)
-"""Words that stand for a factor: the number before one is not the number that was meant."""
 _SCOPE = re.compile(r"::|\.(?=[A-Za-z])")
 """The mark between an enum and its member in C++ and in Python."""
 
@@ -170,37 +168,17 @@ def _numbers(wanted: OptionType, raw: object) -> Iterator[_Guess]:
 
 
 def _with_unit(wanted: OptionType, number: str, word: str) -> Iterator[_Guess]:
-    """Yield the quantity, or the number without a word that is not a unit."""
+    """Yield the quantity with the unit that was meant, and a percentage as a fraction."""
     if wanted.unit is not None:
-        suffixes, others = wanted.unit.suffixes, _SIZES if wanted.unit is Unit.BYTES else _TIMES
-        same = [suffix for suffix in suffixes if suffix.casefold() == word.casefold()]
-        meant = [*same[-1:], *([others[word.casefold()]] if word.casefold() in others else [])]
-        yield from (_Guess(f"{number} {suffix}") for suffix in meant)
+        folded, others = word.casefold(), _SIZES if wanted.unit is Unit.BYTES else _TIMES
+        same = [suffix for suffix in wanted.unit.suffixes if suffix.casefold() == folded][-1:]
+        yield from (_Guess(f"{number} {suffix}") for suffix in (*same, others.get(folded)) if suffix)
     elif word == "%" and wanted.kind is OptionKind.FLOAT:
         yield _Guess(round(float(number) / 100, 12))
-    elif (
-        word != "%"
-        and not _MULTIPLE.fullmatch(word)
-        and not any(_is_quantity(number, word, unit) for unit in Unit)
-    ):
-        value = parse_scalar(number)
-        yield _Guess(float(value) if wanted.kind is OptionKind.FLOAT else value)
-
-
-def _is_quantity(number: str, word: str, unit: Unit) -> bool:
-    try:
-        parse_quantity(f"{number} {word}", unit)
-    except ValueError:
-        return word.casefold() in _SIZES or word.casefold() in _TIMES
-    return True
 
 
 def _choices(wanted: OptionType, raw: object) -> Iterator[_Guess]:
-    if isinstance(raw, bool):
-        words = _YES if raw else _NO
-        yield from (_Guess(choice) for choice in wanted.choices if str(choice).casefold() in words)
-        return
-    if not isinstance(raw, (str, int)):
+    if isinstance(raw, bool) or not isinstance(raw, (str, int)):
         return
     text = str(raw).strip()
     also_called = wanted.also_called or {}
@@ -216,10 +194,6 @@ def _choices(wanted: OptionType, raw: object) -> Iterator[_Guess]:
     starting = [choice for choice in wanted.choices if _plain(str(choice)).startswith(plain)]
     if len(plain) >= _MIN_BEGINNING and len(starting) == 1:
         yield _Guess(starting[0])
-    if isinstance(raw, int):
-        containing = [choice for choice in wanted.choices if text in re.findall(r"[0-9]+", str(choice))]
-        if len(containing) == 1:
-            yield _Guess(containing[0])
 
 
 def _plain(word: str) -> str:

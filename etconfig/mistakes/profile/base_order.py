@@ -6,23 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from etconfig.diagnostics import Diagnostic, Span, removed_item
 from etconfig.profile.linearization import OrderConflict, OrderDemand
-from etconfig.profile.profile import Profile, Reference
-from etconfig.records import record
-
-
-@record(frozen=True)
-class FoundProfile:
-    """A profile with the bases of its list that could be read, and its order.
-
-    Attributes:
-        profile: The profile.
-        bases: The place of each base in its list, by the base's key, in the order of the list.
-        order: The keys of all that it extends, in the order in which they are merged, and its own at the end.
-    """
-
-    profile: Profile
-    bases: Mapping[str, Reference]
-    order: Sequence[str]
+from etconfig.profile.profile import FoundProfile, Profile, Reference
 
 
 def conflicting_order(

@@ -11,13 +11,6 @@ from collections.abc import Iterable
 from etconfig.diagnostics import Diagnostic, Fix, Span
 
 _ESCAPED_PATH = re.compile(r'"[A-Za-z]:(\\[bfnrt])[^"\n]*"')
-_CHARACTERS = {
-    r"\b": "a backspace",
-    r"\f": "a form feed",
-    r"\n": "a line break",
-    r"\r": "a carriage return",
-    r"\t": "a tab",
-}
 
 
 def escaped_path_problems(spans: Iterable[Span]) -> list[Diagnostic]:
@@ -32,17 +25,11 @@ def escaped_path_problems(spans: Iterable[Span]) -> list[Diagnostic]:
         match = _ESCAPED_PATH.fullmatch(written)
         if match is None:
             continue
-        path = "'" + written[1:-1].replace("\\\\", "\\") + "'"
-        is_plain = "'" not in path[1:-1]
+        problem = f"the path {written} contains a control character: {match[1]} is an escape"
+        path = written[1:-1].replace("\\\\", "\\")
+        fix = None if "'" in path else Fix(span=span, replacement=f"'{path}'", is_safe=True)
+        help = f"write backslashes in single quotes: '{path}'" if fix else "write each backslash twice"
         found.append(
-            Diagnostic(
-                code="invisible-character",
-                message=f"the path {written} contains {_CHARACTERS[match[1]]}: {match[1]} is an escape",
-                spans=(span,),
-                help=f"write backslashes in single quotes: {path}"
-                if is_plain
-                else "write each backslash twice",
-                fix=Fix(span=span, replacement=path, is_safe=True) if is_plain else None,
-            )
+            Diagnostic(code="invisible-character", message=problem, spans=(span,), help=help, fix=fix)
         )
     return found

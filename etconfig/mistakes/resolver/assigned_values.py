@@ -15,6 +15,7 @@ from etconfig.facts.registry import shown_value
 from etconfig.profile.expression import Expression, ExpressionType
 from etconfig.profile.layer import Assignment, TextValue
 from etconfig.provenance import OriginKind
+from etconfig.resolver.expression_fit import replacing_expression
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.option_type import OptionKind, OptionType
@@ -29,7 +30,6 @@ _PLAIN_DEFAULT_WORDS = frozenset(("", "default", "unset"))
 _EXPRESSION_WORDS = frozenset(("exp", "expr", "expression", "eval", "formula", "computed"))
 _NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
 _KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
-_QUOTED_TABLE = re.compile(r"\{\s*expr\s*=\s*(\"[^\"\\]*\"|'[^']*')\s*\}")
 _LITERAL = re.compile(r"[\"']?(-?[0-9]+(?:\.[0-9]+)?)[\"']?")
 _TABLES = (OptionKind.TABLE, OptionKind.RECORD)
 _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
@@ -60,10 +60,9 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
         return _without_value(found, info, raw)
     if not isinstance(raw, str) or found.fix is not None:
         return found
-    if _QUOTED_TABLE.fullmatch(raw):
-        return _with(found, Rewriting(raw, raw), f"write {raw}, without quotes around the table")
     if names_a_fact(raw):
-        return _with(found, Rewriting(raw, "{ expr = {} }"), f"write {{ expr = {span.underlined or '...'} }}")
+        help = f"write {{ expr = {span.underlined or '...'} }}"
+        return replace(found, help=help, fix=Rewriting(raw, "{ expr = {} }").at(found.spans[0]))
     return found
 
 
@@ -153,10 +152,6 @@ def names_a_fact(text: str) -> bool:
     return any(match.group(1) in namespaces for match in _NAME.finditer(text))
 
 
-def _with(found: Diagnostic, rewriting: Rewriting, help: str) -> Diagnostic:
-    return replace(found, help=help, fix=rewriting.at(found.spans[0]))
-
-
 def _special_table(found: Diagnostic, raw: Mapping[str, object], span: Span) -> Diagnostic:
     """Correct the key of a table that should be `{ expr = ... }` or `{ unset = true }`."""
     if len(raw) != 1:
@@ -201,10 +196,6 @@ def _better_expressions(wanted: OptionType, expression: Expression) -> Iterator[
         yield source[1:-1]
     if wanted.kind is OptionKind.ARRAY and not expression.type.is_list:
         yield f"[{source}]"
-    if wanted.kind is OptionKind.BOOLEAN and expression.type is ExpressionType.INT and "?" not in source:
-        yield f"{source} > 0"
-    if wanted.kind is OptionKind.INTEGER and expression.type.is_list:
-        yield f"size({source})"
 
 
 def _advice(wanted: OptionType, given: ExpressionType) -> str | None:
@@ -220,12 +211,4 @@ def _advice(wanted: OptionType, given: ExpressionType) -> str | None:
     if wanted.kind in (OptionKind.INTEGER, OptionKind.FLOAT):
         values = ["2", "1"] if wanted.kind is OptionKind.INTEGER else ["1.0", "0.5"]
         return f'choose with a condition: power.source == "mains" ? {values[0]} : {values[1]}'
-    return None
-
-
-def replacing_expression(expression: Expression, better: str) -> Fix | None:
-    """Return the fix that replaces an expression in quotes with another one; None if its quotes differ."""
-    for quote in ("'", '"'):
-        if expression.span.underlined == f"{quote}{expression.source}{quote}" and quote not in better:
-            return Fix(span=expression.span, replacement=f"{quote}{better}{quote}")
     return None

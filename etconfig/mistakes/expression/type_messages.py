@@ -20,12 +20,6 @@ _USAGE = {
 }
 
 
-def with_article(type_: ExpressionType) -> str:
-    """Return a type with its article: `an int`, `a list of string`."""
-    article = "an" if type_.value[0] in "aeiou" else "a"
-    return f"{article} {type_}"
-
-
 def usage(function: str) -> str:
     """Return an example of calling a function."""
     return _USAGE[function]
@@ -43,11 +37,9 @@ def comparison_example(node: Node, type_: ExpressionType) -> str | None:
 def mismatch(operator: str, left: ExpressionType, right: ExpressionType) -> str:
     """Return the message for operands that `operator` cannot take."""
     if operator == "in":
-        return f"'in' cannot look for {with_article(left)} in {with_article(right)}"
+        return f"'in' cannot look for {left.with_article} in {right.with_article}"
     if operator not in ARITHMETIC:
-        return f"{operator!r} cannot compare {with_article(left)} with {with_article(right)}"
+        return f"{operator!r} cannot compare {left.with_article} with {right.with_article}"
     if left is right:
         return f"{operator!r} does not work on {left} values"
-    return (
-        f"{operator!r} needs two values of one type, but has {with_article(left)} and {with_article(right)}"
-    )
+    return f"{operator!r} needs two values of one type, but has {left.with_article} and {right.with_article}"

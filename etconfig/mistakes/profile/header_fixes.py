@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 from etconfig.diagnostics import Edit, Fix
+from etconfig.mistakes.toml.value_text import key_text
 from etconfig.profile.document import Document
-from etconfig.profile.positions import Header, KeyPath
-from etconfig.profile.syntax.values import key_text
+from etconfig.profile.positions import Header
 
 _Names = Sequence[str]
 
@@ -61,20 +60,6 @@ def missing_head_fix(document: Document, keys: _Names) -> Fix | None:
         return None
     span = min((document.key_span((key,)) for key in keys), key=lambda span: (span.line, span.column))
     return Fix(span=span, replacement=f"[profile]\n{span.underlined}")
-
-
-def selection_fix(document: Document, path: KeyPath, head: Mapping[str, object]) -> Fix | None:
-    """Return the fix that writes the name in a table [profile] of a project file as `profile = NAME`."""
-    first = document.first_header  # a later one would leave the key to the table above it
-    if first is None or path != first.path or head.keys() != {"name"}:
-        return None
-    key, name = document.key_span((*path, "name")), document.value_span((*path, "name"))
-    if key.line != name.line or key.text is None:
-        return None
-    header = document.source.span(first.start, first.end)
-    name_and_sign = replace(key, length=name.column - key.column)
-    removal = Edit(span=header, replacement="")
-    return Fix(span=name_and_sign, replacement="profile = ", further=(removal,))
 
 
 def header_text(names: _Names, *, is_array: bool = False) -> str:

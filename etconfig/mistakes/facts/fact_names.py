@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 
 from etconfig.diagnostics.suggest import edit_distance, is_certain, nearest
@@ -11,12 +11,12 @@ from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import INDEX, INDEX_PATTERN, FactRegistry
 
 _MAX_NAME_LENGTH = 200
-_MAX_WORD_LENGTH = 40
 _LETTERS_PER_EDIT = 5
 """One letter in so many may be wrong in a typo of a whole name."""
 _CORE = frozenset(BUILTIN_FACTS.names)
 _PREFIX_LENGTH = 3
 _FILLERS = frozenset({INDEX, "num", "number"})
+_INFIX = f".{INDEX}"
 _NUMBER = re.compile(INDEX_PATTERN)
 
 
@@ -70,21 +70,14 @@ def _likely(hidden: str, names: tuple[str, ...]) -> tuple[str, ...]:
     typo = _typo(hidden, names)
     if typo is not None:
         return (typo,)
-    core, others = _parts(names)
-    is_of_plugin = _has_namespace(others, hidden.partition(".")[0])
+    is_of_plugin = _has_namespace((name for name in names if name not in _CORE), hidden.partition(".")[0])
+    core = tuple(name for name in names if name in _CORE)
     for known in (names,) if is_of_plugin else (core, names):
         found = _sharing_words(hidden, known)
         guess = nearest(hidden, known) if not found else None
         if found or guess is not None:
             return found or (str(guess),)
     return ()
-
-
-@lru_cache(maxsize=16)
-def _parts(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of core's facts, and those of plugins'."""
-    core = tuple(name for name in names if name in _CORE)
-    return core, tuple(name for name in names if name not in _CORE)
 
 
 def _has_namespace(names: Iterable[str], namespace: str) -> bool:
@@ -99,14 +92,12 @@ def _typo(hidden: str, names: tuple[str, ...]) -> str | None:
     """
     namespace = hidden.partition(".")[0]
     is_known = _has_namespace(names, namespace)
-    plain, limit = _without_indices(hidden), max(1, len(hidden) // _LETTERS_PER_EDIT)
-    digits = _digits(hidden)
+    plain, limit = hidden.replace(_INFIX, ""), max(1, len(hidden) // _LETTERS_PER_EDIT)
     best, least = None, limit + 2
     for name in names:
-        if is_known and not name.startswith(f"{namespace}."):
-            continue
-        other = _without_indices(name)
-        if abs(len(plain) - len(other)) > limit or _digits(name) != digits:
+        other = name.replace(_INFIX, "")
+        is_elsewhere = is_known and not name.startswith(f"{namespace}.")
+        if is_elsewhere or abs(len(plain) - len(other)) > limit or _digits(name) != _digits(hidden):
             continue
         distance = edit_distance(plain, other, limit)
         if distance <= limit:
@@ -115,63 +106,28 @@ def _typo(hidden: str, names: tuple[str, ...]) -> str | None:
     return best
 
 
-@lru_cache(maxsize=4096)
-def _without_indices(name: str) -> str:
-    return name.replace(f".{INDEX}", "")
-
-
-@lru_cache(maxsize=4096)
 def _digits(name: str) -> str:
-    return "".join(character for character in name if character.isdecimal())
+    return "".join(filter(str.isdecimal, name))
 
 
 def _sharing_words(hidden: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names with the most words of `hidden`, beside the namespace; its own namespace first."""
-    namespace = hidden.partition(".")[0]
-    index = _index(names)
-    shared_words: dict[str, set[str]] = {}
-    for word in _words(hidden):
-        for key in _keys(word):
-            for known, name in index.get(key, ()):
-                if _same_word(word, known):
-                    shared_words.setdefault(name, set()).add(known)
-    words = frozenset(_words(hidden))
+    namespace, words = hidden.partition(".")[0], _words(hidden)
     best: tuple[int, bool, bool, bool] = (0, False, False, False)
     found: list[str] = []
     for name in names:
-        if name not in shared_words:
-            continue
         own = _words(name)[1:]
-        shared = sum(word in shared_words[name] for word in own)
+        shared = sum(any(_same_word(word, known) for word in words) for known in own)
         in_another_order = name.partition(".")[0] in words
         rank = (shared, name.startswith(f"{namespace}."), shared == len(own), in_another_order)
-        if rank > best:
+        if shared and rank > best:
             best, found = rank, []
-        if rank == best:
+        if shared and rank == best:
             found.append(name)
-    is_elsewhere = not best[1] and any(name.startswith(f"{namespace}.") for name in names)
+    is_elsewhere = not best[1] and _has_namespace(names, namespace)
     if is_elsewhere and len(found) > 1:  # for `cpu.count`, `gpu.count` and `npu.count` are equally poor
         return tuple(name for name in names if name.startswith(f"{namespace}."))
     return tuple(found)
-
-
-@lru_cache(maxsize=16)
-def _index(names: tuple[str, ...]) -> Mapping[str, tuple[tuple[str, str], ...]]:
-    """Return the words of `names`, each with its name, by every key under which they are looked up."""
-    index: dict[str, list[tuple[str, str]]] = {}
-    for name in names:
-        for word in set(_words(name)[1:]):
-            beginnings = {word[:length] for length in range(_PREFIX_LENGTH, len(word))}
-            for key in _keys(word) | beginnings:
-                index.setdefault(key, []).append((word, name))
-    return {key: tuple(found) for key, found in index.items()}
-
-
-def _keys(word: str) -> set[str]:
-    """Return the word and the words without one of its letters: two words one typo apart share one."""
-    if len(word) > _MAX_WORD_LENGTH:
-        return {word}
-    return {word, *(word[:place] + word[place + 1 :] for place in range(len(word)))}
 
 
 @lru_cache(maxsize=4096)
@@ -181,6 +137,7 @@ def _words(name: str) -> tuple[str, ...]:
     return tuple(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words)
 
 
+@lru_cache(maxsize=4096)  # names of one file share their words
 def _same_word(written: str, known: str) -> bool:
     """Return True for the same word, its beginning (`avail`), or a typo of one letter in a longer word."""
     if written == known or (len(written) >= _PREFIX_LENGTH and known.startswith(written)):

@@ -1,0 +1,1 @@
+"""Conditions and expressions that are wrong."""

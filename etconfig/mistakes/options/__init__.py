@@ -1,0 +1,1 @@
+"""Values that do not fit their options."""

@@ -1,0 +1,1 @@
+"""Keys, headers and names in profiles and project files that are wrong."""

@@ -1,0 +1,1 @@
+"""Option paths and assignments that are wrong."""

@@ -1,0 +1,186 @@
+"""The problems of a text that is not TOML.
+
+A parser stops at its first failure. Where the line can be repaired as it was probably meant, the repaired
+text is parsed again: so the next problem is found in the same run, and a fix is only offered if the parser
+gets further with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import TypeAlias
+
+import tomli
+
+from etconfig.diagnostics import Diagnostic, Fix, Span
+from etconfig.diagnostics.source_text import SourceText
+from etconfig.errors import DocumentError
+from etconfig.mistakes.toml.lines import LineProblem, examine
+from etconfig.mistakes.toml.repeated_keys import is_header, repeated_key
+from etconfig.profile.bounds import check_bounds
+from etconfig.profile.source_text import string_end
+
+_MAX_PROBLEMS = 100
+_MAX_REPAIRS_OF_A_LINE = 3
+_MAX_PARSED = 2 << 20
+"""The most characters that are parsed again in search of further problems."""
+_MAX_SHOWN_LINE = 120
+"""The most characters of a repaired line that a help line shows."""
+
+_HELP = {"Invalid value": 'strings are quoted, as in name = "value"; true and false are lower case'}
+_TWICE = ("Cannot overwrite", "Cannot declare", "Cannot mutate", "Cannot redefine")
+
+
+def failing_offset(text: str) -> int | None:
+    """Return the offset at which `text` stops being TOML within the bounds, or None if it is TOML."""
+    failure = _failure_of(text.replace("\r\n", "\n"))
+    return None if failure is None else failure[0]
+
+
+def _failure_of(text: str) -> tuple[int, str] | None:
+    """Return the offset and the message of the first failure to parse `text`."""
+    if text.startswith("\ufeff"):
+        return 0, "byte order mark"
+    try:
+        check_bounds(SourceText("", text))
+        tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
+        return error.pos, error.msg
+    except (DocumentError, ValueError, RecursionError):
+        return 0, "too large"
+    return None
+
+
+def syntax_problems(source: SourceText, error: tomli.TOMLDecodeError) -> tuple[Diagnostic, ...]:
+    """Return the problem at which the parser stopped, and those after it that repairs let it find."""
+    return tuple(_SyntaxReader(source).problems((error.pos, error.msg)))
+
+
+_Failure: TypeAlias = "tuple[int, str] | None"
+
+
+class _SyntaxReader:
+    """Reads a text again and again, each time with one line more repaired; none becomes two.
+
+    Attributes:
+        source: The text.
+        lines: Its lines, repaired so far.
+    """
+
+    def __init__(self, source: SourceText) -> None:
+        self.source = source
+        self.lines = source.text.split("\n")
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
+        self.unparsed = _MAX_PARSED
+        self.dummies = 0
+
+    def problems(self, failure: _Failure) -> Iterator[Diagnostic]:
+        last = -1  # each line is repaired once: places in the next ones are those of the source
+        for _ in range(_MAX_PROBLEMS):
+            if failure is None:
+                return
+            number, column = self.place(failure)
+            if number <= last:
+                return
+            last = number
+            problem, failure = self.problem(number, column, failure[1])
+            yield problem
+
+    def place(self, failure: tuple[int, str]) -> tuple[int, int]:
+        """Return the number and the column of a failure, both from 0."""
+        offset, message = failure
+        text = "\n".join(self.lines)
+        if message == 'Expected "\'"':  # reported at the end of the text
+            offset = _open_quote(text)
+        offset = min(offset, len(text.rstrip("\n")))
+        return text.count("\n", 0, offset), offset - text.rfind("\n", 0, offset) - 1
+
+    def problem(self, number: int, column: int, message: str) -> tuple[Diagnostic, _Failure]:
+        """Return the problem of a failure, and the next failure if this one could be repaired."""
+        line, start = self.lines[number], self.starts[number]
+        if message.startswith(_TWICE):
+            self.dummies += 1  # the keys below a header go to a table that nobody reads
+            other = f"[etconfig-repeated-{self.dummies}]" if is_header(line) else ""
+            return repeated_key(self.source, start, line), self.replaced(number, other)[1]
+        found = examine(line, column, message)
+        if found is None:
+            text = f"invalid TOML: {message[0].lower()}{message[1:]}"
+            span = self.source.span(start + column, start + column + 1)
+            return _diagnostic(text, span, _HELP.get(message)), None
+        repaired, is_safe, failure = self.repaired(number, found)
+        help, fix = found.advice, None
+        if repaired is not None:
+            fix = _line_fix(self.source, start, line, repaired, is_safe)
+            if len(repaired) <= _MAX_SHOWN_LINE:
+                help = f"{found.advice}: {repaired.strip()}"
+        span = self.source.span(start + found.start, start + max(found.end, found.start + 1))
+        return _diagnostic(f"invalid TOML: {found.problem}", span, help, fix), failure
+
+    def repaired(self, number: int, found: LineProblem | None) -> tuple[str | None, bool, _Failure]:
+        """Repair a line as often as needed to get past it; return it, or None if that is impossible."""
+        before, is_safe = self.lines[number], True
+        for _ in range(_MAX_REPAIRS_OF_A_LINE):
+            if found is None or found.line in (None, self.lines[number]):
+                break
+            line, is_safe = found.line or "", is_safe and found.is_safe
+            is_past, failure = self.replaced(number, line)
+            if is_past:
+                return line, is_safe, failure
+            if failure is None or self.place(failure)[0] != number:
+                break
+            found = examine(line, self.place(failure)[1], failure[1])
+        self.lines[number] = before
+        return None, False, None
+
+    def replaced(self, number: int, line: str) -> tuple[bool, _Failure]:
+        """Replace a line; return whether the parser gets past it, and the next failure."""
+        self.lines[number] = line
+        text = "\n".join(self.lines)
+        self.unparsed -= len(text)
+        if self.unparsed < 0:
+            return False, None
+        failure = _failure_of(text)
+        if failure is None or self.place(failure)[0] > number:
+            return True, failure
+        return failure[1].startswith(_TWICE), failure
+
+
+def _diagnostic(message: str, span: Span, help: str | None, fix: Fix | None = None) -> Diagnostic:
+    return Diagnostic(code="invalid-toml", message=message, spans=(span,), help=help, fix=fix)
+
+
+def _line_fix(source: SourceText, start: int, before: str, after: str, is_safe: bool) -> Fix:
+    """Return the replacement of the part in which two texts of a line differ, of one character at least."""
+    first = 0
+    while first < min(len(before), len(after)) and before[first] == after[first]:
+        first += 1
+    end, new_end = len(before), len(after)
+    while min(end, new_end) > first and before[end - 1] == after[new_end - 1]:
+        end, new_end = end - 1, new_end - 1
+    if end == first and first > 0:
+        first -= 1
+    elif end == first:
+        end, new_end = end + 1, new_end + 1
+    return Fix(
+        span=source.span(start + first, start + end), replacement=after[first:new_end], is_safe=is_safe
+    )
+
+
+_QUOTE = re.compile("""["'#]""")
+
+
+def _open_quote(text: str) -> int:
+    """Return the offset of the first quote that is not closed in its line."""
+    position = 0
+    while match := _QUOTE.search(text, position):
+        line_end = text.find("\n", match.start())
+        line_end = len(text) if line_end < 0 else line_end
+        if match[0] == "#":
+            position = line_end
+            continue
+        position = string_end(text, match.start())
+        if position > line_end and not text.startswith(match[0] * 3, match.start()):
+            return match.start()
+    return len(text)

@@ -1,1 +1,0 @@
-"""The problems of texts that are not TOML, and the repairs of their lines."""
