@@ -14,7 +14,7 @@ from kit_checks import failing, inapplicable, made, passing
 
 from etconfig.conformance.checks import catalog
 from etconfig.conformance.kit.outcome import CheckFailedError
-from etconfig.conformance.runner import report, runner, suite, worker
+from etconfig.conformance.runner import lowering_apart, report, runner, suite, worker
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.subject import Subject
 from etconfig.written_files import FilesOfRun
@@ -246,7 +246,12 @@ class TestLower:
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def lower_cases(
-            subject: Subject, directory: Path, files: FilesOfRun, *, progress: Callable[[str, str], None]
+            subject: Subject,
+            directory: Path,
+            files: FilesOfRun,
+            *,
+            progress: Callable[[str, str], None],
+            lowered: object,
         ) -> tuple[str, ...]:
             progress("add", f"for {subject.backend_id} in {directory}")
             return ("add",)
@@ -259,7 +264,11 @@ class TestLower:
     def test_a_failure_to_lower_is_an_error(
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setitem(sys.modules, "torch", None)
+        code = (
+            "import sys; sys.modules['torch'] = None; from etconfig.conformance.runner import lowering_apart"
+        )
+        command = (sys.executable, "-c", f"{code}; lowering_apart.lower_requested()")
+        monkeypatch.setattr(lowering_apart, "_COMMAND", command)
         done = cli("conformance", "ReferenceCpuBackend", "--lower", "golden")
         assert done.status == 2
         assert done.stderr.startswith("error: lowering needs torch and executorch")

@@ -212,7 +212,7 @@ class TestBugs:
     def test_a_traceback_is_escaped(self, shell: Callable[..., Outcome], place: Path) -> None:
         (place / "bug.py").write_text(
             "import etconfig.cli.startup.main as m\n"
-            "def fail(arguments): raise RuntimeError('a\\n::error::b\\x1b[2J')\n"
+            "def fail(*arguments, **values): raise RuntimeError('a\\n::error::b\\x1b[2J')\n"
             "m._run = fail\nm.main([])\n"
         )
         done = shell(f"{sys.executable} bug.py 2>&1 | tail -n 2")
