@@ -61,9 +61,8 @@ class TestResolving:
     """Resolving a document of twice the size takes about twice the calls."""
 
     def test_calls_are_in_proportion_to_the_document(self, kind: str, tmp_path: Path) -> None:
-        installation = etconfig.Installation(environ={})
-
         def calls(count: int) -> int:
+            installation = etconfig.Installation(environ={})  # one keeps what it parsed
             path = tmp_path / f"{count}.toml"
             path.write_text(f'[profile]\nname = "app/p{count}"\n{DOCUMENTS[kind](count)}')
             sheet = FactSheet.from_json(SHEET, "sheet.json")
