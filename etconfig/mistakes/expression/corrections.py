@@ -6,7 +6,7 @@ This module is imported only for expressions that are wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from etconfig.diagnostics import nearest
@@ -25,9 +25,15 @@ _INT, _FLOAT = ExpressionType.INT, ExpressionType.FLOAT
 _STRING, _BOOL = ExpressionType.STRING, ExpressionType.BOOL
 _NUMBER = re.compile(r"-?(?:[0-9]+|[0-9]*\.[0-9]+)")
 
-_EXAMPLES = {
+_ADVICE_FOR_FUNCTIONS = {
+    "matches": f"there are no regular expressions; use {', '.join(STRING_METHODS)}",
     "ceil": "there is no rounding; write (a + b - 1) / b for a / b rounded up",
     "abs": "there is no absolute value; write max(a, -(a)), or compare both ends",
+    **dict.fromkeys(("if", "iif", "when"), CHOICE_HELP),
+    **dict.fromkeys(
+        ("lower", "upper", "tolowercase", "touppercase", "casefold", "strip", "trim"),
+        "compare the fact itself: os.name, cpu.arch and fixed values are in lower case",
+    ),
 }
 _INTS_ALONE = "ints and floats do not mix; use ints alone, as in cpu.available_cores * 3 / 4"
 _NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
@@ -254,32 +260,15 @@ class Corrector:
         name = node.function
         name_end = node.name_start + len(name)
         word = name.casefold()
-        if name == "matches":
-            return Correction(f"there are no regular expressions; use {', '.join(STRING_METHODS)}")
         if word in _ROUNDING and len(node.arguments) == 1:
-            return self._rounded(node, argument_types[0])
-        if word in ("if", "iif", "when"):
-            return Correction(CHOICE_HELP)
-        if word in ("ceil", "abs"):
-            return Correction(_EXAMPLES[word])
-        if word in ("lower", "upper", "tolowercase", "touppercase", "casefold", "strip", "trim"):
-            return Correction("compare the fact itself: os.name, cpu.arch and fixed values are in lower case")
+            whole = f"leave out {name!r}: ints divide toward zero"
+            return Correction(whole if argument_types[0] is _INT else _NO_ROUNDING)
+        if word in _ADVICE_FOR_FUNCTIONS:
+            return Correction(_ADVICE_FOR_FUNCTIONS[word])
         guess = _NAMES_OF_FUNCTIONS.get(word) or nearest(name, FUNCTIONS)
         if guess is None:
             return Correction(f"the functions are {', '.join(FUNCTIONS)}")
         return Correction(f"did you mean {guess!r}?", node.name_start, name_end, guess)
-
-    def _rounded(self, node: FunctionCall, given: ExpressionType | None) -> Correction:
-        argument = node.arguments[0]
-        if given is not _INT:
-            return Correction(_NO_ROUNDING)
-        inside = self.text(argument)
-        if isinstance(argument, Binary):
-            inside = (
-                f"({inside})" if (node.start, node.end) != (0, len(self.source.text.rstrip())) else inside
-            )
-        help = f"leave out {node.function!r}: ints divide toward zero"
-        return Correction(help, node.start, node.end, inside, True)
 
     def call(self, node: FunctionCall, types: Sequence[ExpressionType]) -> Correction:
         """Return the correction of arguments that a function does not take."""
@@ -290,10 +279,6 @@ class Corrector:
             if types[0].is_list and node.function == "contains":
                 return _writing(node, f"{argument} in {receiver}", is_safe=True)
         if node.function in ("min", "max"):
-            for argument_node, others in self._with_other_types(arguments, types):
-                found = self._unquoted(argument_node, others, is_arithmetic=True)
-                if found is not None:
-                    return found
             found = self.mixed_numbers(arguments, types)
             return found if found.help else Correction(usage)
         return Correction(usage)
@@ -307,16 +292,6 @@ class Corrector:
     def fraction() -> Correction:
         """Return the correction of a percentage where a fraction belongs."""
         return Correction("write a fraction, such as 0.05 for 5 %")
-
-    @staticmethod
-    def _with_other_types(
-        nodes: Sequence[Node], types: Sequence[ExpressionType]
-    ) -> Iterator[tuple[Node, ExpressionType | None]]:
-        """Yield each text with the type of number that the others have."""
-        number = next((type_ for type_ in types if type_.is_number), None)
-        for node, type_ in zip(nodes, types, strict=True):
-            if type_ is _STRING:
-                yield node, number
 
     def module(self, node: FunctionCall) -> Correction:
         """Return the correction of `math.min(a, b)`."""

@@ -180,11 +180,12 @@ def _open_string(line: str, at: int) -> LineProblem | None:
 def _missing_sign(line: str, at: int) -> LineProblem | None:
     """Return the problem of a key without = after it."""
     before, start = line[:at], len(line) - len(line.lstrip())
+    is_inside = before.count("{") > before.count("}")
     if before.lstrip().startswith("-"):
         return _other_language(line, at, "YAML")
     sign = _WRONG_SIGN.match(line, at)
     equals = line.find("=", at)
-    if equals > at and re.match(r"\s*\w[^\s=.]*[:@][^\s=:]+\.[^\s=]+\s*=", line):
+    if equals > at and re.match(r"\s*(?!\w+::)\w[^\s=.]*[:@][^\s=:]+\.[^\s=]+\s*=", line):
         advice = "write [methods.METHOD.options.BACKEND] or [instances.NAME.options.BACKEND] above the option"
         return LineProblem(at, at + 1, "an option path is not a key of a file", advice)
     if equals > at and (key := _unquoted_key(line, start, len(line[:equals].rstrip()))):
@@ -192,8 +193,10 @@ def _missing_sign(line: str, at: int) -> LineProblem | None:
     if sign and line[sign.end() :].strip():
         problem, advice = f"{sign[1]} does not set a value", "write = between key and value"
         blank = "" if before.endswith((" ", "\t")) else " "
-        is_inside = before.count("{") > before.count("}")
         return _changed(line, at, sign.end(), f"{blank}= ", problem, advice, is_safe=is_inside)
+    if is_inside:
+        problem = "an inline table has a value without a key"
+        return LineProblem(at, at + 1, problem, "write KEY = VALUE in it, or an array in square brackets")
     if sign or not line[at:].strip():
         word = before.strip()
         advice = f"write KEY = VALUE, or a header in brackets, as in [{word if sign else 'options'}]"
@@ -201,9 +204,6 @@ def _missing_sign(line: str, at: int) -> LineProblem | None:
     if equals > at:
         advice = "write names with _ instead of blanks, and nothing before them"
         return LineProblem(start, equals, "a key contains a blank", advice)
-    if before.count("{") > before.count("}"):
-        problem = "an inline table has a value without a key"
-        return LineProblem(at, at + 1, problem, "write KEY = VALUE in it, or an array in square brackets")
     return LineProblem(start, len(line), "a key has no = after it", "put = between key and value")
 
 
@@ -216,8 +216,11 @@ def _unquoted_key(line: str, start: int, end: int) -> LineProblem | None:
     wrong = next((part for part in parts if key_text(part) != part), None)
     if wrong is None or set("\"'[]{}=#, \t") & set(text) or (_WRONG_SIGN.search(text) and "::" not in text):
         return None
+    if re.fullmatch(r"\w+::[\w.]+", text):
+        problem = "the name of an operator is written without quotes"
+        return _changed(line, start, end, quoted(text), problem, "write it in quotes")
     advice = "quote parts with other characters than letters, digits, _ and -"
-    repaired = ".".join(map(key_text, parts)) if "::" not in text else quoted(text)
+    repaired = ".".join(map(key_text, parts))
     return _changed(line, start, end, repaired, f"the key {shortened(wrong)} needs quotes", advice)
 
 
