@@ -120,8 +120,9 @@ def write_package_files(directory: Path, files: Mapping[Path, bytes]) -> None:
             else:
                 beside.rename(target)
     except OSError as error:
+        is_file_above = isinstance(error, FileExistsError)  # so mkdir says that a directory above is a file
         raise ScaffoldError(
-            problem=f"cannot write {directory}: {error.strerror}",
+            problem=f"cannot write {directory}: {'Not a directory' if is_file_above else error.strerror}",
             help="choose another --directory",
         ) from error
 
