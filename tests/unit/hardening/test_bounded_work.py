@@ -98,7 +98,7 @@ class TestSuggestions:
         assert len(problems) == count
         guessed = ["did you mean" in (problem.help or "") for problem in problems]
         assert guessed == [number < MAX_GUESSED for number in range(count)]
-        assert 0 < len(compared) <= len(BUILTIN_FACTS.names)
+        assert 0 < len(compared) <= 2 * len(BUILTIN_FACTS.names)  # the names, then words of the nearest
 
 
 NAMES = ["m", "m1", "m12", "forward", "a]b", "[", "*", "x*y", "aXbXc", "ab", "aab", "m" * 30]
