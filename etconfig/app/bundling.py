@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING
@@ -23,7 +23,6 @@ from etconfig.errors import OptionError, ProfileError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.parameters import AnyPath, as_path, check_type
-from etconfig.profile.inheritance import ProfileReader
 from etconfig.provenance import Sourced
 from etconfig.records import record
 
@@ -167,7 +166,7 @@ def _chosen_profiles(
     """Return whether devices use the only profile without selecting, and the names or paths of all.
 
     Raises:
-        ConfigError: the profiles cannot be listed.
+        ConfigError: the profiles cannot be listed, or one cannot be read, which might be the right one.
         TypeError: `profiles` is not a list of names and paths.
         ValueError: it is empty, or has `auto` and others.
     """
@@ -177,7 +176,7 @@ def _chosen_profiles(
     if profiles is None and project is not None and project.profile is not None:
         profiles = [named_profile(project, project.profile)]
     if profiles is None:
-        return False, [*_selectable(installation)]
+        return False, [*installation.selector.conditions]
     written = [each if isinstance(each, str) else as_path("profiles", each, _EXPECTED) for each in profiles]
     named = {str(each): each for each in reversed(written)}  # "a.toml" and Path("a.toml") are one file
     named = {key: named[key] for key in dict.fromkeys(map(str, written))}
@@ -187,27 +186,7 @@ def _chosen_profiles(
         return len(named) == 1, [*named.values()]
     if len(named) > 1:
         raise ValueError("profiles: 'auto' stands for every profile that can be selected; give it alone")
-    return False, [*_selectable(installation)]
-
-
-def _selectable(installation: Installation) -> Iterator[str]:
-    """Yield the names of the profiles that `auto` can select.
-
-    Raises:
-        ProfileError: with the problems of all profiles; one that cannot be read might be the right one.
-    """
-    library, problems = installation.profiles, list(installation.profiles.problems)
-    reader = ProfileReader(library)
-    for name in library.names:
-        try:
-            profile = reader.profile(library.find(name))
-        except ProfileError as error:
-            problems += error.diagnostics
-        else:
-            if profile.match is not None:
-                yield name
-    if problems:
-        raise ProfileError(diagnostics=tuple(problems))
+    return False, [*installation.selector.conditions]
 
 
 def _check_names(configurations: Iterable[Configuration]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from etconfig.app.configuration import Configuration, configure
@@ -16,7 +15,6 @@ from etconfig.errors import ConfigError, PluginError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.parameters import AnyPath
-from etconfig.profile.selector import ProfileSelector
 
 if TYPE_CHECKING:
     from etconfig.profile.layer import Layer
@@ -81,13 +79,8 @@ class DeviceConfigurations:
         if self._profile != AUTO and (self._profile or (project and project.profile)):
             return choose_profile(self._installation, self._profile, known, require_match=self._require_match)
         require_match = self._require_match or (project is not None and project.require_match)
-        selection = self._selector.select(known.values, require_match=require_match)
+        selection = self._installation.selector.select(known.values, require_match=require_match)
         return ProfileChoice(chain=selection.chain, selection=selection)
-
-    @cached_property
-    def _selector(self) -> ProfileSelector:
-        """The profiles, read once for all devices."""
-        return ProfileSelector(self._installation.profiles)
 
     def configuration(self, choice: ProfileChoice, facts: FactSheet) -> Configuration:
         """Return the configuration for the device that `choose` chose a profile for.

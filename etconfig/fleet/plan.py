@@ -98,7 +98,7 @@ class FleetPlan:
     @cached_property
     def selector(self) -> ProfileSelector:
         """The profiles among which `auto` selects."""
-        return ProfileSelector(self.installation.profiles)
+        return self.installation.selector
 
     @cached_property
     def _matched_by_hand(self) -> dict[str, object]:
