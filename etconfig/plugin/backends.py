@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from etconfig.backend import Availability, Backend, Capabilities
 from etconfig.errors import BackendUnavailableError
 from etconfig.plugin.api_version import CURRENT, negotiate
 from etconfig.plugin.call_check import call_problem, code_place
-from etconfig.plugin.contracts import BACKEND_CONTRACTS, BackendContract
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.loader import guarded
+from etconfig.records import record
 from etconfig.schema.advice import Advice
 from etconfig.schema.spec import BackendSpec
+
+
+def _unchanged(backend: Backend[Any, Any]) -> Backend[Any, Any]:
+    return backend
+
+
+@record(frozen=True, kw_only=True)
+class BackendContract:
+    """The demands of one version of the plugin API on backends.
+
+    Attributes:
+        calls: The methods that the core calls, with the names of their arguments, which are passed by
+            position.
+        adapt: Turns a backend of this version into one of the next.
+    """
+
+    calls: Mapping[str, tuple[str, ...]]
+    adapt: Callable[[Backend[Any, Any]], Backend[Any, Any]] = _unchanged
+
+    def definition(self, method: str) -> str:
+        """Return the line that defines a method in a plugin."""
+        return f"def {method}({', '.join(('self', *self.calls.get(method, ())))})"
+
+
+BACKEND_CONTRACTS: Mapping[int, BackendContract] = {
+    1: BackendContract(
+        calls={
+            "availability": (),
+            "init": ("context", "processed", "compile_specs"),
+            "execute": ("context", "handle", "args"),
+            "update": ("context", "handle", "changed"),
+            "effective_options": ("handle",),
+            "destroy": ("handle",),
+            "native_call": ("handle",),
+        }
+    ),
+}
+"""The contract of each version. A new version is added here, and the one before it gets an `adapt`."""
 
 
 def check_spec(entry: EntryPoint, spec: BackendSpec) -> None:

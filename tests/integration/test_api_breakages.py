@@ -32,7 +32,7 @@ from etconfig.kernel.memory import Scratch
 from etconfig.kernel.tensor import Tensor
 from etconfig.method import delegate
 from etconfig.plugin import v1
-from etconfig.plugin.contracts import BACKEND_CONTRACTS, BackendContract
+from etconfig.plugin.backends import BACKEND_CONTRACTS, BackendContract
 from etconfig.records import record
 from etconfig.scalar_types import ScalarType
 

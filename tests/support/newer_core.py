@@ -8,7 +8,7 @@ import pytest
 
 from etconfig.plugin import backends, loader
 from etconfig.plugin.api_version import negotiate
-from etconfig.plugin.contracts import BACKEND_CONTRACTS, BackendContract
+from etconfig.plugin.backends import BACKEND_CONTRACTS, BackendContract
 
 
 def become_newer(

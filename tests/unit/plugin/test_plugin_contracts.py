@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from etconfig.plugin.api_version import CURRENT, OLDEST
-from etconfig.plugin.contracts import BACKEND_CONTRACTS
+from etconfig.plugin.backends import BACKEND_CONTRACTS
 from etconfig.plugin.v1 import Backend
 
 CALLS = BACKEND_CONTRACTS[1].calls

@@ -107,8 +107,7 @@ def _compared(
         click.ClickException: a side is neither a directory nor a revision or has nothing to compare, or a
             file has an error.
     """
-    from etconfig.fleet.revisions import side_at
-    from etconfig.fleet.sides import SideError, check_sides
+    from etconfig.fleet.revisions import SideError, check_sides, side_at
 
     *inventories, old, new = inventory.inventories
     with ExitStack() as stack:
