@@ -3,8 +3,8 @@
     python tools/generate_docs.py [--check]
 
 A part is between `<!-- generated: NAME -->` and `<!-- end -->` in a page. Its contents are made from the
-code: docstrings, registries, schemas, the command line's help. The pictures of tools/draw_overview.py are
-written and checked, too.
+code: docstrings, registries, schemas, the command line's help. The pages of diagnostic codes and the
+pictures of tools/draw_overview.py are written and checked as a whole.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ import bundled_options
 import click
 import tomli
 import two_devices
+from diagnostic_pages import diagnostic_pages
 from draw_overview import pictures
 from install_docs import how_to_install_here, with_current_sources
 from kit_docs import KIT_PARTS
 from public_api import KINDS, PUBLIC_MODULES, kind_of
 
+from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.cli.startup.group import etconfig
 from etconfig.diagnostics import CODES
 from etconfig.facts import BUILTIN_FACTS, facts_markdown
@@ -70,6 +72,7 @@ def current_files() -> Iterator[tuple[Path, str]]:
     """Yield every page and picture with the text that it should have."""
     for page in PAGES:
         yield page, with_current_sources(with_current_parts(page.read_text(encoding="utf-8")))
+    yield from diagnostic_pages()
     yield from pictures().items()
 
 
@@ -141,6 +144,45 @@ def first_line(room: str) -> str:
     path = path if path.exists() else PACKAGE / room / "__init__.py"
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return docstring.partition("\n")[0]
+
+
+GUIDES = {
+    "bench": "tracing.md",
+    "conformance": "conformance.md",
+    "devices": "facts.md#known-devices",
+    "facts": "facts.md",
+    "fleet": "fleet.md",
+    "lock": "ci.md",
+    "matrix": "matrix.md",
+    "models": "models.md",
+    "new-backend": "first-backend.md",
+    "pack": "on-device.md",
+    "profiles": "profiles.md",
+    "validate": "ci.md",
+    "watch": "python.md",
+}
+"""The guide that shows a command with its output."""
+
+
+def commands(_: str) -> str:
+    """Return a section for every command and subcommand."""
+    return "\n\n".join(section for name in COMMAND_SUMMARIES for section in command_sections(name))
+
+
+def command_sections(name: str) -> Iterator[str]:
+    """Yield the section of a command, with its guide, and those of its subcommands."""
+    guide = f"\n\nGuide: [{title(GUIDES[name])}]({GUIDES[name]})" if name in GUIDES else ""
+    yield f"{'#' * (2 + name.count(' '))} etconfig {name}\n\n{command(name)}{guide}"
+    found = etconfig.get_command(click.Context(etconfig), name)
+    if isinstance(found, click.Group):
+        for each in found.commands:
+            yield f"### etconfig {name} {each}\n\n{command(f'{name} {each}')}"
+
+
+def title(page: str) -> str:
+    """Return the title of a page in docs/."""
+    name, _, _ = page.partition("#")
+    return (ROOT / "docs" / name).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
 def command(name: str) -> str:
@@ -312,7 +354,7 @@ def errors(_: str) -> str:
 
 PARTS: Mapping[str, Callable[[str], str]] = {
     "bundled-options": options_of_bundled_profiles,
-    "command": command,
+    "commands": commands,
     "diagnostics": diagnostics,
     "errors": errors,
     "facts": facts,

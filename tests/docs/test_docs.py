@@ -83,7 +83,7 @@ class TestNames:
             linked = page.path.parent / path if path else page.path
             assert linked.exists(), target
             if anchor:
-                assert anchor in headings(Page(linked)), target
+                assert anchor in Page(linked).anchors, target
 
     def test_files_of_the_repository_exist(self, page: Page) -> None:
         for name in re.findall(
@@ -106,14 +106,8 @@ class TestNames:
             assert path.name == "README.md" or f"]({path.name})" in listed, path.name
 
     def test_every_command_has_its_section(self) -> None:
-        sections = headings(Page(ROOT / "docs" / "commands.md"))
+        sections = Page(ROOT / "docs" / "commands.md").anchors
         assert {f"etconfig-{name}" for name in COMMAND_SUMMARIES} <= sections
-
-
-def headings(page: Page) -> set[str]:
-    """The anchors that a forge makes of a page's headings."""
-    titles = re.findall(r"^#+ (.+)$", page.prose, re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 class TestGenerated:

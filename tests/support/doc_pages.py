@@ -80,6 +80,12 @@ class Page:
         """The text without its fenced blocks."""
         return _FENCE.sub("", self.text)
 
+    @cached_property
+    def anchors(self) -> set[str]:
+        """The anchors that a forge makes of the headings."""
+        titles = re.findall(r"^#+ (.+)$", self.prose, re.MULTILINE)
+        return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
     def fences(self) -> Iterator[Fence]:
         matches = list(_FENCE.finditer(self.text))
         included = [part.span() for part in _INCLUDED.finditer(self.text)]
