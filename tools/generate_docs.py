@@ -44,9 +44,12 @@ from etconfig.schema import markdown_reference
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "etconfig"
+FRONT_PAGE = ROOT / "README.md"
+SITE_PAGE = ROOT / "docs" / "README.md"
+"""The same text, for the site."""
 PAGES = [
-    ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    FRONT_PAGE,
+    *sorted(set((ROOT / "docs").glob("*.md")) - {SITE_PAGE}),
     ROOT / "docs/diagnostics/README.md",
     *sorted((ROOT / "plugins").glob("*/README.md")),
 ]
@@ -71,7 +74,10 @@ def main(arguments: Sequence[str]) -> int:
 def current_files() -> Iterator[tuple[Path, str]]:
     """Yield every page and picture with the text that it should have."""
     for page in PAGES:
-        yield page, with_current_sources(with_current_parts(page.read_text(encoding="utf-8")))
+        current = with_current_sources(with_current_parts(page.read_text(encoding="utf-8")))
+        yield page, current
+        if page == FRONT_PAGE:
+            yield SITE_PAGE, site_page(current)
     yield from diagnostic_pages()
     yield from pictures().items()
 
@@ -86,6 +92,22 @@ def generate(name: str) -> str:
     kind, _, argument = name.partition(" ")
     make = PARTS[kind]
     return make(argument).strip("\n") + "\n"
+
+
+def site_page(text: str) -> str:
+    """Return the first page of the site: the text of README.md with its links, and a button that searches."""
+
+    def relinked(link: re.Match[str]) -> str:
+        path = link["path"]
+        return f"]({path.removeprefix('docs/') if path.startswith('docs/') else f'../{path}'}"
+
+    without_marks = re.sub(r"<!-- .*? -->\n+", "", text)
+    linked = re.sub(r"\]\((?!https?:|#)(?P<path>[^)#\s]+)", relinked, without_marks)
+    first, title, rest = linked.partition("# etconfig\n")
+    assert title
+    paragraph, _, others = rest.lstrip().partition("\n\n")
+    note = "<!-- Written by tools/generate_docs.py from README.md -->"
+    return f"{first}{note}\n\n{title}\n{paragraph}\n\n<!-- site: search -->\n\n{others}"
 
 
 # --- the parts -----------------------------------------------------------------------------
@@ -293,9 +315,42 @@ def two_device_table(_: str) -> str:
     return two_devices.table()
 
 
+def mistakes(_: str) -> str:
+    """Return what etconfig says of three mistakes that ExecuTorch accepts."""
+    return two_devices.mistakes()
+
+
 def options_of_bundled_profiles(_: str) -> str:
     """Return the options that bundled profiles set, with their sources."""
     return bundled_options.table()
+
+
+def expression_examples(name: str) -> str:
+    """Return a table of expressions with their values or refusals, from the test data."""
+    path = ROOT / "tests" / "data" / "expression_examples.toml"
+    second = "refused, because" if name == "refused" else "value"
+    rows = tomli.loads(path.read_text(encoding="utf-8"))[name]
+    cells = ((f"`{text}`".replace("|", "\\|"), shown.replace("|", "\\|")) for text, shown in rows)
+    is_code = name != "refused"
+    lines = [
+        f"| {text} | {f'`{shown}`' if is_code and shown != 'unknown' and ':' not in shown else shown} |"
+        for text, shown in cells
+    ]
+    return "\n".join([f"| expression | {second} |", "|---|---|", *lines])
+
+
+def action_inputs(_: str) -> str:
+    """Return the inputs of the action for GitHub."""
+    rows = re.findall(
+        r"^  ([a-z-]+):\n    description: (.+)\n    default: (.+)$",
+        (ROOT / "action.yml").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    lines = []
+    for name, meaning, default in rows:
+        bare = default.strip('"')
+        lines.append(f"| `{name}` | {meaning} | {f'`{bare}`' if bare else 'none'} |")
+    return "\n".join(["| input | meaning | default |", "|---|---|---|", *lines])
 
 
 def runtime_differences(_: str) -> str:
@@ -353,13 +408,16 @@ def errors(_: str) -> str:
 
 
 PARTS: Mapping[str, Callable[[str], str]] = {
+    "action-inputs": action_inputs,
     "bundled-options": options_of_bundled_profiles,
     "commands": commands,
     "diagnostics": diagnostics,
     "errors": errors,
+    "expression-examples": expression_examples,
     "facts": facts,
     "file": file,
     "imports": imports,
+    "mistakes": mistakes,
     "operators": operators,
     "runtime-differences": runtime_differences,
     "plugin": plugin,

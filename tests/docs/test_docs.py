@@ -16,7 +16,7 @@ from etconfig.facts import BUILTIN_FACTS, load_fact_sheet
 from etconfig.profile import Fault, Unknown, parse_expression
 
 SHEET = ROOT / "tests" / "data" / "sheets" / "laptop-on-battery.json"
-"""The device of the tables of expressions in docs/profiles.md."""
+"""The device of the tables of expressions in docs/expressions.md."""
 
 VALUES = [row for path in PAGES for row in Page(path).tables("expression", "value")]
 REFUSALS = [row for path in PAGES for row in Page(path).tables("expression", "refused, because")]
@@ -95,15 +95,6 @@ class TestNames:
     def test_targets_of_make_exist(self, page: Page) -> None:
         rules = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
         assert set(re.findall(r"\bmake ([a-z][\w-]*)`", page.prose)) <= rules
-
-    def test_every_page_is_two_clicks_from_the_first(self) -> None:
-        """The first page leads to three roads, and the first page of a road lists those of the road."""
-        index = (ROOT / "docs" / "README.md").read_text()
-        roads = re.findall(r"^- \*\*\[.+\]\((.+)\)\*\*$", index, re.MULTILINE)
-        assert roads == ["deploy.md", "ci.md", "first-backend.md"]
-        listed = index + "".join((ROOT / "docs" / road).read_text() for road in roads)
-        for path in (ROOT / "docs").glob("*.md"):
-            assert path.name == "README.md" or f"]({path.name})" in listed, path.name
 
     def test_every_command_has_its_section(self) -> None:
         sections = Page(ROOT / "docs" / "commands.md").anchors
