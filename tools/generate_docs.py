@@ -287,6 +287,27 @@ def defines(node: ast.AST, name: str) -> bool:
     return getattr(node, "name", None) == name
 
 
+def arguments(place: str) -> str:
+    """Return a table of the arguments or attributes of a public name, from its docstring.
+
+    Args:
+        place: The module and the name, such as `etconfig.plugin.v1 option`.
+    """
+    module, _, name = place.partition(" ")
+    docstring = getattr(import_module(module), name).__doc__ or ""
+    section = re.search(
+        r"^(Args|Attributes):\n(.*?)(?=^\w|\Z)", cleandoc(docstring), re.MULTILINE | re.DOTALL
+    )
+    if section is None:
+        raise SystemExit(
+            f"{place} has no section of arguments; correct the line `<!-- generated: arguments -->`"
+        )
+    found = re.findall(r"^    (\w+): (.*?)(?=^    \w+: |\Z)", section[2], re.MULTILINE | re.DOTALL)
+    rows = ((each, re.sub(r"\s*\n\s*", " ", meaning.strip())) for each, meaning in found)
+    head = "argument" if section[1] == "Args" else "field"
+    return "\n".join(table(f"{head} of `{name}`", rows))
+
+
 def diagnostics(_: str) -> str:
     """Return every diagnostic code with its summary and its page."""
     rows = [f"| [{code}]({code}.md) | {info.summary} |" for code, info in CODES.items()]
@@ -353,6 +374,24 @@ def action_inputs(_: str) -> str:
     return "\n".join(["| input | meaning | default |", "|---|---|---|", *lines])
 
 
+def c_functions(_: str) -> str:
+    """Return the functions of the C interface, each group with the first sentence of its comment."""
+    header = PACKAGE / "device" / "include" / "etconfig" / "etconfig_device.h"
+    text = header.read_text(encoding="utf-8")
+    rows = ["| functions of `etconfig_device.h` | meaning |", "|---|---|"]
+    pattern = r"/\* (?P<comment>(?:(?!\*/).)*?)\*/\n(?P<group>(?:[\w *]*etconfig_device_\w+\([^;]*\);\n)+)"
+    for found in re.finditer(pattern, text, re.DOTALL):
+        names = re.findall(r"\betconfig_device_(\w+)\(", found["group"])
+        meaning = re.split(r"(?<=[.;:]) ", re.sub(r"\s*\n\s*\*?\s*", " ", found["comment"].strip()))[0]
+        rows.append(f"| {', '.join(f'`{name}`' for name in names)} | {meaning.rstrip(';:.')} |")
+    return "\n".join(rows)
+
+
+def results(name: str) -> str:
+    """Return recorded results of a benchmark, with their conditions."""
+    return (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8")
+
+
 def runtime_differences(_: str) -> str:
     """Return the differences of ExecuTorch's kernels from eager PyTorch, each with its operators."""
     path = ROOT / "tests" / "data" / "kernels" / "runtime_differences.json"
@@ -409,7 +448,9 @@ def errors(_: str) -> str:
 
 PARTS: Mapping[str, Callable[[str], str]] = {
     "action-inputs": action_inputs,
+    "arguments": arguments,
     "bundled-options": options_of_bundled_profiles,
+    "c-functions": c_functions,
     "commands": commands,
     "diagnostics": diagnostics,
     "errors": errors,
@@ -422,6 +463,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "runtime-differences": runtime_differences,
     "plugin": plugin,
     "public-api": public_api,
+    "results": results,
     "rooms": rooms,
     "source": source,
     "third-parties": third_parties,

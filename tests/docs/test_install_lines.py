@@ -52,8 +52,8 @@ WRITTEN = {
     "acme-npu": {"aot", "test"},
     "acme-dsp": {"test"},
     "acme-gpu": {"aot", "test"},
-    "acme-vector": {"aot"},
-    "tiny-engine": set(),
+    "examples/acme_probe": set(),
+    "examples/tiny_engine": set(),
 }
 """Packages that a reader has written, by their path, with their extras."""
 
@@ -67,7 +67,7 @@ class TestLines:
             "README.md",
             "docs/ci.md",
             "docs/matrix.md",
-            "docs/backends.md",
+            "docs/install.md",
         }
 
     @every("line", LINES, ids=lambda line: line.place)
@@ -210,7 +210,7 @@ class TestOneConstant:
             *(
                 "pip install etconfig-upstream",
                 "pip install 'etconfig[conformance]'",
-                "pip install -e acme-vector",
+                "pip install -e examples/tiny_engine",
             ),
             *(
                 "pip install 'etconfig-tvm[aot]'",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,10 +11,12 @@ from doc_pages import ROOT
 from site_hooks import (
     COPIES,
     FRONT_PAGE,
+    MOVED,
     SEARCH,
     SEARCH_MARK,
     content,
     on_page_markdown,
+    on_post_build,
     outside_links,
     repository_path,
     site_markdown,
@@ -99,12 +102,19 @@ class TestNavigation:
         assert sorted([*navigation(), *outside_navigation()]) == sorted(pages)
 
     def test_the_navigation_stays_short(self) -> None:
-        assert len(navigation()) <= 32
+        assert len(navigation()) <= 25
 
     def test_a_page_outside_is_listed_in_the_index_or_on_the_first_page(self) -> None:
         index = [(ROOT / "docs" / name).read_text("utf-8") for name in ("reference.md", "README.md")]
         for name in outside_navigation():
             assert re.search(rf"\]\({re.escape(name)}[)#]", "".join(index)), name
+
+    def test_an_address_that_moved_leads_to_a_page(self, tmp_path: Path) -> None:
+        on_post_build(SimpleNamespace(site_dir=str(tmp_path)))
+        assert {path.stem for path in tmp_path.iterdir()} == {name.removesuffix(".md") for name in MOVED}
+        for before, after in MOVED.items():
+            assert not (ROOT / "docs" / before).exists()
+            assert repository_path(after).is_file(), after
 
     def test_copies_lie_apart_from_pages(self) -> None:
         assert not (ROOT / "docs" / COPIES).exists()

@@ -110,20 +110,16 @@ def test_a_newcomer_can_install_what_a_page_says(path: Path, newcomer: Newcomer)
 
 
 @pytest.mark.weekly
-@pytest.mark.parametrize("name", ["docs/install.md", "docs/schema-only.md"])
+@pytest.mark.parametrize("name", ["docs/install.md", "docs/native-backend.md"])
 def test_a_newcomer_can_install_the_real_runtime(name: str, newcomer: Newcomer, native_wheel: Path) -> None:
     assert any(map(_NATIVE.search, commands(Page(ROOT / name))))
     follow(Page(ROOT / name), newcomer, native_wheel)
 
 
 def follow(page: Page, newcomer: Newcomer, native_wheel: Path | None) -> None:
-    """Write the files of a page, and run its lines that install."""
+    """Write the project file of a page, and run its lines that install."""
     for fence in page.fences():
-        if fence.file is not None and fence.file.startswith(("acme-vector/", "tiny-engine/")):
-            target = newcomer.here / fence.file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(fence.text, encoding="utf-8")
-        elif fence.text.startswith("[plugins.prefer]"):
+        if fence.text.startswith("[plugins.prefer]"):
             (newcomer.here / "etconfig.toml").write_text(fence.text, encoding="utf-8")
     for command in commands(page):
         if command.startswith("cd "):
