@@ -392,6 +392,11 @@ def results(name: str) -> str:
     return (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8")
 
 
+def device_index(_: str) -> str:
+    """Return the bundled profiles of devices, with their descriptions."""
+    return bundled_options.index()
+
+
 def runtime_differences(_: str) -> str:
     """Return the differences of ExecuTorch's kernels from eager PyTorch, each with its operators."""
     path = ROOT / "tests" / "data" / "kernels" / "runtime_differences.json"
@@ -452,6 +457,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "bundled-options": options_of_bundled_profiles,
     "c-functions": c_functions,
     "commands": commands,
+    "device-index": device_index,
     "diagnostics": diagnostics,
     "errors": errors,
     "expression-examples": expression_examples,

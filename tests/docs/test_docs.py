@@ -1,4 +1,22 @@
-"""The documentation is true: its blocks run, its tables are right, its links lead somewhere."""
+"""The documentation is true: its blocks run, its tables are right, its links lead somewhere.
+
+A page is followed block by block, in an empty directory with a copy of `examples/`:
+
+    python   runs, in order, in one namespace for a page; a `text` block right after it shows what it prints
+    console  `$ ` begins a command, which runs; the lines after it are its output. A command that fails is
+             followed by `$ echo $?`. Only `etconfig`, `cd` and `cp` run.
+    toml     a piece of a profile or project file; it must validate without a finding
+    cel      an expression in each line; each must have the right types
+    sh       shown, not run, except that `pip install` makes a pure Python plugin of this repository, or in a
+             directory of the page, visible to the blocks after it. In pages whose commands need a registry or
+             executorch, tests/peers runs `sh` blocks and compares the `text` right after them
+             (`tests/support/doc_shell.py`).
+    text, yaml  shown, not run
+
+Any of these below a line that is only a file name in backticks and a colon is written to that file; a
+`pyproject.toml` with entry points is installed. In output, `...` stands for any text, and alone on a line for
+any lines; columns may have any width. Tables of expressions are evaluated on a sheet of tests/data.
+"""
 
 from __future__ import annotations
 

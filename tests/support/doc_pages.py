@@ -1,6 +1,6 @@
 """Pages of the documentation: their fenced blocks and tables, and how blocks are run.
 
-CONTRIBUTING.md, "Change the documentation", explains each kind of block.
+tests/docs/test_docs.py explains each kind of block.
 """
 
 from __future__ import annotations
