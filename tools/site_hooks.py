@@ -72,7 +72,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def on_post_build(config: MkDocsConfig) -> None:
     """Write a page that leads on for each address that moved."""
     for before, after in MOVED.items():
-        target = after.removesuffix(".md") + ".html"
+        target = after.replace("README.md", "index.md").removesuffix(".md") + ".html"  # as mkdocs calls them
         refresh = f'<meta http-equiv="refresh" content="0; url={target}">'
         text = f'<!doctype html>{refresh}<a href="{target}">Moved</a>\n'
         (Path(config.site_dir) / before).with_suffix(".html").write_text(text, encoding="utf-8")
