@@ -15,6 +15,7 @@ OTHER_TOOLS = ("## In Java", "## In Kotlin", "## In Swift")
 
 
 @pytest.mark.device
+@pytest.mark.timeout(400)  # compilers take long where processors are busy
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler (c++) on the PATH")
 @pytest.mark.parametrize("name", ["on-device.md", "device-api.md", "bundle.md"])
 def test_the_programs_of_the_page_print_what_it_shows(name: str, tmp_path: Path) -> None:
