@@ -10,7 +10,7 @@ from typing import Any
 
 import tomli
 
-from etconfig.diagnostics import CODES
+from etconfig.diagnostics.codes import CODES
 
 ROOT = Path(__file__).parents[1]
 CATALOG = ROOT / "etconfig" / "diagnostics" / "catalog.toml"
