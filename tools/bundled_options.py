@@ -1,4 +1,4 @@
-"""The table of the options that bundled profiles set, with their conditions and sources."""
+"""Tables of the bundled profiles: all with their sheets, and the options that they set with the sources."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from etconfig import load_device
 from etconfig.profile.inheritance import load_profile
 from etconfig.profile.library import ProfileLibrary, bundled_profiles
 
@@ -17,6 +18,19 @@ def table() -> str:
     head = ["profile", "option", "value", "where", "sources"]
     rows = [head, ["---"] * len(head), *_rows()]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def index() -> str:
+    """Return a row for each profile of a device, with the origins of the facts in its sheet."""
+    library = ProfileLibrary((bundled_profiles(),))
+    rows = ["| Profile | For | Sheet |", "|---|---|---|"]
+    for name in library.names:
+        if not name.startswith("generic/"):
+            sheet = load_device(name)
+            found = {str(sheet[fact].origin.detail).partition(" ")[0] for fact in sheet.values}
+            description = load_profile(library, name).description
+            rows.append(f"| `{name}` | {description} | {', '.join(sorted(found))} |")
+    return "\n".join(rows)
 
 
 def _rows() -> Iterator[list[str]]:

@@ -3,8 +3,8 @@
     python tools/generate_docs.py [--check]
 
 A part is between `<!-- generated: NAME -->` and `<!-- end -->` in a page. Its contents are made from the
-code: docstrings, registries, schemas, the command line's help. The pictures of tools/draw_overview.py are
-written and checked, too.
+code: docstrings, registries, schemas, the command line's help. The pages of diagnostic codes and the
+pictures of tools/draw_overview.py are written and checked as a whole.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ import bundled_options
 import click
 import tomli
 import two_devices
+from diagnostic_pages import diagnostic_pages
 from draw_overview import pictures
 from install_docs import how_to_install_here, with_current_sources
 from kit_docs import KIT_PARTS
 from public_api import KINDS, PUBLIC_MODULES, kind_of
 
 from etconfig.cli.shared.usage import DISPLAY_OPTIONS
+from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.cli.startup.group import etconfig
 from etconfig.diagnostics import CODES
 from etconfig.facts.builtin import BUILTIN_FACTS
@@ -44,9 +46,12 @@ from etconfig.schema.markdown import markdown_reference
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "etconfig"
+FRONT_PAGE = ROOT / "README.md"
+SITE_PAGE = ROOT / "docs" / "README.md"
+"""The same text, for the site."""
 PAGES = [
-    ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    FRONT_PAGE,
+    *sorted(set((ROOT / "docs").glob("*.md")) - {SITE_PAGE}),
     ROOT / "docs/diagnostics/README.md",
     *sorted((ROOT / "plugins").glob("*/README.md")),
 ]
@@ -71,7 +76,11 @@ def main(arguments: Sequence[str]) -> int:
 def current_files() -> Iterator[tuple[Path, str]]:
     """Yield every page and picture with the text that it should have."""
     for page in PAGES:
-        yield page, with_current_sources(with_current_parts(page.read_text(encoding="utf-8")))
+        current = with_current_sources(with_current_parts(page.read_text(encoding="utf-8")))
+        yield page, current
+        if page == FRONT_PAGE:
+            yield SITE_PAGE, site_page(current)
+    yield from diagnostic_pages()
     yield from pictures().items()
 
 
@@ -85,6 +94,22 @@ def generate(name: str) -> str:
     kind, _, argument = name.partition(" ")
     make = PARTS[kind]
     return make(argument).strip("\n") + "\n"
+
+
+def site_page(text: str) -> str:
+    """Return the first page of the site: the text of README.md with its links, and a button that searches."""
+
+    def relinked(link: re.Match[str]) -> str:
+        path = link["path"]
+        return f"]({path.removeprefix('docs/') if path.startswith('docs/') else f'../{path}'}"
+
+    without_marks = re.sub(r"<!-- .*? -->\n+", "", text)
+    linked = re.sub(r"\]\((?!https?:|#)(?P<path>[^)#\s]+)", relinked, without_marks)
+    first, title, rest = linked.partition("# etconfig\n")
+    assert title
+    paragraph, _, others = rest.lstrip().partition("\n\n")
+    note = "<!-- Written by tools/generate_docs.py from README.md -->"
+    return f"{first}{note}\n\n{title}\n{paragraph}\n\n<!-- site: search -->\n\n{others}"
 
 
 # --- the parts -----------------------------------------------------------------------------
@@ -146,6 +171,45 @@ def first_line(room: str) -> str:
     path = path if path.exists() else PACKAGE / room / "__init__.py"
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return docstring.partition("\n")[0]
+
+
+GUIDES = {
+    "bench": "tracing.md",
+    "conformance": "conformance.md",
+    "devices": "facts.md#known-devices",
+    "facts": "facts.md",
+    "fleet": "fleet.md",
+    "lock": "ci.md",
+    "matrix": "matrix.md",
+    "models": "models.md",
+    "new-backend": "first-backend.md",
+    "pack": "on-device.md",
+    "profiles": "profiles.md",
+    "validate": "ci.md",
+    "watch": "python.md",
+}
+"""The guide that shows a command with its output."""
+
+
+def commands(_: str) -> str:
+    """Return a section for every command and subcommand."""
+    return "\n\n".join(section for name in COMMAND_SUMMARIES for section in command_sections(name))
+
+
+def command_sections(name: str) -> Iterator[str]:
+    """Yield the section of a command, with its guide, and those of its subcommands."""
+    guide = f"\n\nGuide: [{title(GUIDES[name])}]({GUIDES[name]})" if name in GUIDES else ""
+    yield f"{'#' * (2 + name.count(' '))} etconfig {name}\n\n{command(name)}{guide}"
+    found = etconfig.get_command(click.Context(etconfig), name)
+    if isinstance(found, click.Group):
+        for each in found.commands:
+            yield f"### etconfig {name} {each}\n\n{command(f'{name} {each}')}"
+
+
+def title(page: str) -> str:
+    """Return the title of a page in docs/."""
+    name, _, _ = page.partition("#")
+    return (ROOT / "docs" / name).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
 def command(name: str) -> str:
@@ -231,6 +295,27 @@ def defines(node: ast.AST, name: str) -> bool:
     return getattr(node, "name", None) == name
 
 
+def arguments(place: str) -> str:
+    """Return a table of the arguments or attributes of a public name, from its docstring.
+
+    Args:
+        place: The module and the name, such as `etconfig.plugin.v1 option`.
+    """
+    module, _, name = place.partition(" ")
+    docstring = getattr(import_module(module), name).__doc__ or ""
+    section = re.search(
+        r"^(Args|Attributes):\n(.*?)(?=^\w|\Z)", cleandoc(docstring), re.MULTILINE | re.DOTALL
+    )
+    if section is None:
+        raise SystemExit(
+            f"{place} has no section of arguments; correct the line `<!-- generated: arguments -->`"
+        )
+    found = re.findall(r"^    (\w+): (.*?)(?=^    \w+: |\Z)", section[2], re.MULTILINE | re.DOTALL)
+    rows = ((each, re.sub(r"\s*\n\s*", " ", meaning.strip())) for each, meaning in found)
+    head = "argument" if section[1] == "Args" else "field"
+    return "\n".join(table(f"{head} of `{name}`", rows))
+
+
 def diagnostics(_: str) -> str:
     """Return every diagnostic code with its summary and its page."""
     rows = [f"| [{code}]({code}.md) | {info.summary} |" for code, info in CODES.items()]
@@ -259,9 +344,65 @@ def two_device_table(_: str) -> str:
     return two_devices.table()
 
 
+def mistakes(_: str) -> str:
+    """Return what etconfig says of three mistakes that ExecuTorch accepts."""
+    return two_devices.mistakes()
+
+
 def options_of_bundled_profiles(_: str) -> str:
     """Return the options that bundled profiles set, with their sources."""
     return bundled_options.table()
+
+
+def expression_examples(name: str) -> str:
+    """Return a table of expressions with their values or refusals, from the test data."""
+    path = ROOT / "tests" / "data" / "expression_examples.toml"
+    second = "refused, because" if name == "refused" else "value"
+    rows = tomli.loads(path.read_text(encoding="utf-8"))[name]
+    cells = ((f"`{text}`".replace("|", "\\|"), shown.replace("|", "\\|")) for text, shown in rows)
+    is_code = name != "refused"
+    lines = [
+        f"| {text} | {f'`{shown}`' if is_code and shown != 'unknown' and ':' not in shown else shown} |"
+        for text, shown in cells
+    ]
+    return "\n".join([f"| expression | {second} |", "|---|---|", *lines])
+
+
+def action_inputs(_: str) -> str:
+    """Return the inputs of the action for GitHub."""
+    rows = re.findall(
+        r"^  ([a-z-]+):\n    description: (.+)\n    default: (.+)$",
+        (ROOT / "action.yml").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    lines = []
+    for name, meaning, default in rows:
+        bare = default.strip('"')
+        lines.append(f"| `{name}` | {meaning} | {f'`{bare}`' if bare else 'none'} |")
+    return "\n".join(["| input | meaning | default |", "|---|---|---|", *lines])
+
+
+def c_functions(_: str) -> str:
+    """Return the functions of the C interface, each group with the first sentence of its comment."""
+    header = PACKAGE / "device" / "include" / "etconfig" / "etconfig_device.h"
+    text = header.read_text(encoding="utf-8")
+    rows = ["| functions of `etconfig_device.h` | meaning |", "|---|---|"]
+    pattern = r"/\* (?P<comment>(?:(?!\*/).)*?)\*/\n(?P<group>(?:[\w *]*etconfig_device_\w+\([^;]*\);\n)+)"
+    for found in re.finditer(pattern, text, re.DOTALL):
+        names = re.findall(r"\betconfig_device_(\w+)\(", found["group"])
+        meaning = re.split(r"(?<=[.;:]) ", re.sub(r"\s*\n\s*\*?\s*", " ", found["comment"].strip()))[0]
+        rows.append(f"| {', '.join(f'`{name}`' for name in names)} | {meaning.rstrip(';:.')} |")
+    return "\n".join(rows)
+
+
+def results(name: str) -> str:
+    """Return recorded results of a benchmark, with their conditions."""
+    return (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def device_index(_: str) -> str:
+    """Return the bundled profiles of devices, with their descriptions."""
+    return bundled_options.index()
 
 
 def runtime_differences(_: str) -> str:
@@ -319,17 +460,24 @@ def errors(_: str) -> str:
 
 
 PARTS: Mapping[str, Callable[[str], str]] = {
+    "action-inputs": action_inputs,
+    "arguments": arguments,
     "bundled-options": options_of_bundled_profiles,
-    "command": command,
+    "c-functions": c_functions,
+    "commands": commands,
+    "device-index": device_index,
     "diagnostics": diagnostics,
     "errors": errors,
+    "expression-examples": expression_examples,
     "facts": facts,
     "file": file,
     "imports": imports,
+    "mistakes": mistakes,
     "operators": operators,
     "runtime-differences": runtime_differences,
     "plugin": plugin,
     "public-api": public_api,
+    "results": results,
     "rooms": rooms,
     "source": source,
     "third-parties": third_parties,

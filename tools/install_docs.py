@@ -1,7 +1,7 @@
 """The lines of the documentation that install etconfig's packages, for tools/generate_docs.py.
 
 All follow from `etconfig.packages.IS_PUBLISHED`. Until then, lines name directories of a checkout, and pages
-link to the front page, which says why.
+link to docs/install.md, which says why.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 
 from etconfig import packages
 from etconfig.packages import OWN_NEEDS, OWN_PACKAGES, pip_install, source_path
+from etconfig.version import __version__
 
 _INSTALL = re.compile(r"(?P<command>\bpip install)(?P<words>(?: +[^`\s#]+)+)")
 _OWN = re.compile(
@@ -21,31 +22,44 @@ _OWN = re.compile(
 
 
 def how_to_install_here(argument: str) -> str:
-    """Return where the install lines below work, and how to do without them.
+    """Return the state of the release, or where the install lines below work.
 
     Args:
-        argument: `front` on the front page. Elsewhere the address of its section, and then the package to try
-            without an installation, or `$CHECKOUT` if the lines name a checkout by this variable.
+        argument: `state` and `front` on the front page, `page` on the page about installing. Elsewhere the
+            address of that page, followed by `$CHECKOUT` if the lines name a checkout by this variable.
     """
+    if argument == "state":
+        where = "" if packages.IS_PUBLISHED else ", not on PyPI yet"
+        return f"Version {__version__}{where}. Tested on Linux; see [what has run where](docs/status.md)."
     if argument == "front":
         return _on_the_front_page()
+    if argument == "page":
+        return _on_its_page()
     address, _, about = argument.partition(" ")
     if packages.IS_PUBLISHED:
-        return f"`{_uvx(about)}` runs etconfig without an installation:" if about in OWN_PACKAGES else ""
+        return ""
     if about == "$CHECKOUT":
         return f"`$CHECKOUT` is the path of a checkout of etconfig ([Install]({address}))."
-    if not about:
-        return f"At the root of a checkout ([Install]({address})):"
-    where = f"At the root of a checkout, `{_uvx(about)}`"
-    return f"{where}\nruns it without an installation ([Install]({address})). This installs it:"
+    return f"At the root of a checkout ([Install]({address})):"
 
 
 def _on_the_front_page() -> str:
-    tried = f"runs etconfig without installing it:\n\n```sh\n{_uvx('etconfig-upstream')} --help\n```"
+    line = f"```sh\n{pip_install('etconfig-upstream')}    # with the options of ExecuTorch's backends\n```"
     if packages.IS_PUBLISHED:
-        return f"[uv](https://docs.astral.sh/uv/) {tried}"
-    where = "etconfig is not on PyPI yet: all lines work at the root of a checkout."
-    return f"{where} With [uv](https://docs.astral.sh/uv/), this one\n{tried}"
+        return line
+    return f"At the root of a checkout; [other ways to install](docs/install.md):\n\n{line}"
+
+
+def _on_its_page() -> str:
+    tried = f"nothing is installed:\n\n```sh\n{_uvx('etconfig-upstream')} --help\n```"
+    if packages.IS_PUBLISHED:
+        return f"With [uv](https://docs.astral.sh/uv/), {tried}"
+    return (
+        "etconfig is not on PyPI yet: all lines work at the root of a checkout. With\n"
+        f"[uv](https://docs.astral.sh/uv/), {tried}\n\n"
+        "For machines without a checkout, `make dist` writes wheels of the pure Python packages to\n"
+        "`dist/`; give pip `--find-links dist`."
+    )
 
 
 def _uvx(package: str) -> str:

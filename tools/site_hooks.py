@@ -29,6 +29,16 @@ SEARCH_MARK = "<!-- site: search -->"
 SEARCH = '<label class="md-button md-button--primary" for="__search">Search the documentation</label>'
 """A button that opens the theme's search; outside of the site it is invisible."""
 
+MOVED = {
+    "backends.md": "first-backend.md",
+    "kernels.md": "operators.md",
+    "packaging.md": "conformance.md",
+    "payload.md": "ahead-of-time.md",
+    "reference-backends.md": "project/plugins/etconfig-reference/README.md",
+    "schema-only.md": "native-backend.md",
+}
+"""Pages that are parts of other pages now: the former address leads to the new one."""
+
 _LINK = re.compile(r"\]\((?P<path>[^)\s#:]+)(?P<anchor>#[^)\s]*)?\)")
 _CODE_IN_TABLE = re.compile(r"(?<=\|)[^|`\n]*`[^`\n]*\\\|[^`\n]*`")
 _LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json"}
@@ -57,6 +67,15 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.src_uri == FRONT_PAGE:
         page.meta["hide"] = ["navigation", "toc"]
     return site_markdown(markdown, page.file.src_uri).replace(SEARCH_MARK, SEARCH)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write a page that leads on for each address that moved."""
+    for before, after in MOVED.items():
+        target = after.replace("README.md", "index.md").removesuffix(".md") + ".html"  # as mkdocs calls them
+        refresh = f'<meta http-equiv="refresh" content="0; url={target}">'
+        text = f'<!doctype html>{refresh}<a href="{target}">Moved</a>\n'
+        (Path(config.site_dir) / before).with_suffix(".html").write_text(text, encoding="utf-8")
 
 
 def outside_links(page: Path) -> Iterator[Path]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 import tomli
 
 import etconfig
+from etconfig.app.validation import validate_file
+from etconfig.diagnostics.render import render
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import load_fact_sheet
 
@@ -73,12 +76,26 @@ class Device:
 @cache
 def devices() -> tuple[Device, ...]:
     """Resolve the example's program on each of its fact sheets."""
+    with _installation() as installation:
+        return tuple(_device(sheet, installation) for sheet in SHEETS)
+
+
+def mistakes() -> str:
+    """Return the command that checks the example's file of mistakes, with its output."""
+    with _installation() as installation:
+        found = validate_file(EXAMPLE / "mistakes.toml", installation)
+    output = render(found, "concise").replace(f"{EXAMPLE}/", "")
+    return f"```text\n$ etconfig validate mistakes.toml --format concise\n{output}```"
+
+
+@contextmanager
+def _installation() -> Iterator[etconfig.Installation]:
+    """An installation that has the options of XNNPACK and nothing of this machine."""
     with tempfile.TemporaryDirectory() as directory:
         write_metadata(PLUGIN, Path(directory))
-        installation = etconfig.Installation(EXAMPLE, environ={}, search_path=[directory])
         sys.path.append(str(PLUGIN))
         try:
-            return tuple(_device(sheet, installation) for sheet in SHEETS)
+            yield etconfig.Installation(EXAMPLE, environ={}, search_path=[directory])
         finally:
             sys.path.remove(str(PLUGIN))
 

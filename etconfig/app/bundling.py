@@ -61,7 +61,7 @@ def pack_bundle(
     """Pack profiles into a bundle, from which a device selects and resolves without Python.
 
     Refused are an option whose value may leave its bounds, conditions that combine to something that a
-    backend refuses, and what the format cannot carry; docs/on-device.md lists what may still fail.
+    backend refuses, and what the format cannot carry; docs/bundle.md lists what may still fail.
 
     Example:
         >>> program = etconfig.load_program("model.pte")

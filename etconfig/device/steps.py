@@ -2,7 +2,7 @@
 
 A step is an instruction, an item of a list or table, or 8 bytes of a text. Every row says how many steps it
 takes. A reader verifies each number from those of the rows that it refers to, so no accepted bundle keeps a
-device busy. `docs/on-device.md` states the limits.
+device busy. `docs/bundle.md` states the limits.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Declarations:
                 tables[entry.location] = _read(entry)
             except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 cause = f"{entry.value} cannot be read: {error_text(error)}"
-                fix = "write it as docs/packaging.md says, and install it again"
+                fix = "write it as docs/conformance.md says, and install it again"
                 self._broken.append(PluginFailure.of(load_error(entry, cause, fix)))
         return tables
 

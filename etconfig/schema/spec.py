@@ -135,9 +135,9 @@ class BackendSpec:
         compile_specs: The compile specs that its delegates read, by key.
         environment: The environment variables that the backend's runtime reads, each with its effect. This is
             information for users; etconfig does not set them.
-        factory: Creates the `etconfig.backend.Backend`. None makes a schema-only backend: its options can be
+        factory: Creates the `Backend`. None makes a schema-only backend: its options can be
             validated, resolved and packed for another device, but it cannot run.
-        capabilities: An `etconfig.backend.Capabilities`, or None if nothing is claimed.
+        capabilities: A `Capabilities`, or None if nothing is claimed.
         recommend: The vendor's recommendation: maps the known facts by name to values of options by name.
         advice: The vendor's recommendation as data: of the entries of an option, the first one that applies
             decides. An option has entries here, or a value from `recommend`, not both.

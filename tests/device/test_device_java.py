@@ -287,7 +287,7 @@ def test_the_build_for_gradle_works_on_a_desktop(tmp_path: Path, monkeypatch: py
     assert (tmp_path / "libetconfig_device_jni.so").is_file()
 
 
-JAVA_PAGE = Page(ROOT / "docs" / "on-device.md")
+JAVA_PAGE = Page(ROOT / "docs" / "device-api.md")
 
 
 def follow_sections(tmp_path: Path, *headings: str) -> None:

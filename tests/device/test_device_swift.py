@@ -76,7 +76,7 @@ class TestSwift:
 
     def test_the_page_shows_the_class_as_it_is(self) -> None:
         """Each method that the example calls is declared by the class."""
-        page = Page(ROOT / "docs" / "on-device.md")
+        page = Page(ROOT / "docs" / "device-api.md")
         (example,) = (fence.text for fence in page.fences() if fence.language == "swift")
         declared = set(re.findall(r"(?:func|var) (\w+)", SOURCE.read_text()))
         called = set(re.findall(r"\bdevice\.(\w+)", example))

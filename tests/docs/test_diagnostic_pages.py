@@ -1,4 +1,4 @@
-"""docs/diagnostics: the examples are run as a reader would run them, and print what the pages show."""
+"""docs/diagnostics: each example gives its diagnostic as the page shows it, and the fixed one none."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import runpy
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 from delegating_programs import delegating_program
+from diagnostic_pages import CASES, PAGES, case, catalog
+from doc_pages import Page
 from every import every
 from plugin_data import forget_plugin_modules, search_path, write_distribution
 
@@ -25,12 +28,11 @@ from etconfig.diagnostics.render import FORMATS, Style, plain, render, render_te
 from etconfig.facts.sheet import load_fact_sheet
 from etconfig.plugin import discover_plugins
 
-DOCS = Path(__file__).parents[2] / "docs" / "diagnostics"
 DATA = Path(__file__).parents[1] / "data"
-PAGES = {path.stem: path for path in sorted(DOCS.glob("*.md")) if path.name != "README.md"}
-README = (DOCS / "README.md").read_text("utf-8")
+README = (PAGES / "README.md").read_text("utf-8")
 
 SNAPSHOTS = DATA / "diagnostics"
+UPDATE = bool(os.environ.get("UPDATE_SNAPSHOTS"))
 
 GIVEN = {
     "pi5.json": DATA / "sheets/raspberry-pi-5.json",
@@ -51,10 +53,8 @@ PLUGINS = {
     "missing-option": "acme-dsp",
     "process-scope-conflict": "acme-dsp",
 }
-"""The fixture distribution that a page's example needs besides the reference backends."""
+"""The fixture distribution that an example needs besides the reference backends."""
 
-HEADINGS = ["Why", "Example", "What it looks like", "Fix"]
-HEADING = re.compile(r"^## (.+)\n", re.MULTILINE)
 FENCE = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 Run = Callable[[str], "subprocess.CompletedProcess[str]"]
@@ -62,7 +62,7 @@ Run = Callable[[str], "subprocess.CompletedProcess[str]"]
 
 @dataclass(frozen=True)
 class Example:
-    """The fences of a part of a page.
+    """The fences of a case or a page.
 
     Attributes:
         files: Texts by name: the fences below a line that is only the name, in backticks, and a colon.
@@ -92,52 +92,41 @@ class Example:
             path.write_text(text, "utf-8")
 
 
-def sections(code: str) -> dict[str, str]:
-    """Return the parts of a page by heading; the name of the first part is the code."""
-    parts = HEADING.split(PAGES[code].read_text("utf-8"))
-    return dict(zip([code, *parts[1::2]], parts[::2], strict=True))
-
-
 @pytest.fixture
-def code(request: pytest.FixtureRequest) -> str:
-    """The code whose page is tested, for tests that have one."""
-    return getattr(request, "param", "")
+def directories(tmp_path: Path) -> Iterator[Path]:
+    """Directories, each for one example."""
+    return (tmp_path / str(number) for number in range(1000))
 
 
-@pytest.fixture
-def run(
-    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@contextmanager
+def place(
+    code: str, root: Path, capsys: pytest.CaptureFixture[str], shown: list[Diagnostic]
 ) -> Iterator[Run]:
-    """Runs a command in an empty directory, on a device and with plugins that are the same everywhere."""
+    """Run commands in an empty directory, on a device and with plugins that are the same everywhere.
+
+    Diagnostics that are shown as text are added to `shown`.
+    """
     reference = distribution("etconfig-reference")
     metadata = f"etconfig_reference-{reference.version}.dist-info"
-    write_distribution(tmp_path / "installed", metadata, reference.read_text("entry_points.txt"))
+    write_distribution(root / "installed", metadata, reference.read_text("entry_points.txt"))
     fixtures = search_path(PLUGINS[code]) if code in PLUGINS else []
-    for path in fixtures:
-        monkeypatch.syspath_prepend(path)
     if code == "ignored-kernel-choice":
         entry_points = "[etconfig.executors]\nexecutorch = etconfig_executorch.plugin\n"
-        write_distribution(tmp_path / "installed", "etconfig_executorch-1.0.dist-info", entry_points)
+        write_distribution(root / "installed", "etconfig_executorch-1.0.dist-info", entry_points)
     if code == "program-conflict":
         entry_points = "[etconfig.backends]\nCoreMLBackend = etconfig_upstream.plugin\n"
-        write_distribution(tmp_path / "installed", "etconfig_upstream-1.0.dist-info", entry_points)
-    installed = [str(tmp_path / "installed"), *fixtures]
-    monkeypatch.setattr(
-        "etconfig.app.installation.discover_plugins",
-        lambda _, policy: discover_plugins(installed, policy=policy),
-    )
-    monkeypatch.setattr(
-        Installation, "detect_facts", lambda self: load_fact_sheet(GIVEN["pi5.json"], self.fact_registry)
-    )
-    for variable in ("ETCONFIG_SET", "ETCONFIG_PROJECT", "ETCONFIG_PROFILE_PATH", "ETCONFIG_DISABLE_PLUGINS"):
-        monkeypatch.delenv(variable, raising=False)
-    directory = tmp_path / "here"
+        write_distribution(root / "installed", "etconfig_upstream-1.0.dist-info", entry_points)
+    installed = [str(root / "installed"), *fixtures]
+    directory = root / "here"
     directory.mkdir()
     for name, path in GIVEN.items():
         (directory / name).symlink_to(path)
     specs = {"compute_units": b"cpu_only"}
     (directory / "coreml.pte").write_bytes(delegating_program("CoreMLBackend", specs=specs))
-    monkeypatch.chdir(directory)
+
+    def recorded(diagnostic: Diagnostic, style: Style = plain) -> str:
+        shown.append(diagnostic)
+        return render_text(diagnostic, style)
 
     def run_command(command: str) -> subprocess.CompletedProcess[str]:
         program, *arguments = shlex.split(command)
@@ -148,8 +137,24 @@ def run(
             subprocess.run([program, *arguments], check=True)
         return subprocess.CompletedProcess(command, status, *capsys.readouterr())
 
-    yield run_command
-    forget_plugin_modules()
+    with pytest.MonkeyPatch.context() as patch:
+        for path in fixtures:
+            patch.syspath_prepend(path)
+        patch.setattr(
+            "etconfig.app.installation.discover_plugins",
+            lambda _, policy: discover_plugins(installed, policy=policy),
+        )
+        patch.setattr(
+            Installation, "detect_facts", lambda self: load_fact_sheet(GIVEN["pi5.json"], self.fact_registry)
+        )
+        patch.setattr("etconfig.diagnostics.render.render_text", recorded)
+        for variable in ("SET", "PROJECT", "PROFILE_PATH", "DISABLE_PLUGINS"):
+            patch.delenv(f"ETCONFIG_{variable}", raising=False)
+        patch.chdir(directory)
+        try:
+            yield run_command
+        finally:
+            forget_plugin_modules()
 
 
 def printed(done: subprocess.CompletedProcess[str]) -> str:
@@ -158,50 +163,68 @@ def printed(done: subprocess.CompletedProcess[str]) -> str:
 
 
 class TestPages:
-    """Every code has a page: what, why, an example that a test runs, the fix."""
+    """Every code has a text and a case; `tools/generate_docs.py` makes the page of them."""
 
-    def test_every_code_has_a_page_and_every_page_a_code(self) -> None:
-        assert PAGES.keys() == CODES.keys()
+    def test_every_code_has_a_page_a_text_and_a_case(self) -> None:
+        names = {path.stem for path in PAGES.glob("*.md")} - {"README"}
+        assert names == CODES.keys() == catalog().keys() == {path.stem for path in CASES.glob("*.md")}
+        assert all(texts.keys() == {"why", "fix"} for texts in catalog().values())
 
-    @every("code", PAGES)
-    def test_a_page_has_the_common_form(self, code: str) -> None:
-        head, *rest = sections(code).items()
-        assert head == (code, f"# {code}\n\n{CODES[code].summary}\n\n")
-        assert [heading for heading, _ in rest] == HEADINGS
+    def test_the_texts_stay_short(self) -> None:
+        words = {
+            code: len(f"{CODES[code].summary} {texts['why']} {texts['fix']}".split())
+            for code, texts in catalog().items()
+        }
+        assert {code: count for code, count in words.items() if count > 80} == {}
+        assert sum(words.values()) <= 4400
 
-    @pytest.mark.parametrize("code", PAGES, indirect=True)
-    def test_the_example_prints_what_the_page_shows(self, code: str, run: Run) -> None:
-        parts = sections(code)
-        example = Example.parse(parts["Example"])
-        example.write(Path())
-        output = [printed(run(command)) for command in example.commands][-1]
-        assert [output] == Example.parse(parts["What it looks like"]).outputs
-        assert f"[{code}]: " in output
-
-    @pytest.mark.parametrize("code", PAGES, indirect=True)
-    def test_the_fixed_example_is_clean(self, code: str, run: Run) -> None:
-        parts = sections(code)
-        example, fix = (Example.parse(parts[heading]) for heading in ("Example", "Fix"))
-        assert fix.files or fix.commands
-        for part in (example, fix):
-            part.write(Path())
-        for command in fix.commands or example.commands:
-            done = run(command)
-            assert done.returncode == 0, done.stderr
-            assert not re.search(r"^(error|warning)", done.stdout + done.stderr, re.MULTILINE)
+    @every("code", CODES)
+    def test_links_lead_to_pages_and_headings(self, code: str) -> None:
+        text = (PAGES / f"{code}.md").read_text("utf-8")
+        for target, anchor in re.findall(r"\]\(([^)#\s]+)#?([^)\s]*)\)", text):
+            if not target.startswith("https://"):
+                page = Page(PAGES / target)
+                assert page.path.is_file(), target
+                assert not anchor or anchor in page.anchors, f"{target}#{anchor}"
 
 
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> Sequence[Diagnostic]:
-    """The diagnostics that were shown as text so far."""
-    diagnostics: list[Diagnostic] = []
+class TestCases:
+    """Every renderer shows each code as it did, and the fix helps; UPDATE_SNAPSHOTS=1 accepts new outputs."""
 
-    def recorded(diagnostic: Diagnostic, style: Style = plain) -> str:
-        diagnostics.append(diagnostic)
-        return render_text(diagnostic, style)
+    @every("code", CODES)
+    def test_an_example_gives_its_diagnostic_and_the_fixed_one_is_clean(
+        self, code: str, directories: Iterator[Path], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        wrong, _, fixed = map(Example.parse, case(code))
+        shown: list[Diagnostic] = []
+        with place(code, next(directories), capsys, shown) as run:
+            wrong.write(Path())
+            output = [printed(run(command)) for command in wrong.commands][-1]
+            accept(code, output, snapshot(shown))
+            assert [output] == Example.parse(case(code)[1]).outputs
+            assert f"[{code}]: " in output
+            assert code in [diagnostic.code for diagnostic in shown]
+            assert snapshot(shown) == (SNAPSHOTS / f"{code}.txt").read_text("utf-8")
+        assert fixed.files or fixed.commands
+        with place(code, next(directories), capsys, []) as run:
+            wrong.write(Path())
+            fixed.write(Path())
+            for command in fixed.commands or wrong.commands:
+                done = run(command)
+                assert done.returncode == 0, done.stderr
+                assert not re.search(r"^(error|warning)", done.stdout + done.stderr, re.MULTILINE)
 
-    monkeypatch.setattr("etconfig.diagnostics.render.render_text", recorded)
-    return diagnostics
+    def test_there_is_no_snapshot_too_many(self) -> None:
+        assert {path.stem for path in SNAPSHOTS.iterdir()} == CODES.keys()
+
+
+def accept(code: str, output: str, recorded: str) -> None:
+    """Write the output into the case and the other formats into their file, with UPDATE_SNAPSHOTS=1."""
+    if UPDATE:
+        wrong, _, fixed = case(code)
+        text = f"{wrong}## Output\n\n```text\n{output}```\n\n## Fixed\n\n{fixed}"
+        (CASES / f"{code}.md").write_text(text, "utf-8")
+        (SNAPSHOTS / f"{code}.txt").write_text(recorded, "utf-8")
 
 
 def snapshot(diagnostics: Sequence[Diagnostic]) -> str:
@@ -213,28 +236,6 @@ def snapshot(diagnostics: Sequence[Diagnostic]) -> str:
     return "\n".join(f"--- {form}\n{text}" for form, text in forms.items())
 
 
-class TestSnapshots:
-    """Every renderer shows every code as it did; UPDATE_SNAPSHOTS=1 accepts what it shows now."""
-
-    @pytest.mark.parametrize("code", PAGES, indirect=True)
-    def test_the_example_is_rendered_as_before(
-        self, code: str, run: Run, shown: Sequence[Diagnostic]
-    ) -> None:
-        example = Example.parse(sections(code)["Example"])
-        example.write(Path())
-        for command in example.commands:
-            run(command)
-        path = SNAPSHOTS / f"{code}.txt"
-        if os.environ.get("UPDATE_SNAPSHOTS"):
-            path.write_text(snapshot(shown), "utf-8")
-        assert path.is_file(), "UPDATE_SNAPSHOTS=1 writes it"
-        assert snapshot(shown) == path.read_text("utf-8")
-        assert code in [diagnostic.code for diagnostic in shown]
-
-    def test_there_is_none_too_many(self) -> None:
-        assert {path.stem for path in SNAPSHOTS.iterdir()} == PAGES.keys()
-
-
 class TestReadme:
     """The index lists every code, and shows each output format."""
 
@@ -242,9 +243,12 @@ class TestReadme:
         index = [f"| [{code}]({code}.md) | {info.summary} |" for code, info in CODES.items()]
         assert [line for line in README.splitlines() if line.startswith("| [")] == index
 
-    def test_each_format_prints_what_the_page_shows(self, run: Run) -> None:
+    def test_each_format_prints_what_the_page_shows(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         example = Example.parse(README)
-        example.write(Path())
         shown = [form for form in FORMATS if form != "sarif"]  # which is long, and holds the version
         assert example.commands == [f"etconfig validate board.toml --format {form}" for form in shown]
-        assert [printed(run(command)) for command in example.commands] == example.outputs
+        with place("", tmp_path, capsys, []) as run:
+            example.write(Path())
+            assert [printed(run(command)) for command in example.commands] == example.outputs

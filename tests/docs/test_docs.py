@@ -1,4 +1,22 @@
-"""The documentation is true: its blocks run, its tables are right, its links lead somewhere."""
+"""The documentation is true: its blocks run, its tables are right, its links lead somewhere.
+
+A page is followed block by block, in an empty directory with a copy of `examples/`:
+
+    python   runs, in order, in one namespace for a page; a `text` block right after it shows what it prints
+    console  `$ ` begins a command, which runs; the lines after it are its output. A command that fails is
+             followed by `$ echo $?`. Only `etconfig`, `cd` and `cp` run.
+    toml     a piece of a profile or project file; it must validate without a finding
+    cel      an expression in each line; each must have the right types
+    sh       shown, not run, except that `pip install` makes a pure Python plugin of this repository, or in a
+             directory of the page, visible to the blocks after it. In pages whose commands need a registry or
+             executorch, tests/peers runs `sh` blocks and compares the `text` right after them
+             (`tests/support/doc_shell.py`).
+    text, yaml  shown, not run
+
+Any of these below a line that is only a file name in backticks and a colon is written to that file; a
+`pyproject.toml` with entry points is installed. In output, `...` stands for any text, and alone on a line for
+any lines; columns may have any width. Tables of expressions are evaluated on a sheet of tests/data.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +35,7 @@ from etconfig.facts.sheet import load_fact_sheet
 from etconfig.profile.expression import Fault, Unknown, parse_expression
 
 SHEET = ROOT / "tests" / "data" / "sheets" / "laptop-on-battery.json"
-"""The device of the tables of expressions in docs/profiles.md."""
+"""The device of the tables of expressions in docs/expressions.md."""
 
 VALUES = [row for path in PAGES for row in Page(path).tables("expression", "value")]
 REFUSALS = [row for path in PAGES for row in Page(path).tables("expression", "refused, because")]
@@ -84,7 +102,7 @@ class TestNames:
             linked = page.path.parent / path if path else page.path
             assert linked.exists(), target
             if anchor:
-                assert anchor in headings(Page(linked)), target
+                assert anchor in Page(linked).anchors, target
 
     def test_files_of_the_repository_exist(self, page: Page) -> None:
         for name in re.findall(
@@ -97,24 +115,9 @@ class TestNames:
         rules = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
         assert set(re.findall(r"\bmake ([a-z][\w-]*)`", page.prose)) <= rules
 
-    def test_every_page_is_two_clicks_from_the_first(self) -> None:
-        """The first page leads to three roads, and the first page of a road lists those of the road."""
-        index = (ROOT / "docs" / "README.md").read_text()
-        roads = re.findall(r"^- \*\*\[.+\]\((.+)\)\*\*$", index, re.MULTILINE)
-        assert roads == ["deploy.md", "ci.md", "first-backend.md"]
-        listed = index + "".join((ROOT / "docs" / road).read_text() for road in roads)
-        for path in (ROOT / "docs").glob("*.md"):
-            assert path.name == "README.md" or f"]({path.name})" in listed, path.name
-
     def test_every_command_has_its_section(self) -> None:
-        sections = headings(Page(ROOT / "docs" / "commands.md"))
+        sections = Page(ROOT / "docs" / "commands.md").anchors
         assert {f"etconfig-{name}" for name in COMMAND_SUMMARIES} <= sections
-
-
-def headings(page: Page) -> set[str]:
-    """The anchors that a forge makes of a page's headings."""
-    titles = re.findall(r"^#+ (.+)$", page.prose, re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 class TestGenerated:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,10 +11,12 @@ from doc_pages import ROOT
 from site_hooks import (
     COPIES,
     FRONT_PAGE,
+    MOVED,
     SEARCH,
     SEARCH_MARK,
     content,
     on_page_markdown,
+    on_post_build,
     outside_links,
     repository_path,
     site_markdown,
@@ -61,12 +64,11 @@ class TestFrontPage:
         assert SEARCH in shown
         assert page.meta == {"hide": ["navigation", "toc"]}
 
-    @pytest.mark.parametrize("page", ["README.md", "docs/README.md"])
-    def test_its_pictures_are_there(self, page: str) -> None:
-        text = (ROOT / page).read_text(encoding="utf-8")
-        pictures = re.findall(r'src(?:set)?="([^"]+)"', text)
+    def test_the_pictures_are_there(self) -> None:
+        page = ROOT / "docs" / "concepts.md"
+        pictures = re.findall(r'src(?:set)?="([^"]+)"', page.read_text(encoding="utf-8"))
         assert len(pictures) == 2
-        assert all((ROOT / page).parent.joinpath(name).is_file() for name in pictures)
+        assert all(page.parent.joinpath(name).is_file() for name in pictures)
 
 
 class TestCopies:
@@ -93,15 +95,37 @@ class TestCopies:
 
 
 class TestNavigation:
-    """mkdocs.yml lists every page of docs/ once."""
+    """mkdocs.yml lists every page of docs/ once: in the navigation, or as one that other pages list."""
 
-    def test_every_page_is_in_the_navigation(self) -> None:
-        _, _, navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")
-        listed = re.findall(r"([\w./-]+\.md)$", navigation, re.MULTILINE)
+    def test_every_page_is_listed_once(self) -> None:
         pages = {path.name for path in (ROOT / "docs").glob("*.md")}
-        assert sorted(name for name in listed if "/" not in name) == sorted(pages)
-        for name in listed:
-            assert repository_path(name).is_file(), name
+        assert sorted([*navigation(), *outside_navigation()]) == sorted(pages)
+
+    def test_the_navigation_stays_short(self) -> None:
+        assert len(navigation()) <= 25
+
+    def test_a_page_outside_is_listed_in_the_index_or_on_the_first_page(self) -> None:
+        index = [(ROOT / "docs" / name).read_text("utf-8") for name in ("reference.md", "README.md")]
+        for name in outside_navigation():
+            assert re.search(rf"\]\({re.escape(name)}[)#]", "".join(index)), name
+
+    def test_an_address_that_moved_leads_to_a_page(self, tmp_path: Path) -> None:
+        on_post_build(SimpleNamespace(site_dir=str(tmp_path)))
+        assert {path.stem for path in tmp_path.iterdir()} == {name.removesuffix(".md") for name in MOVED}
+        for before, after in MOVED.items():
+            assert not (ROOT / "docs" / before).exists()
+            assert repository_path(after).is_file(), after
 
     def test_copies_lie_apart_from_pages(self) -> None:
         assert not (ROOT / "docs" / COPIES).exists()
+
+
+def navigation() -> list[str]:
+    """Return the pages of docs/ in the navigation."""
+    _, _, text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")
+    return re.findall(r"([\w-]+\.md)$", text, re.MULTILINE)
+
+
+def outside_navigation() -> list[str]:
+    """Return the pages that mkdocs.yml leaves out of the navigation."""
+    return re.findall(r"^  /([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)

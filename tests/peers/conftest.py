@@ -19,6 +19,7 @@ _INSTALLED = (
     "profiles",
     "sheets",
     "plugins",
+    "examples",
 )
 
 

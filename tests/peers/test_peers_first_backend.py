@@ -10,7 +10,7 @@ from doc_shell import THIS_PYTHON, Shell, lend_packages, reader_environment
 
 pytestmark = [pytest.mark.peers, pytest.mark.weekly, pytest.mark.timeout(900)]  # four minutes, and a registry
 
-ABOUT_THE_SAME_PACKAGE = ("conformance.md", "packaging.md", "debugging.md")
+ABOUT_THE_SAME_PACKAGE = ("conformance.md", "debugging.md")
 """Pages whose commands are run in the package, if they need no executorch."""
 
 

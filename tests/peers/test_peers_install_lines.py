@@ -83,7 +83,7 @@ def commands(page: Page) -> Iterator[str]:
                     yield command
 
 
-FRONT = ROOT / "README.md"
+FRONT = ROOT / "docs" / "install.md"
 PAGES = [
     FRONT,
     *(
@@ -94,7 +94,7 @@ PAGES = [
         and "templates" not in page.parts
     ),
 ]
-"""The front page, and the pages with lines that it lacks."""
+"""The page about installing, and the pages with lines that it lacks."""
 
 
 def in_a_run(path: Path) -> Any:
@@ -110,20 +110,16 @@ def test_a_newcomer_can_install_what_a_page_says(path: Path, newcomer: Newcomer)
 
 
 @pytest.mark.weekly
-@pytest.mark.parametrize("name", ["README.md", "docs/schema-only.md"])
+@pytest.mark.parametrize("name", ["docs/install.md", "docs/native-backend.md"])
 def test_a_newcomer_can_install_the_real_runtime(name: str, newcomer: Newcomer, native_wheel: Path) -> None:
     assert any(map(_NATIVE.search, commands(Page(ROOT / name))))
     follow(Page(ROOT / name), newcomer, native_wheel)
 
 
 def follow(page: Page, newcomer: Newcomer, native_wheel: Path | None) -> None:
-    """Write the files of a page, and run its lines that install."""
+    """Write the project file of a page, and run its lines that install."""
     for fence in page.fences():
-        if fence.file is not None and fence.file.startswith(("acme-vector/", "tiny-engine/")):
-            target = newcomer.here / fence.file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(fence.text, encoding="utf-8")
-        elif fence.text.startswith("[plugins.prefer]"):
+        if fence.text.startswith("[plugins.prefer]"):
             (newcomer.here / "etconfig.toml").write_text(fence.text, encoding="utf-8")
     for command in commands(page):
         if command.startswith("cd "):

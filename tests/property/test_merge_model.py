@@ -1,4 +1,4 @@
-"""The merge rule, written a second time from `docs/profiles.md`, gives what the resolver gives."""
+"""The merge rule, written a second time from `docs/configuration.md`, gives what the resolver gives."""
 
 from __future__ import annotations
 

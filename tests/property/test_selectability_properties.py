@@ -102,7 +102,7 @@ class World:
         return set(direct).union(*map(self.bases, direct))
 
     def selected(self, device: int) -> str | None:
-        """Select as docs/profiles.md says; None if nothing matches, or several profiles of one kind do."""
+        """Select as docs/configuration.md says; None if nothing matches, or several profiles do."""
         matching = [name for name in self.names if device in devices_of(self.conditions[name] or "false")]
         most_derived = [name for name in matching if not any(name in self.bases(each) for each in matching)]
         best = max((self.providers[name] for name in most_derived), default=None)

@@ -1,6 +1,6 @@
 """Pages of the documentation: their fenced blocks and tables, and how blocks are run.
 
-CONTRIBUTING.md, "Change the documentation", explains each kind of block.
+tests/docs/test_docs.py explains each kind of block.
 """
 
 from __future__ import annotations
@@ -79,6 +79,12 @@ class Page:
     def prose(self) -> str:
         """The text without its fenced blocks."""
         return _FENCE.sub("", self.text)
+
+    @cached_property
+    def anchors(self) -> set[str]:
+        """The anchors that a forge makes of the headings."""
+        titles = re.findall(r"^#+ (.+)$", self.prose, re.MULTILINE)
+        return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
     def fences(self) -> Iterator[Fence]:
         matches = list(_FENCE.finditer(self.text))

@@ -58,6 +58,9 @@ def command(
 ) -> None:
     """Run a bundled program's cases; exit with 1 if outputs differ.
 
+    A bundled program (executorch.devtools.BundledProgram) contains a program, inputs and the outputs of
+    PyTorch for them. Other commands accept it in place of a program.
+
     Every case starts in the initial state. Without --rtol and --atol, floating-point outputs may
     differ as much as torch.testing.assert_close allows for their type; others must be equal.
 

@@ -1,4 +1,4 @@
-"""docs/schema-only.md, "Run it": options of a package without code reach a backend in a user's library."""
+"""docs/native-backend.md, "Run it": options of a package without code reach a backend in a user's library."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from doc_pages import Fence, Page, check_shown
 pytestmark = pytest.mark.peers
 
 ROOT = Path(__file__).parents[3]
-PAGE = Page(ROOT / "docs" / "schema-only.md")
+PAGE = Page(ROOT / "docs" / "native-backend.md")
 
 
 def fences() -> list[Fence]:
     """Return the blocks of the part of the page."""
-    first = PAGE.text.count("\n", 0, PAGE.text.index("## Run it"))
+    first = PAGE.text.count("\n", 0, PAGE.text.index("### Run it"))
     return [fence for fence in PAGE.fences() if fence.line > first]
 
 
@@ -39,7 +39,8 @@ def sh(directory: Path, script: str) -> subprocess.CompletedProcess[str]:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the package, in which the blocks of the page were followed."""
     directory = tmp_path_factory.mktemp("schema-only")
-    (directory / "tests").symlink_to(ROOT / "tests")
+    for name in ("tests", "examples"):
+        (directory / name).symlink_to(ROOT / name)
     written = sh(directory, "etconfig new-backend acme-dsp --schema-only")
     assert written.returncode == 0, written.stderr
     metadata = directory / "acme-dsp" / "src" / "acme_dsp-0.1.0.dist-info"

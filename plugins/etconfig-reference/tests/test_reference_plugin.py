@@ -88,19 +88,6 @@ class TestSpecs:
             "ReferenceNpuBackend.fault",
         }
 
-    def test_the_readme_lists_every_option_with_its_default(self) -> None:
-        rows = [row.strip("| ").split(" | ") for row in README.read_text().splitlines()]
-        listed = {row[0].strip("`"): row[2:] for row in rows if "Backend." in row[0]}
-        declared = {}
-        for spec in plugin.SPECS.values():
-            for name, info in spec.options.option_infos().items():
-                default = getattr(info.default, "value", info.default)
-                declared[f"{spec.id}.{name}"] = (f"`{default}`", info.applies.value)
-        assert listed.keys() == declared.keys()
-        for path, (default, applies) in declared.items():
-            assert listed[path][0].endswith(default)
-            assert listed[path][1] == applies
-
 
 class TestConstraints:
     """A tile has room for at least 1024 numbers of the type of sums."""

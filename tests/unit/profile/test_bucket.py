@@ -65,7 +65,7 @@ class TestValue:
         assert vector["bucket"] == (int.from_bytes(digest, "big") >> 76) / 2**52
 
     def test_the_page_shows_the_same_vectors(self) -> None:
-        page = (ROOT / "docs" / "profiles.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs" / "rollouts.md").read_text(encoding="utf-8")
         rows = re.findall(r"^\| `(.+)` \| (.+) \| `([0-9a-f]{13})` \| `(.+)` \|$", page, re.MULTILINE)
         assert len(rows) == 6
         known = {(each["salt"], each["digits"]): each["bucket"] for each in VECTORS}

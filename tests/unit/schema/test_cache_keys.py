@@ -39,7 +39,7 @@ VECTORS = [
     ),
     (Options(layers=("ä", "b")), ENGINE, "d1f85e26522bdba754170c48adf2cba1a4fa445ad3fd5243c0ca0dd91a6e3398"),
 ]
-"""The vectors of docs/options.md: a key that changes makes every cache of every user stale."""
+"""A key that changes makes every cache of every user stale."""
 
 
 @pytest.mark.parametrize(("options", "engine", "key"), VECTORS)

@@ -1,6 +1,6 @@
 // The place of a text between 0 and 1, for staged rollouts: `bucket` of the condition language.
 //
-// It is the first 52 bits of the MD5 of `name:text`. docs/profiles.md, "Staged rollouts", says why MD5.
+// It is the first 52 bits of the MD5 of `name:text`. docs/rollouts.md says why MD5.
 
 #pragma once
 

@@ -1,0 +1,1 @@
+"""Runs element-wise operators on Acme's vector unit."""

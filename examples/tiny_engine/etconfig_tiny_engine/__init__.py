@@ -1,0 +1,77 @@
+"""A tiny engine that scales numbers, and the plugin that declares its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+from annotated_types import Ge
+
+from etconfig.plugin.v1 import (
+    ApiRange,
+    BackendOptions,
+    BackendRequest,
+    BackendSpec,
+    EffectiveOption,
+    hookimpl,
+    option,
+)
+
+
+class TinySession:
+    """A session of the engine. It runs 4 threads at most, and says nothing if more were asked for."""
+
+    def __init__(self, path: str, threads: int, precision: str) -> None:
+        self.path = path
+        self.threads = min(threads, 4)
+        self.precision = precision
+        self.scale = 1
+
+    def run(self, values: Sequence[float]) -> list[float]:
+        """Return each value times the scale."""
+        return [self.scale * value for value in values]
+
+
+class TinyOptions(BackendOptions):
+    """The options of the engine."""
+
+    threads: Annotated[int, Ge(1)] = option(1, applies="load", doc="The number of threads.")
+    precision: Literal["f32", "bf16"] = option("f32", applies="load", doc="The precision.")
+    scale: int = option(1, applies="execute", doc="The factor of each run.")
+
+
+def build(options: TinyOptions, path: str) -> TinySession:
+    """Create a session for a model file."""
+    session = TinySession(path, options.threads, options.precision)
+    session.scale = options.scale
+    return session
+
+
+def effective(session: TinySession) -> Mapping[str, EffectiveOption]:
+    """Return what the session reports."""
+    names = ("threads", "precision", "scale")
+    return {name: EffectiveOption.read_back(getattr(session, name)) for name in names}
+
+
+def update(
+    session: TinySession, options: TinyOptions, previous: TinyOptions, changed: frozenset[str]
+) -> None:
+    """Bring the scale into force, the only option that may change in a session."""
+    session.scale = options.scale
+
+
+SPEC = BackendSpec(
+    id="TinyEngine",
+    doc="Scales numbers.",
+    options=TinyOptions,
+    api=ApiRange(min=1, built=1),
+    build=build,
+    effective=effective,
+    update=update,
+)
+
+
+@hookimpl
+def etconfig_backend(request: BackendRequest) -> BackendSpec:
+    """Return the declaration."""
+    return SPEC
