@@ -14,7 +14,15 @@ from pathlib import Path
 
 import tomli
 
-from etconfig.scaffold import CPP, LICENSES, PYTHON, PackageNames, render_package, write_package_files
+from etconfig.scaffold import (
+    CPP,
+    LICENSES,
+    PYTHON,
+    PackageNames,
+    Template,
+    render_package,
+    write_package_files,
+)
 
 TEMPLATES = Path(__file__).parents[1] / "etconfig" / "templates"
 
@@ -22,6 +30,14 @@ TEMPLATES = Path(__file__).parents[1] / "etconfig" / "templates"
 def golden(names: PackageNames) -> Path:
     """Return the directory of the golden programs of a template."""
     return TEMPLATES / names.distribution / "src" / names.package / "golden"
+
+
+def install_template(template: Template, scratch: Path) -> Path:
+    """Write the package of a template under its own names, and install it; return where it is installed."""
+    files = render_package(template.names, LICENSES["mit"], author=None, year=2026, template=template)
+    write_package_files(scratch / "package", files)
+    install_from(scratch / "package", scratch / "site")
+    return scratch / "site"
 
 
 def install_from(package: Path, site: Path) -> None:
@@ -47,9 +63,6 @@ def lower(backend_id: str, site: Path, directory: Path) -> None:
 
 if __name__ == "__main__":
     for template in (PYTHON, CPP):
-        files = render_package(template.names, LICENSES["mit"], author=None, year=2026, template=template)
         with tempfile.TemporaryDirectory() as scratch:
-            package, site = Path(scratch, "package"), Path(scratch, "site")
-            write_package_files(package, files)
-            install_from(package, site)
+            site = install_template(template, Path(scratch))
             lower(template.names.backend_id, site, golden(template.names))

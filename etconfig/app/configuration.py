@@ -240,8 +240,10 @@ def configure(
     if models is not None:
         program = with_models(program, models, installation)
     installation = find_installation(installation, program)
-    if program is None:
-        program = installation.default_program
+    if program is None and installation.may_name_targets:
+        from etconfig.app.default_program import program_by_default  # reads programs, which few commands need
+
+        program = program_by_default(installation)
     if facts is not None:
         check_facts(facts)
     if instances is not None:

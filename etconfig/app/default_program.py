@@ -8,6 +8,7 @@ from pathlib import Path
 from etconfig.app.engine_models import models_of_file
 from etconfig.app.installation import Installation
 from etconfig.app.project_programs import programs_of_project, unreadable_program
+from etconfig.app.several_programs import SeveralPrograms
 from etconfig.app.targets import Delegating
 from etconfig.compile_specs import CompileSpecs
 from etconfig.errors import ProfileError, ProgramError
@@ -74,6 +75,19 @@ def default_programs(
             raise ProfileError(diagnostics=(unreadable_program(reference, error),)) from error
     models = models_of_file(installation)
     return found if models is None else [*found, models]
+
+
+def program_by_default(installation: Installation) -> Delegating | None:
+    """Return the same as one program, opened once for an installation; None if there is nothing.
+
+    Raises:
+        ConfigError: as from `default_programs`, or a model has the name of a method.
+    """
+    return installation.opened_once(_joined)
+
+
+def _joined(installation: Installation) -> Delegating | None:
+    return SeveralPrograms.of(default_programs(installation))
 
 
 def _open(installation: Installation, path: Path) -> Delegating:

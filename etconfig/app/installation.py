@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from etconfig.app.profile_path import (
     PROFILE_PATH_VARIABLE,
@@ -36,7 +36,6 @@ from etconfig.plugin import (
 if TYPE_CHECKING:
     from etconfig.app.contributed_facts import ContributedFacts
     from etconfig.app.kernel_choice import GivenKernels, KernelChoice, SourcedTable
-    from etconfig.app.targets import Delegating
     from etconfig.diagnostics import Diagnostic, Span
     from etconfig.facts.registry import FactRegistry
     from etconfig.facts.sheet import FactSheet
@@ -57,6 +56,8 @@ if TYPE_CHECKING:
     from etconfig.resolver.advice import AdviceReader
     from etconfig.schema.spec import BackendSpec
 
+_OpenedT = TypeVar("_OpenedT")
+
 _READ_FROM_FILES = (
     "project_path",
     "_project_document",
@@ -66,7 +67,7 @@ _READ_FROM_FILES = (
     "executor_tables",
     "programs",
     "models",
-    "default_program",
+    "_opened",
     "readable_profiles",
     "_profile_reader",
     "_selector",
@@ -296,19 +297,11 @@ class Installation:
 
         return parse_programs(self._project_document)
 
-    @cached_property
-    def default_program(self) -> Delegating | None:
-        """The programs and models of the project file as one, opened once; None if it has none.
-
-        Raises:
-            ConfigError: the project file is wrong, or a program or a file of models cannot be read.
-        """
-        if not self.may_name_targets:
-            return None
-        from etconfig.app.default_program import default_programs  # reads programs, which few commands need
-        from etconfig.app.several_programs import SeveralPrograms
-
-        return SeveralPrograms.of(default_programs(self))
+    def opened_once(self, make: Callable[[Installation], _OpenedT]) -> _OpenedT:
+        """Return what `make` returns for the programs of the project file, called once in a snapshot."""
+        if "_opened" not in vars(self):
+            self._opened: object = make(self)
+        return cast("_OpenedT", self._opened)
 
     @property
     def may_declare_models(self) -> bool:

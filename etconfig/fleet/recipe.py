@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from etconfig.app.default_program import program_by_default
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import AUTO
 from etconfig.app.several_programs import SeveralPrograms
@@ -124,7 +125,7 @@ class PlanRecipe:
             PluginCallError: a backend cannot read the compile specs of a program.
         """
         installation = plan.installation
-        default = None if programs else installation.default_program
+        default = None if programs else program_by_default(installation)
         if default is not None:
             programs = [default]  # described, since the files of programs and models do not travel
         own = [each for each in installation.profiles.sources if each.provider is Provider.USER]

@@ -116,7 +116,8 @@ def test_python_uses_them_too(place: Path) -> None:
     installation = etconfig.Installation(place)
     first, second = (etconfig.configure(facts=facts, installation=installation) for _ in range(2))
     assert first.program is second.program  # opened once
-    assert installation.refreshed().default_program is not first.program
+    again = etconfig.configure(facts=facts, installation=installation.refreshed())
+    assert again.program is not first.program
     (place / "etconfig.toml").write_text('programs = ["gone.pte"]\n')
     with pytest.raises(ProfileError, match=r"cannot read the program 'gone\.pte'"):
         etconfig.resolve(facts=facts)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from build_template_programs import BACKENDS, TEMPLATES, golden, install_from, lower
+from build_template_programs import golden, install_from, install_template, lower
 
 from etconfig.program.program import open_program
+from etconfig.scaffold import CPP, PYTHON, Template
 
 pytestmark = pytest.mark.peers
 
@@ -24,13 +25,12 @@ def content_of(path: Path) -> list[object]:
 
 
 @pytest.mark.weekly
-@pytest.mark.parametrize("template", BACKENDS)
-def test_the_template_contains_the_programs_that_it_makes(template: str, tmp_path: Path) -> None:
-    site, made = tmp_path / "site", tmp_path / "made"
-    install_from(TEMPLATES / template, site)
-    lower(BACKENDS[template], site, made)
+@pytest.mark.parametrize("template", [PYTHON, CPP], ids=lambda each: each.names.distribution)
+def test_the_template_contains_the_programs_that_it_makes(template: Template, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    lower(template.names.backend_id, install_template(template, tmp_path), made)
     programs = {path.name: path.read_bytes() for path in made.iterdir()}
-    held = {path.name: path.read_bytes() for path in golden(template).iterdir()}
+    held = {path.name: path.read_bytes() for path in golden(template.names).iterdir()}
     assert programs == held, "to accept them: .venv-peers/bin/python tools/build_template_programs.py"
 
 

@@ -161,6 +161,7 @@ def _values(info: OptionInfo) -> Sequence[str]:
 
 def _methods(context: click.Context) -> list[tuple[str, list[str]]]:
     """Return the methods of the program and the models on the line, with the backends of each."""
+    from etconfig.app.default_program import program_by_default
     from etconfig.app.engine_models import Models
 
     of_models: list[tuple[str, list[str]]] = []
@@ -169,7 +170,7 @@ def _methods(context: click.Context) -> list[tuple[str, list[str]]]:
     if isinstance(models, Path):
         found = Models.read(models, _installation(context))
     elif program is None:
-        found = _installation(context).default_program
+        found = program_by_default(_installation(context))
     if found is not None:
         of_models = [(name, list(found.backends(name))) for name in found.method_names]
     if program is None:
