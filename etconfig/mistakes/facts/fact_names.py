@@ -32,7 +32,7 @@ def likely_facts(name: str, registry: FactRegistry) -> tuple[str, ...]:
     parts = name.split(".")
     indices = [part for part in parts if _NUMBER.fullmatch(part)]
     # Any number counts as an index here: a file may contain very many, and the answer is remembered.
-    hidden = ".".join(INDEX if part.isdecimal() else part for part in parts)
+    hidden = _without_numbers(name)
     return tuple(_with_indices(found, indices) for found in _likely(hidden, registry.names))
 
 
@@ -43,14 +43,21 @@ def is_certain_fact(name: str, guess: str) -> bool:
     """
     if is_certain(name, guess, ()):
         return True
-    return all(_is_word_of(word, guess) for word in _words(name.removeprefix("facts.")))
+    pattern = _without_numbers(guess)
+    return all(_is_word_of(word, pattern) for word in _words(_without_numbers(name).removeprefix("facts.")))
+
+
+def _without_numbers(name: str) -> str:
+    return ".".join(INDEX if part.isdecimal() else part for part in name.split("."))
 
 
 @lru_cache(maxsize=4096)  # many names of one file share their words
 def _is_word_of(word: str, guess: str) -> bool:
     known = {part for part in re.split(r"[._]+", guess.casefold()) if part}
     known |= set(_words(guess))
-    return any(each.startswith(word) or is_certain(word, each, known) for each in known)
+    if any(each.startswith(word) for each in known):
+        return True
+    return any(is_certain(word, each, known) for each in known)
 
 
 def _with_indices(pattern: str, indices: list[str]) -> str:

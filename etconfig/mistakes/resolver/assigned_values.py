@@ -30,6 +30,7 @@ _PLAIN_DEFAULT_WORDS = frozenset(("", "default", "unset"))
 _EXPRESSION_WORDS = frozenset(("exp", "expr", "expression", "eval", "formula", "computed"))
 _NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
 _KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
+_QUOTED_TABLE = re.compile(r"\{\s*expr\s*=\s*(\"[^\"\\]*\"|'[^']*')\s*\}")
 _LITERAL = re.compile(r"[\"']?(-?[0-9]+(?:\.[0-9]+)?)[\"']?")
 _TABLES = (OptionKind.TABLE, OptionKind.RECORD)
 _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
@@ -60,6 +61,9 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
         return _without_value(found, info, raw)
     if not isinstance(raw, str) or found.fix is not None:
         return found
+    if _QUOTED_TABLE.fullmatch(raw):
+        help = f"write {raw}, without quotes around the table"
+        return replace(found, help=help, fix=Rewriting(raw, raw).at(found.spans[0]))
     if names_a_fact(raw):
         help = f"write {{ expr = {span.underlined or '...'} }}"
         return replace(found, help=help, fix=Rewriting(raw, "{ expr = {} }").at(found.spans[0]))
