@@ -19,21 +19,21 @@ from typing import Annotated, Any
 
 from pydantic import create_model
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.device import device_include_dir
-from etconfig.device.bundle_writer import write_tables
-from etconfig.device.compilation import compile_bundle
-from etconfig.device.content import BundleContent, BundledProfile
+from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.compiling.compilation import compile_bundle
+from etconfig.device.compiling.content import BundleContent, BundledProfile
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import load_fact_sheet
 from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, Ge, option
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.layers import layers_of
 from etconfig.profile.library import Provider
 from etconfig.profile.profile import parse_profile
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.resolver import Resolver, Target
 
 ROOT = Path(__file__).parents[1]
 SHEET = ROOT / "sheets" / "google" / "tensor-g3.json"

@@ -17,12 +17,12 @@ from typing import cast
 import numpy as np
 
 from etconfig import Method
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.registry import KernelRegistry
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
 from etconfig.program import model
 from etconfig.program.program import Program
-from etconfig.scalar_types import ScalarType
 from etconfig.tracing import RecordingTracer
 
 ROUNDS = 400

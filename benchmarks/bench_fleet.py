@@ -23,24 +23,24 @@ from pathlib import Path
 from typing import Any
 
 import etconfig
-from etconfig.fleet.condition_sql import condition_sql
-from etconfig.fleet.conversion import converted
-from etconfig.fleet.dask_workers import DaskWorkers
-from etconfig.fleet.database import Database, opened_database
-from etconfig.fleet.fleet_run import resolve_fleet, summarize_fleet
-from etconfig.fleet.folding import folded
-from etconfig.fleet.inventory import (
+from etconfig.fleet.deciding.condition_sql import condition_sql
+from etconfig.fleet.deciding.folding import folded
+from etconfig.fleet.deciding.plan import FleetPlan
+from etconfig.fleet.deciding.recipe import PlanRecipe
+from etconfig.fleet.inventory.conversion import converted
+from etconfig.fleet.inventory.database import Database, opened_database
+from etconfig.fleet.inventory.inventory import (
     InventoryOpener,
     InventoryPart,
     InventorySource,
     file_identity,
     find_sources,
 )
-from etconfig.fleet.json_sql import convert_lines
-from etconfig.fleet.names import quoted_name
-from etconfig.fleet.plan import FleetPlan
-from etconfig.fleet.recipe import PlanRecipe
-from etconfig.fleet.workers import InventoryReading, job_text, resolve_on, summarize_on
+from etconfig.fleet.inventory.json_sql import convert_lines
+from etconfig.fleet.inventory.names import quoted_name
+from etconfig.fleet.running.dask_workers import DaskWorkers
+from etconfig.fleet.running.fleet_run import resolve_fleet, summarize_fleet
+from etconfig.fleet.running.workers import InventoryReading, job_text, resolve_on, summarize_on
 
 ROOT = Path(__file__).parents[1]
 SHEETS = ROOT / "sheets"

@@ -29,18 +29,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+from etconfig.base.provenance import Origin, OriginKind, Sourced
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Ge, option
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layers import layers_of
 from etconfig.profile.profile import parse_profile
 from etconfig.profile.project import parse_project
-from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver.overrides import layer_from_environment, layer_from_overrides
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.overrides import layer_from_environment, layer_from_overrides
+from etconfig.resolver.compiling.resolver import Resolver, Target
 
 OPTIONS_OF = {"CpuBackend": 12, "GpuBackend": 11, "NpuBackend": 11, "DspBackend": 11}
 """The number of options of each backend: 45 in all."""

@@ -28,8 +28,8 @@ from pathlib import Path
 
 import tomli
 
-from etconfig.app.installation import Installation
-from etconfig.app.validation import Validator
+from etconfig.app.installation.installation import Installation
+from etconfig.app.validating.validation import Validator
 
 TARGET_FILES_PER_S = 7_000
 FLOOR_FILES_PER_S = 23_400  # on the machine for which the target was set

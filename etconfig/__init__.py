@@ -6,63 +6,63 @@ use.
 
 from __future__ import annotations
 
-from etconfig.lazy import lazy_names
+from etconfig.base.lazy import lazy_names
 
 # Type checkers know this name from typing, whose import takes as long as starting Python.
 TYPE_CHECKING = False
 
 _HOME = {
-    "Arguments": "resolver.arguments",
+    "Arguments": "resolver.deciding.arguments",
     "BenchmarkReport": "analysis",
-    "DeviceBundle": "device.bundle",
+    "DeviceBundle": "device.device_bundle",
     "DeviceMatrix": "analysis",
     "CancelToken": "method.stop",
     "ConfigError": "errors",
-    "Configuration": "app.configuration",
+    "Configuration": "app.configuring.configuration",
     "DataLoader": "program.source",
     "Diagnostic": "diagnostics",
     "EtconfigError": "errors",
     "ExecutionError": "errors",
     "FactSheet": "facts.sheet",
-    "Installation": "app.installation",
+    "Installation": "app.installation.installation",
     "InstallationReport": "analysis",
     "InternalError": "errors",
-    "LiveArguments": "app.live",
+    "LiveArguments": "app.live.live_arguments",
     "LoadMode": "program.source",
-    "LoadedModel": "app.loaded_model",
-    "LoadedProgram": "app.loaded_program",
+    "LoadedModel": "app.programs.loaded_model",
+    "LoadedProgram": "app.programs.loaded_program",
     "Method": "method.method",
     "ModelChoice": "models.selection",
-    "Models": "app.engine_models",
-    "Origin": "provenance",
+    "Models": "app.configuring.engine_models",
+    "Origin": "base.provenance",
     "PluginError": "errors",
     "ProgramError": "errors",
     "ProgramReport": "analysis",
-    "Resolution": "resolver.resolution",
+    "Resolution": "resolver.deciding.resolution",
     "Tolerance": "method.bundled",
     "UnsharedStateWarning": "errors",
     "UnusedKernelsWarning": "errors",
     "Verification": "program.program",
     "VerificationReport": "analysis",
-    "__version__": "version",
+    "__version__": "base.version",
     "benchmark": "analysis",
-    "configure": "app.configuration",
-    "detect_facts": "app.api",
+    "configure": "app.configuring.configuration",
+    "detect_facts": "app.programs.api",
     "device_names": "facts.known_devices",
     "examine_installation": "analysis",
     "inspect_program": "analysis",
-    "load_bundle": "device.bundle",
+    "load_bundle": "device.device_bundle",
     "load_device": "facts.known_devices",
     "load_fact_sheet": "facts.sheet",
-    "load_model": "app.model_loading",
-    "load_program": "app.api",
+    "load_model": "app.programs.model_loading",
+    "load_program": "app.programs.api",
     "open_data_file": "program.flat_tensor",
-    "pack_bundle": "app.bundling",
-    "pack_resolutions": "app.resolved_bundle",
-    "resolve": "app.configuration",
+    "pack_bundle": "app.packing.bundling",
+    "pack_resolutions": "app.packing.resolved_bundle",
+    "resolve": "app.configuring.configuration",
     "resolve_devices": "analysis",
-    "select_model": "app.model_choice",
-    "validate_file": "app.validation",
+    "select_model": "app.programs.model_choice",
+    "validate_file": "app.validating.validation",
     "verify_program": "analysis",
 }
 """The module of each public name; a test compares it with the imports below."""
@@ -80,18 +80,20 @@ if TYPE_CHECKING:
         resolve_devices,
         verify_program,
     )
-    from etconfig.app.api import detect_facts, load_program
-    from etconfig.app.bundling import pack_bundle
-    from etconfig.app.configuration import Configuration, configure, resolve
-    from etconfig.app.engine_models import Models
-    from etconfig.app.installation import Installation
-    from etconfig.app.live import LiveArguments
-    from etconfig.app.loaded_model import LoadedModel
-    from etconfig.app.loaded_program import LoadedProgram
-    from etconfig.app.model_choice import select_model
-    from etconfig.app.model_loading import load_model
-    from etconfig.app.validation import validate_file
-    from etconfig.device.bundle import DeviceBundle, load_bundle
+    from etconfig.app.configuring.configuration import Configuration, configure, resolve
+    from etconfig.app.configuring.engine_models import Models
+    from etconfig.app.installation.installation import Installation
+    from etconfig.app.live.live_arguments import LiveArguments
+    from etconfig.app.packing.bundling import pack_bundle
+    from etconfig.app.programs.api import detect_facts, load_program
+    from etconfig.app.programs.loaded_model import LoadedModel
+    from etconfig.app.programs.loaded_program import LoadedProgram
+    from etconfig.app.programs.model_choice import select_model
+    from etconfig.app.programs.model_loading import load_model
+    from etconfig.app.validating.validation import validate_file
+    from etconfig.base.provenance import Origin
+    from etconfig.base.version import __version__
+    from etconfig.device.device_bundle import DeviceBundle, load_bundle
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import (
         ConfigError,
@@ -112,10 +114,8 @@ if TYPE_CHECKING:
     from etconfig.program.flat_tensor import open_data_file
     from etconfig.program.program import Verification
     from etconfig.program.source import DataLoader, LoadMode
-    from etconfig.provenance import Origin
-    from etconfig.resolver.arguments import Arguments
-    from etconfig.resolver.resolution import Resolution
-    from etconfig.version import __version__
+    from etconfig.resolver.deciding.arguments import Arguments
+    from etconfig.resolver.deciding.resolution import Resolution
 
 __all__ = [
     "Arguments",

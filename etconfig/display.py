@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 MAX_ROWS = 300
 """The most rows of one object that are shown."""

@@ -60,8 +60,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, ClassVar
 
+from etconfig.base.records import record
 from etconfig.diagnostics.model import Diagnostic
-from etconfig.records import record
 
 
 def _rebuild(cls: type[EtconfigError], state: dict[str, Any]) -> EtconfigError:

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import tomli
 
+from etconfig.expression import Expression, ExpressionParser, ExpressionType, parse_expression
+from etconfig.expression.checked import Constant
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.v1 import BackendRequest, BackendSpec
 from etconfig.profile.document import load_document
-from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType, parse_expression
-from etconfig.profile.expression.checked import Constant
 from etconfig.profile.library import ProfileLibrary, bundled_profiles
 from etconfig.profile.profile import parse_profile
 

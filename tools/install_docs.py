@@ -1,16 +1,16 @@
 """The lines of the documentation that install etconfig's packages, for tools/generate_docs.py.
 
-All follow from `etconfig.packages.IS_PUBLISHED`. Until then, lines name directories of a checkout, and pages
-link to docs/install.md, which says why.
+All follow from `etconfig.base.packages.IS_PUBLISHED`. Until then, lines name directories of a checkout, and
+pages link to docs/install.md, which says why.
 """
 
 from __future__ import annotations
 
 import re
 
-from etconfig import packages
-from etconfig.packages import OWN_NEEDS, OWN_PACKAGES, pip_install, source_path
-from etconfig.version import __version__
+from etconfig.base import packages
+from etconfig.base.packages import OWN_NEEDS, OWN_PACKAGES, pip_install, source_path
+from etconfig.base.version import __version__
 
 _INSTALL = re.compile(r"(?P<command>\bpip install)(?P<words>(?: +[^`\s#]+)+)")
 _OWN = re.compile(

@@ -18,7 +18,7 @@ from typing import Any
 import tomli
 
 import etconfig
-from etconfig.app.validation import validate_file
+from etconfig.app.validating.validation import validate_file
 from etconfig.diagnostics.render import render
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import load_fact_sheet

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.detectors import BUILTIN_DETECTORS, cpuinfo, device_names, firmware, macos
+from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS, cpuinfo, device_names, firmware, macos
 from etconfig.facts.misnomers import _MISNOMERS
 from etconfig.facts.registry import FactInfo, FactType
 

@@ -9,8 +9,8 @@ from typing import Any
 from etconfig.analysis.instruction_times import InstructionTime
 from etconfig.analysis.machine import MachineReport
 from etconfig.analysis.plain import plain_data
-from etconfig.parameters import AnyPath, as_path
-from etconfig.records import record
+from etconfig.base.parameters import AnyPath, as_path
+from etconfig.base.records import record
 
 REPORT_VERSION = 1
 """The version of reports as plain data, under `etconfig_bench`."""

@@ -25,17 +25,17 @@ from etconfig.analysis.benchmark_report import (
 from etconfig.analysis.generated_inputs import generate_inputs
 from etconfig.analysis.instruction_times import instruction_times
 from etconfig.analysis.machine import describe_machine, peak_rss_bytes
-from etconfig.app.api import load_program
-from etconfig.app.configuration import resolve
-from etconfig.app.executors import NUMPY, choose_executor, records_events
-from etconfig.app.installation import Installation
-from etconfig.app.loaded_program import LoadedProgram
-from etconfig.parameters import check_type
+from etconfig.app.configuring.configuration import resolve
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.api import load_program
+from etconfig.app.programs.executors import NUMPY, choose_executor, records_events
+from etconfig.app.programs.loaded_program import LoadedProgram
+from etconfig.base.parameters import check_type
+from etconfig.base.records import record
 from etconfig.program.external_data import DataSources
 from etconfig.program.source import ProgramSource
-from etconfig.records import record
-from etconfig.resolver.arguments import Arguments
-from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.deciding.arguments import Arguments
+from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.tracing import RecordingTracer
 
 QUANTILES = {"min": 0.0, "p15": 0.15, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from etconfig.analysis.benchmark_report import BenchmarkReport
 from etconfig.analysis.plain import plain_data
-from etconfig.records import record
+from etconfig.base.records import record
 
 SpeedVerdict: TypeAlias = Literal["faster", "slower", "same"]
 """`same`: the medians differ by no more than the noise."""

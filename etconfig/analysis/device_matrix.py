@@ -7,14 +7,14 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.escape import shorten
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names
-from etconfig.records import record
-from etconfig.resolver.difference import ABSENT_TEXT, canonical
-from etconfig.resolver.explain import show_setting
-from etconfig.resolver.toml_text import toml_value
+from etconfig.resolver.explaining.difference import ABSENT_TEXT, canonical
+from etconfig.resolver.explaining.explain import show_setting
+from etconfig.resolver.explaining.toml_text import toml_value
 
 MATRIX_KEY = "etconfig_matrix"
 """The key of the version, in JSON and in files of expected values."""

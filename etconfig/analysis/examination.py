@@ -14,21 +14,21 @@ from typing import Any, TypeAlias
 from etconfig.analysis.finding import Finding, finding_of
 from etconfig.analysis.plain import plain_data
 from etconfig.analysis.project_findings import project_findings
-from etconfig.app.executors import NUMPY, backend_status, executor_report, ignored_kernel_choice
-from etconfig.app.installation import Installation
-from etconfig.app.profile_choice import ProfileChoice, profile_choices
+from etconfig.app.configuring.profile_choice import ProfileChoice, profile_choices
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.executors import NUMPY, backend_status, executor_report, ignored_kernel_choice
+from etconfig.base.provenance import OriginKind
+from etconfig.base.records import record
+from etconfig.base.version import __version__
 from etconfig.diagnostics import did_you_mean_backend
 from etconfig.errors import ConfigError, EtconfigError, PluginError, PluginLoadError
-from etconfig.facts.detection import detector_failures
+from etconfig.facts.detecting.detection import detector_failures
 from etconfig.facts.sheet import FactSheet
 from etconfig.method import ExecutorReport
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.profile.profile import Reference
-from etconfig.provenance import OriginKind
-from etconfig.records import record
-from etconfig.resolver.recommendation import recommend
-from etconfig.version import __version__
+from etconfig.resolver.deciding.recommendation import recommend
 
 FactsOfDevice: TypeAlias = "Callable[[], FactSheet]"
 """Returns the facts of this device, with those of the project file; see `_known_facts`."""
@@ -242,7 +242,7 @@ def _advice(installation: Installation, backend: str) -> Iterator[Finding]:
     except PluginError:
         return  # the backend was reported
     if spec.advice:
-        from etconfig.resolver.advice_check import verify_advice
+        from etconfig.resolver.proving.advice_check import verify_advice
 
         for problem in verify_advice(spec, installation.advice):
             yield finding_of(f"advice of backend {backend}", problem)

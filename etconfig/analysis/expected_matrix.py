@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from etconfig.analysis.device_matrix import MATRIX_KEY, MATRIX_VERSION, DeviceMatrix, MatrixDevice, value_text
+from etconfig.base.option_path import parse_option_path
+from etconfig.base.records import record
+from etconfig.base.written_files import FileKind
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.display import count_text
 from etconfig.errors import ConfigError, SavedResultError
-from etconfig.option_path import parse_option_path
 from etconfig.profile.bounds import MAX_DOCUMENT_BYTES
 from etconfig.profile.document import Document, load_document
-from etconfig.records import record
-from etconfig.resolver.difference import ABSENT_TEXT, canonical
-from etconfig.resolver.toml_text import toml_key, toml_value
-from etconfig.written_files import FileKind
+from etconfig.resolver.explaining.difference import ABSENT_TEXT, canonical
+from etconfig.resolver.explaining.toml_text import toml_key, toml_value
 
 _HEAD = f"""\
 # What each device gets: `etconfig matrix --write-expect` writes it, `etconfig matrix --expect` compares.

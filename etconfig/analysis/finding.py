@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
-from etconfig.records import record
 
 FindingStatus: TypeAlias = Literal["ok", "warning", "error"]
 """`warning`: something is not available. `error`: something is broken."""

@@ -21,14 +21,14 @@ from etconfig.analysis.program_report import (
     UnclaimedBytes,
 )
 from etconfig.analysis.value_text import describe_value
-from etconfig.app.executors import NUMPY, backend_status, executor_report
-from etconfig.app.installation import Installation
-from etconfig.app.loaded_program import LoadedProgram
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.executors import NUMPY, backend_status, executor_report
+from etconfig.app.programs.loaded_program import LoadedProgram
+from etconfig.base.parameters import check_type
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginCallError, PluginError
 from etconfig.kernel.registry import ENTRY_POINT_GROUP
 from etconfig.method import ExecutorReport
-from etconfig.parameters import check_type
 from etconfig.plugin.entry_points import BACKENDS
 from etconfig.program.memory_plan import read_memory_plan
 from etconfig.program.model import DelegateCall, ExecutionPlan, KernelCall, SerializedTensor

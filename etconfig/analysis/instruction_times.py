@@ -6,7 +6,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from etconfig.records import record
+from etconfig.base.records import record
 from etconfig.tracing import Event
 
 

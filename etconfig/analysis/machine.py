@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 _BLAS_VARIABLES = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 """These variables decide which code BLAS runs, and on how many threads."""

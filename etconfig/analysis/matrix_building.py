@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
-from etconfig.app.device_configurations import DeviceConfigurations
-from etconfig.app.device_names import name_devices
-from etconfig.app.targets import Delegating, find_installation, plugin_warning
+from etconfig.app.configuring.device_configurations import DeviceConfigurations
+from etconfig.app.configuring.device_names import name_devices
+from etconfig.app.configuring.targets import Delegating, find_installation, plugin_warning
+from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.diagnostics import Severity
 from etconfig.errors import ConfigError, PluginError
 from etconfig.facts.overrides import FactOverrides
 from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet, load_fact_sheet
-from etconfig.parameters import AnyPath, as_path, check_type
-from etconfig.resolver.device_problems import notes_on_device
-from etconfig.resolver.difference import canonical, option_values
+from etconfig.resolver.deciding.device_problems import notes_on_device
+from etconfig.resolver.explaining.difference import canonical, option_values
 
 if TYPE_CHECKING:
-    from etconfig.app.installation import Installation
+    from etconfig.app.installation.installation import Installation
     from etconfig.profile.layer import Layer
-    from etconfig.resolver.override_forms import Overrides
+    from etconfig.resolver.compiling.override_forms import Overrides
 
 _EXPECTED = 'paths of fact sheets, or sheets by name, as {"pixel-8": sheet}'
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from etconfig.analysis.plain import plain_data
 from etconfig.analysis.value_text import describe_value
+from etconfig.base.records import record
 from etconfig.program.memory_plan import MemoryPlan
-from etconfig.records import record
 
 
 @record(frozen=True, kw_only=True)

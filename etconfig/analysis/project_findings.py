@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etconfig.analysis.finding import Finding, finding_of
-from etconfig.app.executors import NUMPY, choose_executor, executor_with_options
-from etconfig.app.installation import Installation
-from etconfig.app.project_programs import read_project_programs
+from etconfig.app.configuring.project_programs import read_project_programs
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.executors import NUMPY, choose_executor, executor_with_options
 from etconfig.display import count_text
 from etconfig.errors import ConfigError, PluginError
 

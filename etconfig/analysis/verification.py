@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from etconfig.app.configuration import resolve
-from etconfig.app.loaded_program import LoadedProgram
+from etconfig.app.configuring.configuration import resolve
+from etconfig.app.programs.loaded_program import LoadedProgram
+from etconfig.base.parameters import check_type
+from etconfig.base.records import record
 from etconfig.method.bundled import CaseResult, OutputResult, Tolerance
-from etconfig.parameters import check_type
-from etconfig.records import record
-from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.deciding.resolution import Resolution
 
 
 @record(frozen=True, kw_only=True)

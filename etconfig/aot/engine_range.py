@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from etconfig.base.records import record
 from etconfig.errors import DelegateInvalidCompatibilityError
-from etconfig.records import record
 
 _RELEASE = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,7}")
 

@@ -25,8 +25,8 @@ from typing import Any
 
 from etconfig.aot.engine_range import EngineRange
 from etconfig.aot.host_constraints import HostConstraints
+from etconfig.base.records import record
 from etconfig.errors import DelegateInvalidCompatibilityError, InvalidPayloadError
-from etconfig.records import record
 
 MAGIC = b"ETAP"
 FORMAT_VERSION = 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from etconfig.base.records import record
 from etconfig.errors import DelegateInvalidCompatibilityError
 from etconfig.facts.misnomers import meant_value
-from etconfig.records import record
 
 _FACTS = ("cpu.arch", "os.name", "cpu.features")
 _ABI = "abi"
@@ -119,8 +119,8 @@ def _letters(word: str) -> str:
 
 
 def _this_device() -> dict[str, object]:
-    from etconfig.facts.detection import detect
-    from etconfig.facts.detectors import BUILTIN_DETECTORS
+    from etconfig.facts.detecting.detection import detect
+    from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS
 
     detectors = [detector for detector in BUILTIN_DETECTORS if {*detector.provides} & {*_FACTS}]
     sheet = detect(detectors=detectors)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from etconfig.backend.contract import Backend
-from etconfig.records import record
+from etconfig.base.records import record
 
 
 @record(frozen=True, kw_only=True)

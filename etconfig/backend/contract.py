@@ -15,8 +15,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from etconfig.backend.native_call import LibraryGuard, NativeCall
-from etconfig.compile_specs import CompileSpecs
-from etconfig.records import record
+from etconfig.base.compile_specs import CompileSpecs
+from etconfig.base.records import record
 
 if TYPE_CHECKING:
     import numpy as np

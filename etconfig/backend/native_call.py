@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 
 @record(frozen=True, kw_only=True)

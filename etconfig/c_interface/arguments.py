@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import Value
+from etconfig.base.scalar_types import ScalarType
 from etconfig.c_interface.layout import KIND_LIST, KIND_TENSOR, CTensor, CValue
 from etconfig.c_interface.values import fill_value
-from etconfig.scalar_types import ScalarType
 
 _NUMBERS = {scalar.dtype_name: int(scalar) for scalar in ScalarType}
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from etconfig.backend import LibraryGuard
+from etconfig.base.records import record
 from etconfig.c_interface.failure import OK, MessageBuffer
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_memory
 from etconfig.c_interface.layout import (
@@ -27,7 +28,6 @@ from etconfig.c_interface.layout import (
     OptionsFunction,
     RunFunction,
 )
-from etconfig.records import record
 
 ENTRY = "etconfig_backend"
 """The function that a library exports."""

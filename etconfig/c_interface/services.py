@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import Allocator, ExecuteContext, LibraryGuard
+from etconfig.base.scalar_types import MAX_RANK
 from etconfig.c_interface.arguments import CArguments
 from etconfig.c_interface.failure import INTERNAL, INVALID_ARGUMENT, NOT_FOUND, OK, MessageBuffer
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_c_text
@@ -26,7 +27,6 @@ from etconfig.c_interface.layout import (
     ResizeService,
     TaskFunction,
 )
-from etconfig.scalar_types import MAX_RANK
 
 MAX_LINE_BYTES = 4096
 """The longest line that a library can log, and the longest key that it can ask for."""

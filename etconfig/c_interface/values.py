@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ctypes import Array, addressof, create_string_buffer, sizeof
 from typing import Any
 
+from etconfig.base.plain_data import jsonable
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_c_text, read_memory
 from etconfig.c_interface.layout import (
     KIND_BOOLEAN,
@@ -18,7 +19,6 @@ from etconfig.c_interface.layout import (
     COption,
     CValue,
 )
-from etconfig.plain_data import jsonable
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.options import BackendOptions

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from etconfig.lazy import lazy_names
+from etconfig.base.lazy import lazy_names
 
 _HOME = {
     "BackendConformance": "runner.suite",

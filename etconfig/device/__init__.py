@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from etconfig.lazy import lazy_names
+from etconfig.base.lazy import lazy_names
 
 _HOME = {
-    "PackedBackend": "packed",
-    "PackedConfiguration": "packed",
-    "PackedMethod": "packed",
-    "PackedOption": "packed",
-    "PlainValue": "packed",
+    "PackedBackend": "deciding.packed",
+    "PackedConfiguration": "deciding.packed",
+    "PackedMethod": "deciding.packed",
+    "PackedOption": "deciding.packed",
+    "PlainValue": "deciding.packed",
     "device_include_dir": "headers",
 }
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
-    from etconfig.device.headers import device_include_dir
-    from etconfig.device.packed import (
+    from etconfig.device.deciding.packed import (
         PackedBackend,
         PackedConfiguration,
         PackedMethod,
         PackedOption,
         PlainValue,
     )
+    from etconfig.device.headers import device_include_dir
 
 __all__ = [
     "PackedBackend",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from etconfig.device.bundle_format import (
+from etconfig.device.bundle.bundle_format import (
     APPLIES,
     FACT_TYPES,
     OPTION_KINDS,
@@ -14,10 +14,7 @@ from etconfig.device.bundle_format import (
     SCOPES,
     VOLATILITIES,
 )
-from etconfig.device.decision import hand_set_facts, hidden_facts
-from etconfig.device.evaluation import stored_value
-from etconfig.device.packed_reader import packed_configuration
-from etconfig.device.tables import (
+from etconfig.device.bundle.tables import (
     NONE,
     BackendRow,
     BundleTables,
@@ -27,6 +24,9 @@ from etconfig.device.tables import (
     ProfileRow,
     SlotRow,
 )
+from etconfig.device.deciding.decision import hand_set_facts, hidden_facts
+from etconfig.device.deciding.evaluation import stored_value
+from etconfig.device.deciding.packed_reader import packed_configuration
 from etconfig.facts.registry import HIDDEN_VALUE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 
 @record(frozen=True)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
+from etconfig.base.records import record
 from etconfig.diagnostics.span import Span
 from etconfig.diagnostics.suggest import is_certain
-from etconfig.records import record
 
 _BARE = re.compile(r"[\w.+-]+", re.ASCII)
 _QUOTABLE = re.compile(r"""[^"'\\\x00-\x1f\x7f]*""")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 
+from etconfig.base.records import record
 from etconfig.diagnostics.codes import CODES
 from etconfig.diagnostics.fix import Fix
 from etconfig.diagnostics.span import Span
-from etconfig.records import record
 
 
 class Severity(enum.Enum):

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from etconfig.base.version import __version__
 from etconfig.diagnostics.codes import CODES
 from etconfig.diagnostics.fix import Fix
 from etconfig.diagnostics.model import Diagnostic
 from etconfig.diagnostics.span import Span
-from etconfig.version import __version__
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 """The schema that a log follows."""

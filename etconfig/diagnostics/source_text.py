@@ -6,8 +6,8 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 
+from etconfig.base.records import record
 from etconfig.diagnostics.span import Span
-from etconfig.records import record
 
 
 @record(frozen=True)

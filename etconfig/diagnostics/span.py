@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 
 @record(frozen=True, kw_only=True)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 from shlex import quote
 
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import FactError
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.problems import invalid_value, unknown_fact
 from etconfig.facts.registry import FactRegistry, FactType, FactValue
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 _SOURCE = "--fact"
 _OTHER_SIGN = re.compile(r"([^\s:]*)(\s*:?\s*)(.*)", re.DOTALL)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from etconfig.base.records import record
 from etconfig.facts.registry import FactValue, Volatility
 from etconfig.facts.sheet import FactSheet
-from etconfig.records import record
 
 FactChange: TypeAlias = "tuple[FactValue, FactValue]"
 """The value before and after."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from etconfig.base.provenance import Origin
+from etconfig.base.records import record
 from etconfig.facts.registry import FactInfo, FactRegistry, FactValue, Volatility
-from etconfig.provenance import Origin
-from etconfig.records import record
 
 
 @record(frozen=True)

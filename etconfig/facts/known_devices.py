@@ -8,14 +8,14 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 
+from etconfig.base.parameters import check_type
+from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, nearest
 from etconfig.errors import FactError, InternalError
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet
 from etconfig.facts.sheet_json import load_text
-from etconfig.parameters import check_type
-from etconfig.records import record
 
 _SUFFIX = ".json"
 _MODELS = ("device.model", "soc.model", "cpu.model")

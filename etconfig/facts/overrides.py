@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from etconfig.base.parameters import check_type, plain_value
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import FactError
 from etconfig.facts.problems import invalid_value, unknown_fact
 from etconfig.facts.registry import FactRegistry, FactValue, shown_value
-from etconfig.parameters import check_type, plain_value
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 FactOverrides: TypeAlias = "Mapping[str, object]"
 """Facts set by hand, by name: `{"power.source": "battery"}`. A value may be `Sourced`, with an origin."""

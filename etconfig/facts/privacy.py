@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from etconfig.base.provenance import Origin, OriginKind
 from etconfig.facts.fact import Fact
 from etconfig.facts.registry import FactInfo, FactType
 from etconfig.facts.sheet import FactSheet
-from etconfig.provenance import Origin, OriginKind
 
 _REMOVED = "removed: it may identify the device or its user"
 _SET = "it is set, but not shown: it identifies the device"

@@ -10,8 +10,8 @@ from dataclasses import field
 from functools import cached_property
 from typing import TypeAlias, TypeGuard
 
+from etconfig.base.records import record
 from etconfig.facts.misnomers import meant_value
-from etconfig.records import record
 
 FactValue: TypeAlias = "bool | int | float | str | tuple[str, ...]"
 """The value of a fact; the fact's `FactType` decides which of these types it has."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from etconfig.base.parameters import AnyPath, as_path, check_type
+from etconfig.base.provenance import Origin, OriginKind
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.facts import sheet_json
 from etconfig.facts.builtin import BUILTIN_FACTS
@@ -14,8 +16,6 @@ from etconfig.facts.deferred import DeferredFacts, DeferredPart, DeferredValues,
 from etconfig.facts.fact import Fact, known_facts, unknown_facts
 from etconfig.facts.overrides import FactOverrides, checked_values, source_facts
 from etconfig.facts.registry import HIDDEN_VALUE, FactRegistry, FactValue
-from etconfig.parameters import AnyPath, as_path, check_type
-from etconfig.provenance import Origin, OriginKind
 
 _TELLING = ("device.model", "os.name", "cpu.arch", "cpu.available_cores", "power.source")
 """The facts by which a device is recognized in one line."""

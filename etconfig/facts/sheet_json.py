@@ -19,6 +19,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from etconfig.base.parameters import home_help
+from etconfig.base.provenance import Origin, OriginKind
+from etconfig.base.records import record
+from etconfig.base.written_files import FileKind
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
 from etconfig.diagnostics.conflict import CONFLICT_HELP, conflict_line
 from etconfig.diagnostics.source_text import SourceText
@@ -28,10 +32,6 @@ from etconfig.facts.json_text import JsonObject, JsonSpan, decode_json, plain_js
 from etconfig.facts.problems import invalid_value, unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, FactValue, shown_value
 from etconfig.flatbuffer.identifier import has_program_identifier
-from etconfig.parameters import home_help
-from etconfig.provenance import Origin, OriginKind
-from etconfig.records import record
-from etconfig.written_files import FileKind
 
 SHEET_VERSION = 1
 MAX_SHEET_BYTES = 256 << 10

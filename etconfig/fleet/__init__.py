@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from etconfig.lazy import lazy_names
+from etconfig.base.lazy import lazy_names
 
 _HOME = {
-    "DaskWorkers": "dask_workers",
-    "FileTask": "workers",
+    "DaskWorkers": "running.dask_workers",
+    "FileTask": "running.workers",
     "Fleet": "fleets",
-    "FleetChange": "difference",
-    "FleetDifference": "difference",
+    "FleetChange": "running.difference",
+    "FleetDifference": "running.difference",
     "FleetResult": "fleets",
-    "FleetWorkers": "workers",
-    "AnyWorkers": "clusters",
+    "FleetWorkers": "running.workers",
+    "AnyWorkers": "running.clusters",
     "open_fleet": "fleets",
 }
 """The module of each public name."""
 
 if TYPE_CHECKING:
-    from etconfig.fleet.clusters import AnyWorkers
-    from etconfig.fleet.dask_workers import DaskWorkers
-    from etconfig.fleet.difference import FleetChange, FleetDifference
     from etconfig.fleet.fleets import Fleet, FleetResult, open_fleet
-    from etconfig.fleet.workers import FileTask, FleetWorkers
+    from etconfig.fleet.running.clusters import AnyWorkers
+    from etconfig.fleet.running.dask_workers import DaskWorkers
+    from etconfig.fleet.running.difference import FleetChange, FleetDifference
+    from etconfig.fleet.running.workers import FileTask, FleetWorkers
 
 __all__ = [
     "AnyWorkers",

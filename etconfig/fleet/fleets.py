@@ -7,23 +7,23 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from etconfig.app.installation import Installation
-from etconfig.app.targets import Delegating, find_installation
+from etconfig.app.configuring.targets import Delegating, find_installation
+from etconfig.app.installation.installation import Installation
+from etconfig.base.option_path import parse_option_path
+from etconfig.base.packages import how_to_install
+from etconfig.base.parameters import AnyPath, as_path, check_type, plain_value
+from etconfig.base.written_files import FilesOfRun
 from etconfig.display import part_text
-from etconfig.fleet.clusters import AnyWorkers
-from etconfig.fleet.database import DEFAULT_MEMORY, is_installed
-from etconfig.fleet.difference import FleetDifference
-from etconfig.fleet.inventory import find_sources
-from etconfig.fleet.part_result import PartResult
-from etconfig.fleet.plan import FleetPlan
-from etconfig.fleet.recipe import PlanRecipe, make_plan
-from etconfig.fleet.reports import coverage_data, option_histogram
-from etconfig.fleet.runs import FleetRuns, PlannedRun
-from etconfig.fleet.workers import InventoryReading
-from etconfig.option_path import parse_option_path
-from etconfig.packages import how_to_install
-from etconfig.parameters import AnyPath, as_path, check_type, plain_value
-from etconfig.written_files import FilesOfRun
+from etconfig.fleet.deciding.plan import FleetPlan
+from etconfig.fleet.deciding.recipe import PlanRecipe, make_plan
+from etconfig.fleet.inventory.database import DEFAULT_MEMORY, is_installed
+from etconfig.fleet.inventory.inventory import find_sources
+from etconfig.fleet.running.clusters import AnyWorkers
+from etconfig.fleet.running.difference import FleetDifference
+from etconfig.fleet.running.part_result import PartResult
+from etconfig.fleet.running.reports import coverage_data, option_histogram
+from etconfig.fleet.running.runs import FleetRuns, PlannedRun
+from etconfig.fleet.running.workers import InventoryReading
 
 
 def open_fleet(

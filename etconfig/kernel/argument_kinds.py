@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, TypeAlias
 
+from etconfig.base.records import record
 from etconfig.kernel.tensor import Register, Tensor
-from etconfig.records import record
 
 Scalar: TypeAlias = bool | int | float
 """A number, as the schema's `Scalar`."""

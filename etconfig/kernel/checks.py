@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.memory import Shape
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 
 FLOATING = frozenset({ScalarType.HALF, ScalarType.BFLOAT16, ScalarType.FLOAT, ScalarType.DOUBLE})
 """The floating-point types that kernels compute with."""

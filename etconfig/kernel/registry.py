@@ -27,9 +27,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias, get_type_hints
 
+from etconfig.base.interrupts import is_of_signal_handler
+from etconfig.base.records import record
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DuplicatePluginError, EtconfigError, KernelArgumentError
-from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.argument_kinds import (
     ARGUMENT_KINDS,
     ArgumentKind,
@@ -43,7 +44,6 @@ from etconfig.kernel.argument_kinds import (
 )
 from etconfig.kernel.memory import Scratch
 from etconfig.kernel.tensor import Register, Tensor
-from etconfig.records import record
 
 __all__ = [
     "ENTRY_POINT_GROUP",

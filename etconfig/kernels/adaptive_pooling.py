@@ -9,6 +9,7 @@ from functools import partial, reduce
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import (
     require,
     require_dtype,
@@ -33,7 +34,6 @@ from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.pooling import smallest, strides
 from etconfig.kernels.pooling_windows import MAX_WINDOW, spread
 from etconfig.kernels.weighted_windows import WeightedWindows, check_weights, weighted_sums_step
-from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::_adaptive_avg_pool2d.out")

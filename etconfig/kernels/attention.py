@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from etconfig.base.records import record
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import (
     require,
     require_dtype,
@@ -24,8 +26,6 @@ from etconfig.kernel.step_makers import computation_dtype, copy_step, in_sequenc
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.indexing import require_in_range
-from etconfig.records import record
-from etconfig.scalar_types import ScalarType
 
 
 @kernel("llama::update_cache.out")

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import broadcast_shape, dimensions, require, require_dtype, require_same_dtype
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import copy_step, in_sequence
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 
 REAL = frozenset({ScalarType.FLOAT, ScalarType.DOUBLE})
 COMPLEX = frozenset({ScalarType.COMPLEX64, ScalarType.COMPLEX128})

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from etconfig.base.scalar_types import MAX_RANK, ScalarType
 from etconfig.kernel.checks import require, require_dtype, require_same_dtype
 from etconfig.kernel.memory import Array, Shape
 from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype, in_dtype
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import MAX_RANK, ScalarType
 
 FACTORED = frozenset({ScalarType.FLOAT, ScalarType.DOUBLE})
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
+from etconfig.base.records import record
+from etconfig.base.scalar_types import strides_of
 from etconfig.kernel.memory import Array, Scratch, Shape
 from etconfig.kernel.registry import Step
 from etconfig.kernel.step_makers import constant, copy_step, viewed_as
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernels.pooling_windows import Windows
-from etconfig.records import record
-from etconfig.scalar_types import strides_of
 
 LINE_BYTES = 64
 """The size of a cache line."""

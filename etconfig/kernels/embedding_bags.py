@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import require, require_dtype, require_floating, require_rank, require_same_dtype
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import KernelTable, Step, kernel
@@ -11,7 +12,6 @@ from etconfig.kernel.step_makers import DType, computation_dtype
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.indexing import INDEX_TYPES, require_in_range
-from etconfig.scalar_types import ScalarType
 
 SUM, MEAN, MAX = range(3)
 """Source: EmbeddingBagMode, aten/src/ATen/native/EmbeddingBag.h."""

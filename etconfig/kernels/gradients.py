@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import (
     require,
     require_dtype,
@@ -32,7 +33,6 @@ from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.convolution import multiplication
 from etconfig.kernels.pooling_windows import Windows, spread
-from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::convolution_backward.out")

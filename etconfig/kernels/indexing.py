@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import dimension, require, require_dtype, require_rank, require_same_dtype
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import KernelTable, OptionalTensors, Scalar, Step, kernel
@@ -14,7 +15,6 @@ from etconfig.kernel.step_makers import constant, copy_step, in_sequence, is_emp
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.shape import select, slice_of
-from etconfig.scalar_types import ScalarType
 
 INDEX_TYPES = frozenset({ScalarType.INT, ScalarType.LONG})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import broadcast_shape, require, require_dtype, require_same_dtype
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import KernelTable, Scalar, Step, kernel
@@ -19,7 +20,6 @@ from etconfig.kernel.step_makers import (
 )
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::where.self_out", is_elementwise=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import is_floating, require, require_dtype, require_floating, require_same_dtype
 from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
@@ -21,7 +22,6 @@ from etconfig.kernel.step_makers import (
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.error_function import erf_step
-from etconfig.scalar_types import ScalarType
 
 
 def _floating(name: str, ufunc: np.ufunc) -> Kernel:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from etconfig.base.records import record
 from etconfig.kernel.checks import require, require_floating, require_same_dtype
 from etconfig.kernel.memory import Array, Scratch, Shape
 from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
@@ -21,7 +22,6 @@ from etconfig.kernel.step_makers import (
 )
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.records import record
 
 
 @record(frozen=True)

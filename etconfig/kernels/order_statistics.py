@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import dimension, is_floating, require, require_dtype, require_same_dtype
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
@@ -18,7 +19,6 @@ from etconfig.kernel.step_makers import copy_step
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.ordering import ascending
-from etconfig.scalar_types import ScalarType
 
 Choice: TypeAlias = Callable[[Array], Array]
 """Chooses one index along the last axis of (*S, n), which has elements: (*S, 1)."""

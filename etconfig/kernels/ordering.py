@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import dimension, require, require_dtype, require_same_dtype
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import KernelTable, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype, in_sequence, is_empty
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::topk.values")

@@ -7,6 +7,7 @@ from functools import partial, reduce
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import (
     is_floating,
     require,
@@ -31,7 +32,6 @@ from etconfig.kernel.step_makers import (
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.pooling_windows import Windows
-from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::max_pool2d_with_indices.out")

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from etconfig.base.records import record
 from etconfig.kernel.checks import require
 from etconfig.kernel.memory import Array, Shape
 from etconfig.kernel.registry import Ints, Step
 from etconfig.kernel.step_makers import copy_step
-from etconfig.records import record
 
 MAX_WINDOW = 1 << 16
 """The most elements of one window: there is a step for each of them."""

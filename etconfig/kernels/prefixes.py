@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import dimension, require_dtype, require_floating, require_same_dtype
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
@@ -11,7 +12,6 @@ from etconfig.kernel.step_makers import computation_dtype, copy_step, in_dtype, 
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.order_statistics import is_nan
-from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::cumprod.out")

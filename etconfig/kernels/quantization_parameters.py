@@ -12,13 +12,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import require, require_dtype, require_floating
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import FLOAT32, computation_dtype
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 
 TOKEN_RANGE = (-128, 127)
 """The range of int8, to which rows are quantized."""

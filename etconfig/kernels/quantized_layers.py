@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import (
     promote,
     require,
@@ -21,7 +22,6 @@ from etconfig.kernel.step_makers import FLOAT32, copy_step, in_sequence, ufunc_s
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.indexing import INDEX_TYPES, require_in_range
-from etconfig.scalar_types import ScalarType
 
 # --- embeddings --------------------------------------------------------------------------
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import dimension, require, require_dtype, require_rank
 from etconfig.kernel.memory import Array, Shape
 from etconfig.kernel.tensor import DTYPES, Tensor
-from etconfig.scalar_types import ScalarType
 
 QUANTIZED = frozenset(
     {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import (
     broadcast_shape,
     is_floating,
@@ -31,7 +32,6 @@ from etconfig.kernel.step_makers import (
 )
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::rand.out")

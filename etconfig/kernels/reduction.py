@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import (
     dimension,
     dimensions,
@@ -32,7 +33,6 @@ from etconfig.kernel.step_makers import (
 )
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 
 
 def _reduced(shape: Shape, axes: Ints, keepdim: bool) -> Shape:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import require, require_dtype, require_floating, require_same_dtype
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Ints, Kernel, KernelTable, Step
 from etconfig.kernel.step_makers import computation_dtype
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 
 
 def _fractional(name: str, rank: int) -> Kernel:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import (
     dimension,
     require,
@@ -19,7 +20,6 @@ from etconfig.kernel.registry import KernelTable, Scalar, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype, result_dtype, write_resized
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::bucketize.Tensor_out")

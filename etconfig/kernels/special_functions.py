@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.checks import is_floating, require_dtype, require_floating, require_same_dtype
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import FLOAT64, computation_dtype, in_dtype
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 
 
 def _in_float64(name: str, function: Callable[[Array], Array]) -> Kernel:

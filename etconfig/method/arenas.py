@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from etconfig.base.parameters import check_type
 from etconfig.diagnostics.error_text import error_message
 from etconfig.errors import ArenaConflictError, InvalidMemoryError, MethodInUseError
 from etconfig.kernel.memory import Array, address_of, allocate_zeroed
 from etconfig.method.contract import ExecutorProgram, MethodRequest, RunnableMethod
 from etconfig.method.method import Method
-from etconfig.parameters import check_type
 from etconfig.program.model import ExecutionPlan
 from etconfig.program.shared_state import SHARED_MEMORY_IDS, PlannedState, read_planned_state
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from etconfig.base.records import record
+from etconfig.base.scalar_types import ScalarType, strides_of
 from etconfig.errors import ExecutionError
 from etconfig.kernel.memory import Array
 from etconfig.kernel.tensor import DTYPES
 from etconfig.method.method import Method
 from etconfig.program.bundled import BundledCase, BundledTensor, BundledValue
-from etconfig.records import record
-from etconfig.scalar_types import ScalarType, strides_of
 
 
 @record(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from etconfig.backend import Availability, BoundBackend, LibraryGuard, ResizeOutput, Value, resize_nothing
-from etconfig.effective import EffectiveOption
-from etconfig.records import record
+from etconfig.base.effective import EffectiveOption
+from etconfig.base.records import record
 
 if TYPE_CHECKING:
     from etconfig.method.outputs import OutputArray

@@ -20,16 +20,16 @@ from etconfig.backend import (
     never_stop,
     resize_nothing,
 )
-from etconfig.compile_specs import CompileSpecs
+from etconfig.base.compile_specs import CompileSpecs
+from etconfig.base.interrupts import is_of_signal_handler
+from etconfig.base.records import record
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DelegateError, DelegateInvalidCompatibilityError, InvalidPayloadError
-from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import MethodAllocator, TemporaryAllocator
 from etconfig.method.stop import StopCheck
 from etconfig.method.workers import Workers
 from etconfig.program import model
 from etconfig.program.named_data import KeptData
-from etconfig.records import record
 from etconfig.tracing import NullTracer, Track
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from etconfig.base.interrupts import is_of_signal_handler
 from etconfig.diagnostics.error_text import error_message
 from etconfig.errors import InvalidInputError
-from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import Array
 from etconfig.kernel.tensor import TensorForm
 from etconfig.method.foreign import as_array, flatten, is_nested

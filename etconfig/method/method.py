@@ -9,8 +9,10 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
+from etconfig.base.effective import ComparedOption, EffectiveOption, compare_options
+from etconfig.base.interrupts import is_of_signal_handler
+from etconfig.base.parameters import check_type, plain_value
 from etconfig.display import Display, Displayed, DisplayTable, shown_text
-from etconfig.effective import ComparedOption, EffectiveOption, compare_options
 from etconfig.errors import (
     AttributeNotFoundError,
     BackendUnavailableError,
@@ -20,7 +22,6 @@ from etconfig.errors import (
     OutOfMemoryError,
     UnsupportedCallError,
 )
-from etconfig.interrupts import is_of_signal_handler
 from etconfig.method.contract import (
     ExecuteRequest,
     ExecutorProgram,
@@ -30,7 +31,6 @@ from etconfig.method.contract import (
 )
 from etconfig.method.options_update import joint_update, validated_changes
 from etconfig.method.stop import CancelToken, StopCheck
-from etconfig.parameters import check_type, plain_value
 from etconfig.program.metadata import MethodMeta, signature_texts
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from etconfig.backend import BoundBackend
+from etconfig.base.option_path import parse_option_path
+from etconfig.base.parameters import check_type, plain_value
 from etconfig.diagnostics import Diagnostic, did_you_mean_backend
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DelegateError, OptionError
 from etconfig.method.contract import OptionChanges
-from etconfig.option_path import parse_option_path
-from etconfig.parameters import check_type, plain_value
 
 
 def validated_changes(

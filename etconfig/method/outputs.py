@@ -8,15 +8,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from etconfig.base.interrupts import is_of_signal_handler
+from etconfig.base.scalar_types import strides_of
 from etconfig.diagnostics.error_text import error_message
 from etconfig.errors import InvalidOutputError
-from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import Array
 from etconfig.kernel.tensor import TensorForm
 from etconfig.method.foreign import as_array
 from etconfig.program.metadata import MethodMeta
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import strides_of
 
 _MOST_OVERLAP_WORK = 10_000
 """The effort in which numpy must find out that two interleaved arrays share no element."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from etconfig.backend import StopSignal
+from etconfig.base.parameters import plain_value
 from etconfig.errors import ExecutionStoppedError
-from etconfig.parameters import plain_value
 
 _NS_PER_S = 1_000_000_000
 _NEVER_NS = 2**63 - 1

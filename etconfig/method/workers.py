@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from etconfig.backend import StopSignal, never_stop
-from etconfig.interrupts import is_of_signal_handler
+from etconfig.base.interrupts import is_of_signal_handler
 
 MAX_WORKERS = 256
 """The most threads that one Method starts; each starts when it is first needed."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Span, nearest
 from etconfig.errors import ModelError
-from etconfig.profile.expression import Expression
+from etconfig.expression import Expression
 from etconfig.profile.profile import Reference
-from etconfig.records import record
 
 
 @record(frozen=True, kw_only=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.expression.assumptions import Assumptions
+from etconfig.expression.checked import Checked, Logic
 from etconfig.facts.registry import FactRegistry
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.needs import MethodSignature, ValueSignature, VariantNeeds
-from etconfig.profile.expression.assumptions import Assumptions
-from etconfig.profile.expression.checked import Checked, Logic
 
 _MISMATCH_HELP = (
     "export all variants with the same methods, inputs and outputs, or declare another model for this one"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 
 @record(frozen=True, kw_only=True)

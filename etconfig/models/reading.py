@@ -6,14 +6,14 @@ import os
 from functools import partial
 from pathlib import Path, PurePath
 
+from etconfig.base.source_characters import find_unprintable
+from etconfig.expression import ExpressionParser, ExpressionType
 from etconfig.models.catalog import CatalogModel, ModelCatalog, ModelVariant
 from etconfig.profile.document import Document
-from etconfig.profile.expression import ExpressionParser, ExpressionType
 from etconfig.profile.names import NAME_RULES, PROJECT_FILES, is_name_of
 from etconfig.profile.profile import Reference
 from etconfig.profile.project import project_section, read_models_files
 from etconfig.profile.settings import read_expression
-from etconfig.profile.source_text import find_unprintable
 from etconfig.profile.table import TomlTable, dotted, is_tables
 
 _MODEL = "model"

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.display import Display, Displayed, DisplayTable, shown_text
 from etconfig.errors import EtconfigError, ModelError, ProgramError
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.needs import VariantNeeds
-from etconfig.records import record
 
 BACKENDS_FACT = "runtime.backends"
 """The fact with the ids of the backends that can run on a device."""

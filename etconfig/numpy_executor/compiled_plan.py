@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from operator import length_hint
 
 from etconfig.backend import StopSignal
+from etconfig.base.interrupts import is_of_signal_handler
+from etconfig.base.records import record
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import EtconfigError, InstructionLimitError, KernelArgumentError
-from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.registry import Step, refusal
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method.stop import StopCheck
 from etconfig.numpy_executor.stopping import StoppedAt, checked_steps
-from etconfig.records import record
-from etconfig.scalar_types import ScalarType
 
 DEFAULT_INSTRUCTION_LIMIT = 10_000_000
 """The most instructions that one execute may run: an endless loop is stopped within seconds."""

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from etconfig.backend import Availability, Backend, Capabilities
+from etconfig.base.records import record
 from etconfig.errors import BackendUnavailableError
 from etconfig.plugin.api_version import CURRENT, negotiate
 from etconfig.plugin.call_check import call_problem, code_place
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.loader import guarded
-from etconfig.records import record
 from etconfig.schema.advice import Advice
 from etconfig.schema.spec import BackendSpec
 

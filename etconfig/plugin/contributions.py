@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from etconfig.facts.detector import Detector, FunctionDetector
+from etconfig.facts.detecting.detector import Detector, FunctionDetector
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.method import Executor
 from etconfig.plugin.backends import check_spec

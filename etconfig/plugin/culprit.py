@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from etconfig.code_symbol import code_symbol
+from etconfig.base.code_symbol import code_symbol
 from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
 
 if TYPE_CHECKING:

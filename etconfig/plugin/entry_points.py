@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 BACKENDS = "etconfig.backends"
 FACTS = "etconfig.facts"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal, TypeAlias
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 LEAST_WORDS = 3
 """A shorter reason explains nothing."""

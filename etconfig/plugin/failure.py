@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from etconfig.packages import how_to_install, is_our_package
+from etconfig.base.packages import how_to_install, is_our_package
+from etconfig.base.records import record
 from etconfig.plugin.entry_points import EntryPoint, normalized_name
-from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.errors import PluginLoadError

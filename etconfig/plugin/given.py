@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from etconfig.backend import Backend
-from etconfig.parameters import check_type
+from etconfig.base.parameters import check_type
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.entry_points import BACKENDS, GIVEN_IN_CODE, EntryPoint
 from etconfig.schema.options import BackendOptions

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from etconfig.parameters import as_path
-from etconfig.records import record
+from etconfig.base.parameters import as_path
+from etconfig.base.records import record
 
 if TYPE_CHECKING:
-    from etconfig.facts.detector import Detector
+    from etconfig.facts.detecting.detector import Detector
     from etconfig.facts.registry import FactInfo
     from etconfig.method import Executor
     from etconfig.plugin.evidence import Evidence

@@ -6,12 +6,12 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from etconfig.packages import REMOVED_BACKENDS, how_to_get_backend
+from etconfig.base.packages import REMOVED_BACKENDS, how_to_get_backend
+from etconfig.base.records import record
 from etconfig.plugin.declarations import Declarations
 from etconfig.plugin.entry_points import BACKENDS, DECLARED, EntryPoint, normalized_name
 from etconfig.plugin.failure import PluginFailure
 from etconfig.plugin.policy import PluginPolicy
-from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.errors import DuplicatePluginError, UnknownPluginError

@@ -18,10 +18,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import pluggy
 
+from etconfig.base.interrupts import is_own_process, may_be_ctrl_c
+from etconfig.base.records import record
 from etconfig.diagnostics import did_you_mean
 from etconfig.diagnostics.error_text import error_message
 from etconfig.errors import PluginLoadError
-from etconfig.interrupts import is_own_process, may_be_ctrl_c
 from etconfig.plugin import hookspecs
 from etconfig.plugin.api_version import CURRENT, negotiate
 from etconfig.plugin.call_check import call_problem, code_place
@@ -29,7 +30,6 @@ from etconfig.plugin.entry_points import BACKENDS, FACTS, EntryPoint
 from etconfig.plugin.failure import load_error, reinstall_help
 from etconfig.plugin.hookspecs import PROJECT, PluginRequest
 from etconfig.plugin.trial import end_of_import
-from etconfig.records import record
 from etconfig.schema.spec import ApiRange
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 
+from etconfig.base.records import record
 from etconfig.plugin.entry_points import EntryPoint, normalized_name
-from etconfig.records import record
 
 ENVIRONMENT_VARIABLE = "ETCONFIG_DISABLE_PLUGINS"
 """The variable that disables distributions or entry points, separated by commas; `*` means all."""

@@ -5,7 +5,7 @@ A name is imported on first use, so that a module of facts needs no pydantic.
 
 from typing import TYPE_CHECKING
 
-from etconfig.lazy import lazy_names
+from etconfig.base.lazy import lazy_names
 
 _HOME = {
     "Advice": "schema.advice",
@@ -20,21 +20,21 @@ _HOME = {
     "BackendUnavailableError": "errors",
     "BoundBackend": "backend",
     "Capabilities": "backend",
-    "CompileSpec": "compile_specs",
+    "CompileSpec": "base.compile_specs",
     "CompileSpecEncoding": "schema.spec",
     "CompileSpecInfo": "schema.spec",
-    "CompileSpecs": "compile_specs",
+    "CompileSpecs": "base.compile_specs",
     "ConformanceContribution": "plugin.hookspecs",
     "ConformanceRequest": "plugin.hookspecs",
     "DelegateError": "errors",
     "DelegateHost": "method",
     "DelegateInvalidCompatibilityError": "errors",
     "DelegateRun": "method",
-    "Detector": "facts.detector",
+    "Detector": "facts.detecting.detector",
     "Diagnostic": "diagnostics",
     "EXECUTORCH": "wire.runtime_limits",
-    "EffectiveOption": "effective",
-    "EffectiveSource": "effective",
+    "EffectiveOption": "base.effective",
+    "EffectiveSource": "base.effective",
     "EngineRange": "aot",
     "Envelope": "aot",
     "EtconfigError": "errors",
@@ -50,7 +50,7 @@ _HOME = {
     "FactType": "facts.registry",
     "FactsContribution": "plugin.hookspecs",
     "FactsRequest": "plugin.hookspecs",
-    "FunctionDetector": "facts.detector",
+    "FunctionDetector": "facts.detecting.detector",
     "Ge": "schema.constraints",
     "Gt": "schema.constraints",
     "HostConstraints": "aot",
@@ -79,12 +79,12 @@ _HOME = {
     "OutOfMemoryError": "errors",
     "Processed": "backend",
     "ProgramRequest": "method",
-    "Reading": "facts.detector",
+    "Reading": "facts.detecting.detector",
     "RunnableMethod": "method",
     "RuntimeFailedError": "errors",
-    "ScalarType": "scalar_types",
+    "ScalarType": "base.scalar_types",
     "Scope": "schema.declaration",
-    "System": "facts.system",
+    "System": "facts.detecting.system",
     "Tracer": "backend",
     "Unit": "schema.units",
     "Unobservable": "plugin.evidence",
@@ -100,7 +100,7 @@ _HOME = {
     "open_envelope": "aot",
     "option": "schema.declaration",
     "wire_options": "wire.options",
-    "write_own_file": "written_files",
+    "write_own_file": "base.written_files",
 }
 """Which module each name lives in."""
 
@@ -121,9 +121,11 @@ if TYPE_CHECKING:
         UpdateContext,
         Value,
     )
-    from etconfig.compile_specs import CompileSpec, CompileSpecs
+    from etconfig.base.compile_specs import CompileSpec, CompileSpecs
+    from etconfig.base.effective import EffectiveOption, EffectiveSource
+    from etconfig.base.scalar_types import ScalarType
+    from etconfig.base.written_files import write_own_file
     from etconfig.diagnostics import Diagnostic
-    from etconfig.effective import EffectiveOption, EffectiveSource
     from etconfig.errors import (
         BackendUnavailableError,
         DelegateError,
@@ -138,9 +140,9 @@ if TYPE_CHECKING:
         RuntimeFailedError,
         UnsafeProgramError,
     )
-    from etconfig.facts.detector import Detector, FunctionDetector, Reading
+    from etconfig.facts.detecting.detector import Detector, FunctionDetector, Reading
+    from etconfig.facts.detecting.system import System
     from etconfig.facts.registry import FactInfo, FactType, Volatility
-    from etconfig.facts.system import System
     from etconfig.method import (
         DelegateHost,
         DelegateRun,
@@ -169,7 +171,6 @@ if TYPE_CHECKING:
         LoweringRequest,
         hookimpl,
     )
-    from etconfig.scalar_types import ScalarType
     from etconfig.schema.advice import Advice
     from etconfig.schema.cache_keys import cache_key
     from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
@@ -180,7 +181,6 @@ if TYPE_CHECKING:
     from etconfig.schema.units import Unit
     from etconfig.wire.options import WireOption, wire_options
     from etconfig.wire.runtime_limits import EXECUTORCH
-    from etconfig.written_files import write_own_file
 
 __all__ = [
     "EXECUTORCH",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from etconfig.lazy import lazy_names
+from etconfig.base.lazy import lazy_names
 
 _HOME = {
     "Dependencies": "dependencies",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from etconfig.base.source_characters import string_end
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import DocumentError
-from etconfig.profile.source_text import string_end
 
 MAX_DOCUMENT_BYTES = 1 << 20
 """The most bytes that a document may have."""

@@ -14,15 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.registry import FactRegistry
-from etconfig.profile.expression import (
+from etconfig.base.records import record
+from etconfig.expression import (
     CheckedCondition,
     CheckedValue,
     ExpressionParser,
     ExpressionType,
 )
-from etconfig.profile.expression.checked import (
+from etconfig.expression.checked import (
     Checked,
     CheckedConditional,
     Constant,
@@ -32,8 +31,9 @@ from etconfig.profile.expression.checked import (
     Logic,
     Operation,
 )
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactRegistry
 from etconfig.profile.library import bundled_profiles
-from etconfig.records import record
 
 FILE_NAME = "conditions.json"
 

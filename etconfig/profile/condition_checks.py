@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from etconfig.base.option_path import OptionPath
 from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.expression import Expression
+from etconfig.expression.assumptions import Assumptions
+from etconfig.expression.checked import Checked, Constant, FactValueOf, Operation, children
+from etconfig.expression.proof_steps import ProofLimitError, ProofSteps
 from etconfig.facts.registry import FactRegistry, FactType
 from etconfig.facts.usual_texts import usual_texts
-from etconfig.option_path import OptionPath
-from etconfig.profile.expression import Expression
-from etconfig.profile.expression.assumptions import Assumptions
-from etconfig.profile.expression.checked import Checked, Constant, FactValueOf, Operation, children
-from etconfig.profile.expression.proof_steps import ProofLimitError, ProofSteps
 from etconfig.profile.layer import Assignment
 
 _MAX_COMPARED = 32

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from etconfig.profile.expression import Expression
-from etconfig.profile.expression.checked import Checked, Constant, FactValueOf, Logic, Operation
+from etconfig.expression import Expression
+from etconfig.expression.checked import Checked, Constant, FactValueOf, Logic, Operation
 
 
 class ConditionIndex:

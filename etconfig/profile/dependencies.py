@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
 
-from etconfig.profile.expression import Expression
-from etconfig.provenance import Sourced
-from etconfig.records import record
+from etconfig.base.provenance import Sourced
+from etconfig.base.records import record
+from etconfig.expression import Expression
 
 
 @record(frozen=True, kw_only=True)

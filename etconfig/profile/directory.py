@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic

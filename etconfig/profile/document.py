@@ -12,15 +12,15 @@ from typing import Any
 
 import tomli
 
+from etconfig.base.parameters import home_help
+from etconfig.base.records import record
+from etconfig.base.source_characters import find_invisible
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import DocumentError
 from etconfig.flatbuffer.identifier import has_program_identifier
-from etconfig.parameters import home_help
 from etconfig.profile.bounds import MAX_DOCUMENT_BYTES, check_bounds, document_error, too_large
 from etconfig.profile.positions import Header, KeyPath, Position, scan_headers, scan_positions
-from etconfig.profile.source_text import find_invisible
-from etconfig.records import record
 
 _ESCAPED_DRIVE = re.compile(r'"[A-Za-z]:\\[bfnrt]')
 _OTHER_ENCODINGS = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Span
 from etconfig.profile.profile import Reference
 from etconfig.profile.table import TomlTable
-from etconfig.records import record
 
 _HELP = 'a project file names an executor: executor = "numpy", or [executor] with name = "numpy"'
 _TABLE_HELP = "write the options of an executor in a table of their own, such as [{table}.executorch]"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.facts.problems import invalid_value, unknown_fact
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile.table import TomlTable
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 MAX_GUESSED = 100
 """The most unknown facts of a table for which is looked what they mean."""

@@ -7,15 +7,15 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ConfigError, ProfileError
+from etconfig.expression import ExpressionParser
 from etconfig.profile.bundled_conditions import bundled_parser
 from etconfig.profile.document import Document, load_document
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.library import ProfileFile, ProfileLibrary, Provider
 from etconfig.profile.linearization import OrderConflict, ordered_bases
 from etconfig.profile.profile import FoundProfile, Profile, Reference, parse_profile, salvage_profile
-from etconfig.records import record
 
 MAX_CHAIN_LENGTH = 10
 """The most profiles on a path from a profile to a base."""

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from etconfig.base.option_path import OptionPath
+from etconfig.base.provenance import Origin, OriginKind, Sourced
+from etconfig.base.records import record
 from etconfig.diagnostics import Span
-from etconfig.option_path import OptionPath
-from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.profile.expression import Expression
+    from etconfig.expression import Expression
 
 
 class Unset:

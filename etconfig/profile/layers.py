@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from etconfig.base.provenance import OriginKind
 from etconfig.diagnostics import Diagnostic, guessed_fix, nearest
 from etconfig.errors import ProfileError
 from etconfig.profile.layer import InstanceDeclaration, Layer
 from etconfig.profile.profile import Profile
 from etconfig.profile.project import ProjectFile
 from etconfig.profile.settings import DocumentSettings
-from etconfig.provenance import OriginKind
 
 
 def layers_of(chain: Sequence[Profile], project: ProjectFile | None = None) -> tuple[Layer, ...]:

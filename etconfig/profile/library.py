@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from etconfig.base.parameters import AnyPath, as_path
+from etconfig.base.records import record
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactRegistry
-from etconfig.parameters import AnyPath, as_path
 from etconfig.profile.directory import SUFFIX, broken_provider, files_below, unreadable_directory
 from etconfig.profile.names import PROJECT_FILES, is_profile_name
-from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic, Fix, Span

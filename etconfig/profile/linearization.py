@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from os.path import commonprefix
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 
 @record(frozen=True)

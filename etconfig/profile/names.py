@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from etconfig.option_path import parse_option_path
+from etconfig.base.option_path import parse_option_path
 
 PROJECT_FILES = ("etconfig.toml", "pyproject.toml")
 """Names of project files; the first one found counts. In pyproject.toml, only `[tool.etconfig]`."""

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import tomli
 
-from etconfig.profile.source_text import string_end
+from etconfig.base.source_characters import string_end
 
 KeyPath: TypeAlias = "tuple[str | int, ...]"
 """Keys and indices from the root of the document, e.g. `("when", 0, "if")`."""

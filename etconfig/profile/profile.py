@@ -7,14 +7,14 @@ from dataclasses import field
 from functools import partial
 from pathlib import Path
 
+from etconfig.base.provenance import OriginKind
+from etconfig.base.records import record
 from etconfig.diagnostics import Span
+from etconfig.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.profile.document import Document
-from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.profile.names import PROFILE_NAME_RULE, is_profile_name
 from etconfig.profile.settings import SETTINGS_KEYS, DocumentSettings, read_expression, read_settings
 from etconfig.profile.table import TomlTable
-from etconfig.provenance import OriginKind
-from etconfig.records import record
 
 MAX_BASES = 256
 """The most profiles in one `extends` list."""

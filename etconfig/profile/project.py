@@ -8,16 +8,16 @@ from functools import partial
 from pathlib import PurePath
 from typing import TypeVar
 
+from etconfig.base.provenance import OriginKind
+from etconfig.base.records import record
 from etconfig.diagnostics import Span, nearest
+from etconfig.expression import ExpressionParser
 from etconfig.profile.document import Document
 from etconfig.profile.executor_table import ExecutorTable, read_executor, read_executor_tables
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layer import Layer
 from etconfig.profile.profile import Reference
 from etconfig.profile.settings import SETTINGS_KEYS, DocumentSettings, read_settings
 from etconfig.profile.table import TomlTable
-from etconfig.provenance import OriginKind
-from etconfig.records import record
 
 _PYPROJECT = "pyproject.toml"
 _SELECTION_HELP = 'a project file selects a profile: profile = "vendor/device"'

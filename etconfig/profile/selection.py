@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.profile.expression import ClauseResult, EvaluationResult
+from etconfig.expression import ClauseResult, EvaluationResult
 from etconfig.profile.profile import Profile
-from etconfig.records import record
 
 
 @record(frozen=True, kw_only=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import ConfigError, ProfileError
+from etconfig.expression import Expression
 from etconfig.facts.deferred import DeferredValues
 from etconfig.profile.condition_index import ConditionIndex
 from etconfig.profile.dependencies import Dependencies, dependencies_on
-from etconfig.profile.expression import Expression
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.library import ProfileFile, ProfileLibrary, Provider
 from etconfig.profile.profile import Profile
 from etconfig.profile.selection import ProfileMatch, Selection, matches_of
-from etconfig.records import record
 
 
 @record(frozen=True)

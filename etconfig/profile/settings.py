@@ -7,10 +7,12 @@ from dataclasses import field
 from functools import cached_property, partial
 from typing import cast
 
+from etconfig.base.option_path import OptionPath
+from etconfig.base.provenance import Origin, OriginKind, Sourced
+from etconfig.base.records import record
 from etconfig.diagnostics import Rewriting, Span
 from etconfig.errors import ProfileError
-from etconfig.option_path import OptionPath
-from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType
+from etconfig.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.profile.hand_set_facts import read_facts
 from etconfig.profile.layer import (
     UNSET,
@@ -23,8 +25,6 @@ from etconfig.profile.layer import (
 )
 from etconfig.profile.names import NAME_RULES, is_glob, is_name_of
 from etconfig.profile.table import TomlTable
-from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.records import record
 
 SETTINGS_KEYS = ("facts", "options", "methods", "instances", "when")
 """The keys at the root of a document that `read_settings` reads."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 
 @record(frozen=True, kw_only=True)
 class Limits:
     """Bounds on a program. The defaults fit every program that ExecuTorch exports.
 
-    The rank of a tensor is not among them: `etconfig.scalar_types.MAX_RANK` is part of the format.
+    The rank of a tensor is not among them: `etconfig.base.scalar_types.MAX_RANK` is part of the format.
 
     Attributes:
         max_file_bytes: Size of the file, segments included.

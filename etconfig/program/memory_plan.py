@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from etconfig.base.records import record
 from etconfig.program import model
-from etconfig.records import record
 
 Role: TypeAlias = Literal["input", "output", "state", "intermediate"]
 """The purpose of a planned tensor. A state has initial data, and is kept between executes."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.program import model
-from etconfig.scalar_types import ScalarType
 
 
 class TensorInfo:

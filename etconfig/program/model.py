@@ -10,9 +10,9 @@ import enum
 import math
 from typing import NamedTuple, TypeAlias
 
-from etconfig.compile_specs import CompileSpec
-from etconfig.records import record
-from etconfig.scalar_types import ScalarType
+from etconfig.base.compile_specs import CompileSpec
+from etconfig.base.records import record
+from etconfig.base.scalar_types import ScalarType
 
 
 class TensorShapeDynamism(enum.IntEnum):

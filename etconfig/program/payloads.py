@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from etconfig.base.records import record
 from etconfig.program.cursor import Extent
 from etconfig.program.model import BackendDelegateDataReference, DataLocation
 from etconfig.program.program_errors import bad_index, truncated
-from etconfig.records import record
 
 
 @record(frozen=True, kw_only=True)

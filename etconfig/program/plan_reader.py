@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from etconfig.compile_specs import CompileSpec
+from etconfig.base.compile_specs import CompileSpec
+from etconfig.base.scalar_types import MAX_RANK
 from etconfig.flatbuffer.layout import I32, I64
 from etconfig.program import layout
 from etconfig.program.bulk.columns import DoubtError, columns_of
@@ -39,7 +40,6 @@ from etconfig.program.payloads import Payloads
 from etconfig.program.program_errors import bad_index, known, malformed, missing_field
 from etconfig.program.tensor_reader import TensorReader
 from etconfig.program.value_reader import ValueReader
-from etconfig.scalar_types import MAX_RANK
 
 
 class InstructionReader:

@@ -10,6 +10,7 @@ from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from etconfig.base.records import Immutable
 from etconfig.diagnostics.suggest import did_you_mean
 from etconfig.errors import MethodNotFoundError, ProgramError
 from etconfig.program import layout
@@ -30,7 +31,6 @@ from etconfig.program.program_errors import locate, malformed, naming, unreadabl
 from etconfig.program.segments import gaps_between
 from etconfig.program.source import DataLoader, LoadMode, ProgramSource, open_bytes
 from etconfig.program.verified_loader import VerifiedLoader
-from etconfig.records import Immutable
 
 if TYPE_CHECKING:
     from etconfig.program.bundled import Bundle

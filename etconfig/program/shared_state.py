@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
+from etconfig.base.records import record
+from etconfig.base.scalar_types import ScalarType
 from etconfig.program import model
-from etconfig.records import record
-from etconfig.scalar_types import ScalarType
 
 STATE_MEMORY_ID = 2
 """The memory in which the exporter places shared mutable buffers. Source: memory_planning_pass.py."""

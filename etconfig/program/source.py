@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
+from etconfig.base.parameters import check_type, home_help
 from etconfig.diagnostics.error_text import error_text
-from etconfig.parameters import check_type, home_help
 from etconfig.program.cursor import Cursor
 from etconfig.program.limits import Limits
 from etconfig.program.process_lock import ProcessLock

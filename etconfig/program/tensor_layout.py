@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from etconfig.base.scalar_types import MAX_RANK, ScalarType, is_permutation
 from etconfig.flatbuffer.layout import I32, U8
 from etconfig.program.cursor import Cursor
 from etconfig.program.program_errors import known, malformed
-from etconfig.scalar_types import MAX_RANK, ScalarType, is_permutation
 
 _SCALAR_TYPES = {member.value: member for member in ScalarType}
 MAX_TENSOR_BYTES = 2**63 - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.flatbuffer.layout import I32, U8
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor
@@ -11,7 +12,6 @@ from etconfig.program.model import AllocationDetails, DeviceType, SerializedTens
 from etconfig.program.payloads import Payloads
 from etconfig.program.program_errors import known, malformed, missing_field, unsupported
 from etconfig.program.tensor_layout import check_shape, check_span
-from etconfig.scalar_types import ScalarType
 
 _SCALAR_TYPES = {member.value: member for member in ScalarType}
 _DYNAMISMS = {member.value: member for member in TensorShapeDynamism}

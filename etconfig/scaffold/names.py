@@ -6,8 +6,8 @@ import keyword
 import re
 import sys
 
+from etconfig.base.records import record
 from etconfig.errors import ScaffoldError
-from etconfig.records import record
 from etconfig.schema.declaration import MAX_KEY_LENGTH
 
 _DISTRIBUTION = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_.][A-Za-z0-9]+)*")

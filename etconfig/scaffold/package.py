@@ -15,14 +15,14 @@ import tokenize
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from etconfig.base.packages import IS_PUBLISHED
+from etconfig.base.written_files import directory_beside, replace_files
 from etconfig.c_interface.headers import include_dir
 from etconfig.errors import ScaffoldError
-from etconfig.packages import IS_PUBLISHED
 from etconfig.program.editing.renaming import rename_backend
 from etconfig.scaffold.licenses import License
 from etconfig.scaffold.names import PackageNames
 from etconfig.scaffold.template import PYTHON, Template
-from etconfig.written_files import directory_beside, replace_files
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _AUTHOR = "Example Author"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from etconfig.records import record
+from etconfig.base.records import record
 from etconfig.scaffold.names import PackageNames
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 from pydantic import BaseModel
 
-from etconfig.records import record
+from etconfig.base.records import record
 from etconfig.schema.constraints import Constraint, are_bounds
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.key_check import KeyCheck

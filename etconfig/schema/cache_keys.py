@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from etconfig.plain_data import jsonable
+from etconfig.base.plain_data import jsonable
 
 if TYPE_CHECKING:
     from etconfig.schema.options import BackendOptions

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from etconfig.base.plain_data import RepeatedKeyError, jsonable
+from etconfig.base.records import record
 from etconfig.diagnostics import Respelling, guessed, nearest, nearest_word, shown_names_near
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import OptionError
-from etconfig.plain_data import RepeatedKeyError, jsonable
-from etconfig.records import record
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.known_keys import KnownKey, text_meant
 from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType

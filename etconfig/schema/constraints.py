@@ -9,7 +9,7 @@ from typing import Any
 
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Len, Lt, MaxLen, MinLen, MultipleOf
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 __all__ = ["Constraint", "Ge", "Gt", "Le", "Len", "Lt", "MultipleOf", "constraints_in"]
 

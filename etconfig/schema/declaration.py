@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar
 
-from etconfig.records import record
+from etconfig.base.records import record
 from etconfig.schema.known_keys import KnownKey
 from etconfig.schema.option_type import ChoiceValue, OptionType
 from etconfig.schema.units import Unit

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
-from etconfig.plain_data import jsonable
+from etconfig.base.plain_data import jsonable
 from etconfig.schema.declaration import MISSING, OptionInfo, Wire
 from etconfig.schema.known_keys import KnownKey
 from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType

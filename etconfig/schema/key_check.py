@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from etconfig.records import record
+from etconfig.base.records import record
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.option_type import OptionType
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _SWITCH = ("0", "1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from etconfig.plain_data import jsonable
+from etconfig.base.plain_data import jsonable
 from etconfig.schema.advice import Advice
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.option_type import OptionType

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
-from etconfig.records import record
+from etconfig.base.records import record
 from etconfig.schema.known_keys import KnownKey
 from etconfig.schema.units import Unit
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.fields import FieldInfo
 
-from etconfig.plain_data import jsonable
+from etconfig.base.plain_data import jsonable
 from etconfig.schema.assembly import Assembly, plan_assembly
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, Applies, Declaration, OptionInfo, Wire, option

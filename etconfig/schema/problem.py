@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import replace
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Respelling, Rewriting, Severity, Span
-from etconfig.records import record
 
 
 class ProblemKind(enum.Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from etconfig.plain_data import jsonable
+from etconfig.base.plain_data import jsonable
 from etconfig.schema.declaration import MISSING, OptionInfo, Wire
 from etconfig.schema.option_type import OptionType
 from etconfig.schema.spec import BackendSpec

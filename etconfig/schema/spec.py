@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from etconfig.records import record
+from etconfig.base.records import record
 from etconfig.schema.advice import Advice
 from etconfig.schema.declaration import MAX_KEY_LENGTH
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from etconfig.compile_specs import CompileSpecs
+    from etconfig.base.compile_specs import CompileSpecs
     from etconfig.schema.options import BackendOptions
 
 _BACKEND_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

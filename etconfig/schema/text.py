@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from etconfig.plain_data import RepeatedKeyError, parse_json
+from etconfig.base.plain_data import RepeatedKeyError, parse_json
 from etconfig.schema.option_type import OptionKind, OptionType
 
 _INTEGER = re.compile(

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from etconfig.base.records import record
 from etconfig.diagnostics import MAX_NAMES, Respelling, guessed, nearest, shown_names_near
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import OptionError
-from etconfig.records import record
 from etconfig.schema.coerce import Mismatch, coerce, show_value
 from etconfig.schema.declaration import MISSING, Applies, OptionInfo
 from etconfig.schema.problem import OptionProblem, ProblemKind
@@ -136,7 +136,7 @@ def build_options(schema: OptionsSchema, values: Mapping[str, object]) -> Valida
         ]
         return ValidatedOptions(options=None, problems=(*_missing(schema, values), *problems))
     except Exception as error:
-        from etconfig.code_symbol import correct_code  # it imports inspect; most checks are right
+        from etconfig.base.code_symbol import correct_code  # it imports inspect; most checks are right
 
         problem = OptionProblem(
             kind=ProblemKind.FAILING_CHECK,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from etconfig.base.plain_data import jsonable
+from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
-from etconfig.plain_data import jsonable
-from etconfig.records import record
 from etconfig.schema.declaration import OptionInfo, Scope
 from etconfig.schema.options import BackendOptions
 from etconfig.wire.runtime_limits import RuntimeLimits, WireValue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 WireValue: TypeAlias = "bool | int | str"
 """A value in ExecuTorch's option map."""

@@ -11,11 +11,11 @@ import pytest
 from etconfig_reference.conformance import GOLDEN
 from kit_checks import subject
 
+from etconfig.base.written_files import FilesOfRun, RefusedFileError
 from etconfig.conformance.runner import lowering_apart
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.lowering import LoweringError, lower_cases
 from etconfig.plugin.v1 import ApiRange, ConformanceContribution, LoweringRequest
-from etconfig.written_files import FilesOfRun, RefusedFileError
 
 BACKEND = "ReferenceCpuBackend"
 

@@ -10,6 +10,7 @@ from etconfig_reference.cpu import ReferenceCpuBackend
 from etconfig_reference.options import ReferenceCpuOptions
 from kit_checks import subject
 
+from etconfig.base.effective import EffectiveOption
 from etconfig.conformance.checks.option_effects import effect_visible, scope_enforced
 from etconfig.conformance.checks.options import (
     defaults_valid,
@@ -21,7 +22,6 @@ from etconfig.conformance.checks.options import (
 )
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.option_values import other_values
-from etconfig.effective import EffectiveOption
 from etconfig.plugin.v1 import (
     Advice,
     ApiRange,

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
+from etconfig.base.packages import how_to_install
 from etconfig.conformance import BackendConformance
 from etconfig.conformance.runner import suite
-from etconfig.packages import how_to_install
 
 pytest_plugins = ("pytester",)
 

@@ -10,7 +10,7 @@ import pytest
 from bundle_tables import named_tables
 from device_programs import compile_device_program, run_device_program
 
-from etconfig.device.bundle_writer import write_tables
+from etconfig.device.bundle.bundle_writer import write_tables
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the program replaces the malloc of glibc")

@@ -17,10 +17,10 @@ from device_stacks import Stack, random_sheet
 
 import etconfig
 from etconfig.device import device_include_dir
-from etconfig.device.bundle_writer import write_tables
+from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.errors import EtconfigError
 from etconfig.facts.sheet import FactSheet
-from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.deciding.resolution import Resolution
 
 TABLES = named_tables()
 DIGITS = Path(__file__).parents[1] / "data" / "digits"

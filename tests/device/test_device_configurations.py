@@ -13,11 +13,11 @@ from resolving import make_facts, make_layer
 from wired_options import WiredOptions
 
 import etconfig
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.plugin.v1 import ApiRange, BackendSpec, option
 from etconfig.profile.layer import Layer
-from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.resolution import Resolution
 
 
 class AcmeOptions(WiredOptions):

@@ -18,11 +18,11 @@ from device_programs import SANITIZED, compile_device_program, run_device_progra
 from fact_mutations import mutate
 
 from etconfig.device import device_include_dir
-from etconfig.device.bundle_writer import write_tables
-from etconfig.device.steps import counted
+from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.steps import counted
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.host import Host
-from etconfig.facts.sources import DEVICE_ROOT
+from etconfig.facts.detecting.host import Host
+from etconfig.facts.detecting.sources import DEVICE_ROOT
 
 NAMES = sorted(path.parent.name for path in TREES.glob("*/machine.json"))
 MUTANTS = 200

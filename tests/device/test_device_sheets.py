@@ -13,7 +13,7 @@ from device_comparison import Batch
 from device_programs import SANITIZED, compile_device_program
 
 from etconfig.device import device_include_dir
-from etconfig.device.bundle_writer import write_tables
+from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.errors import FactError
 from etconfig.facts.sheet import load_fact_sheet
 

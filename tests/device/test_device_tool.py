@@ -12,19 +12,19 @@ from device_programs import SANITIZED, compile_device_program
 from plugin_data import write_distribution
 
 import etconfig
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.device import device_include_dir
-from etconfig.device.bundle import DeviceBundle
-from etconfig.device.compilation import compile_bundle
-from etconfig.device.content import BundleContent, BundledModel, BundledProfile, BundledVariant
+from etconfig.device.compiling.compilation import compile_bundle
+from etconfig.device.compiling.content import BundleContent, BundledModel, BundledProfile, BundledVariant
 from etconfig.device.description import describe_bundle
+from etconfig.device.device_bundle import DeviceBundle
+from etconfig.expression import ExpressionType, parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
-from etconfig.profile.expression import ExpressionType, parse_expression
 from etconfig.profile.library import Provider
-from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.resolver import Resolver, Target
 
 ETDEVICE = device_include_dir().parent / "etdevice" / "main.cpp"
 SERIAL = "R58M1234567"

@@ -13,9 +13,9 @@ from device_mutants import accepted_in_cpp, accepted_in_python, check_same_verdi
 from device_programs import SANITIZED, compile_device_program
 from limit_bundles import limits
 
-from etconfig.device.bundle_writer import write_tables
-from etconfig.device.steps import counted
-from etconfig.device.tables import NONE
+from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.tables import NONE
 
 
 @pytest.fixture(scope="module")

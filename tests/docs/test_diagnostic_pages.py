@@ -21,7 +21,7 @@ from doc_pages import Page
 from every import every
 from plugin_data import forget_plugin_modules, search_path, write_distribution
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.cli.startup.group import run as run_etconfig
 from etconfig.diagnostics import CODES, Diagnostic
 from etconfig.diagnostics.render import FORMATS, Style, plain, render, render_text
@@ -141,7 +141,7 @@ def place(
         for path in fixtures:
             patch.syspath_prepend(path)
         patch.setattr(
-            "etconfig.app.installation.discover_plugins",
+            "etconfig.app.installation.installation.discover_plugins",
             lambda _, policy: discover_plugins(installed, policy=policy),
         )
         patch.setattr(

@@ -30,9 +30,9 @@ from doc_pages import PAGES, ROOT, Page, Walkthrough
 
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.errors import ProfileError
+from etconfig.expression import Fault, Unknown, parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import load_fact_sheet
-from etconfig.profile.expression import Fault, Unknown, parse_expression
 
 SHEET = ROOT / "tests" / "data" / "sheets" / "laptop-on-battery.json"
 """The device of the tables of expressions in docs/expressions.md."""

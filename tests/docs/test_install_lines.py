@@ -16,9 +16,9 @@ from generate_docs import PAGES as GENERATED
 from generate_docs import with_current_parts
 from install_lines import EVERY_PAGE, InstallLine, install_lines
 
-from etconfig import Installation, packages
-from etconfig.errors import UnknownPluginError
-from etconfig.packages import (
+from etconfig import Installation
+from etconfig.base import packages
+from etconfig.base.packages import (
     BACKEND_PACKAGES,
     OWN_NEEDS,
     OWN_PACKAGES,
@@ -29,6 +29,7 @@ from etconfig.packages import (
     how_to_install,
     pip_install,
 )
+from etconfig.errors import UnknownPluginError
 
 ROOT = Path(__file__).parents[2]
 LINES = [line for page in EVERY_PAGE for line in install_lines(page)]
@@ -115,7 +116,7 @@ class TestLines:
 
 
 class TestOneConstant:
-    """`etconfig.packages.IS_PUBLISHED` decides about every line and every message."""
+    """`etconfig.base.packages.IS_PUBLISHED` decides about every line and every message."""
 
     def test_our_packages_are_those_of_the_repository(self) -> None:
         assert set(OURS) == OWN_PACKAGES

@@ -18,7 +18,7 @@ from command_line import DEVICE, DIGITS, ON_DEVICE, SCRIPT, Outcome
 from plugin_data import forget_plugin_modules, search_path, write_distribution
 from plugin_wheels import install_wheels
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.cli.startup.main import main
 
 

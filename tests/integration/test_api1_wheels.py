@@ -17,7 +17,8 @@ from plugin_wheels import WHEELS
 from program_writer import instruction, plan, table, tensor, write
 
 import etconfig
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.runner.runner import run_check
@@ -25,7 +26,6 @@ from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import BackendUnavailableError, DelegateError, OptionError, RuntimeFailedError
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.contributions import EXECUTOR_HOOK
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 X = np.array([1, -2], np.float32)
 SLOPPY = "Api1_Sloppy-2"

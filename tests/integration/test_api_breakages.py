@@ -18,9 +18,11 @@ from delegating_programs import delegating_program
 from newer_core import become_newer
 
 import etconfig
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.backend import Backend, InitContext
 from etconfig.backend.contract import HandleT, OptionsT
+from etconfig.base.records import record
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import (
     BackendUnavailableError,
     DelegateError,
@@ -33,8 +35,6 @@ from etconfig.kernel.tensor import Tensor
 from etconfig.method import delegate
 from etconfig.plugin import v1
 from etconfig.plugin.backends import BACKEND_CONTRACTS, BackendContract
-from etconfig.records import record
-from etconfig.scalar_types import ScalarType
 
 X = np.array([1, -2], np.float32)
 VENDOR = """

@@ -13,7 +13,7 @@ import pytest
 from command_line import DIGITS
 
 import etconfig
-from etconfig.resolver.arguments import ANY_METHOD
+from etconfig.resolver.deciding.arguments import ANY_METHOD
 
 PORTABLE = DIGITS / "digits_portable.pte"
 

@@ -12,7 +12,7 @@ from delegating_programs import delegating_program
 from newer_core import become_newer
 
 import etconfig
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.errors import PluginLoadError
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.contributions import EXECUTOR_HOOK

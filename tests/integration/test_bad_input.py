@@ -15,7 +15,7 @@ import pytest
 from command_line import DATA, DIGITS, ON_DEVICE, Outcome, error
 from plugin_data import write_distribution
 
-from etconfig.packages import how_to_install
+from etconfig.base.packages import how_to_install
 
 NOT_A_PROGRAM = "expected an ExecuTorch program (.pte), which has 'ET12' at byte 4, found"
 ENGINE = (

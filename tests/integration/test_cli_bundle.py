@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import etconfig
-from etconfig.device.bundle_reader import read_tables
+from etconfig.device.bundle.bundle_reader import read_tables
 from etconfig.errors import ConfigError
 
 PROFILE = """\

@@ -12,12 +12,12 @@ from command_line import Outcome, error
 from etconfig_reference.conformance import GOLDEN
 from kit_checks import failing, inapplicable, made, passing
 
+from etconfig.base.written_files import FilesOfRun
 from etconfig.conformance.checks import catalog
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.runner import lowering_apart, report, runner, suite, worker
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.subject import Subject
-from etconfig.written_files import FilesOfRun
 
 IMPORTED_BEFORE_PATCHING = (suite, worker)
 """Modules that would keep the four checks if they were imported while the catalog has them."""

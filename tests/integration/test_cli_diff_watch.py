@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from command_line import Outcome
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.facts.sheet import FactSheet
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 BOARD = """\
 [profile]

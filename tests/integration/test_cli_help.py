@@ -15,8 +15,8 @@ import pytest
 from command_line import DATA, Outcome
 from every import every
 
-from etconfig.app.bundling import pack_bundle
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
+from etconfig.app.packing.bundling import pack_bundle
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.cli.startup.group import etconfig
 

@@ -11,8 +11,8 @@ import pytest
 from command_line import ON_DEVICE, TWO_CAMERAS, Outcome
 
 import etconfig
-from etconfig.effective import EffectiveOption
-from etconfig.packages import how_to_install
+from etconfig.base.effective import EffectiveOption
+from etconfig.base.packages import how_to_install
 
 PROFILES = TWO_CAMERAS / "profiles"
 CAMERAS = ("--profile-path", str(PROFILES), "--facts", "device.json")

@@ -12,15 +12,15 @@ import pytest
 from command_line import DATA, DIGITS
 
 import etconfig
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.display import MAX_CELL, MAX_ROWS, Display, DisplayTable
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.fact import Fact
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
-from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver.overrides import layer_from_overrides
-from etconfig.resolver.provenance import Provenance
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.overrides import layer_from_overrides
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.provenance import Provenance
 
 PI5 = etconfig.load_fact_sheet(DATA / "sheets" / "raspberry-pi-5.json")
 ALLOWED = {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary"}

@@ -58,7 +58,9 @@ CONCERNED = {
 FORKS = """\
 import json, os, sys
 from etconfig.cli.startup import group, main
-from etconfig.app import api, configuration, installation
+from etconfig.app.programs import api
+from etconfig.app.configuring import configuration
+from etconfig.app.installation import installation
 running = {}
 for number, arguments in enumerate(json.load(sys.stdin)):
     child = os.fork()

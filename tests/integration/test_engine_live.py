@@ -14,12 +14,12 @@ from pydantic import model_validator
 from tiny_engine import OTHER, SPEC, TinyOptions, TinySession
 
 import etconfig
-from etconfig.app.installation import Installation
-from etconfig.app.live import LiveChange, Refresh
+from etconfig.app.installation.installation import Installation
+from etconfig.app.live.live_arguments import LiveChange, Refresh
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.errors import EngineError, OptionError, PluginCallError
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import EffectiveOption, option
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 PROFILE = """\
 [profile]

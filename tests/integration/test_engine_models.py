@@ -12,7 +12,7 @@ import pytest
 from tiny_engine import OTHER, SPEC, TinyOptions, TinySession
 
 import etconfig
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.errors import BackendUnavailableError, ConfigError, ModelError, OptionError, PluginCallError
 from etconfig.schema.spec import BackendSpec
 

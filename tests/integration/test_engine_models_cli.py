@@ -12,9 +12,9 @@ import pytest
 from command_line import Outcome
 
 import etconfig
+from etconfig.base.packages import how_to_install
 from etconfig.errors import ModelError, OptionError
-from etconfig.fleet.recipe import PlanRecipe, make_plan
-from etconfig.packages import how_to_install
+from etconfig.fleet.deciding.recipe import PlanRecipe, make_plan
 
 Cli = Callable[..., Outcome]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import Outcome
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 
 VENDOR = """\
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendRequest, BackendSpec, hookimpl, option

@@ -12,6 +12,7 @@ import pytest
 from kernel_cases import assert_close
 
 from etconfig import Method
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import (
     BackendUnavailableError,
     InvalidInputError,
@@ -21,7 +22,6 @@ from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
 from etconfig.program import model
 from etconfig.program.program import Program, open_program
-from etconfig.scalar_types import ScalarType
 
 DATA = Path(__file__).parents[1] / "data"
 KERNELS = builtin_kernels()

@@ -9,8 +9,8 @@ import pytest
 from command_line import DATA, DIGITS
 
 import etconfig
-from etconfig.option_path import OptionPath
-from etconfig.resolver.explain import explain_option
+from etconfig.base.option_path import OptionPath
+from etconfig.resolver.explaining.explain import explain_option
 
 PI5 = etconfig.load_fact_sheet(DATA / "sheets" / "raspberry-pi-5.json")
 PROFILES = {

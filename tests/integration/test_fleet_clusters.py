@@ -24,9 +24,9 @@ from fleet_runs import IMPORTING, RUN, Doomed, job_of_coverage, no_progress, row
 import etconfig  # noqa: E402
 from etconfig.errors import FactError, WorkersError  # noqa: E402
 from etconfig.fleet import open_fleet  # noqa: E402
-from etconfig.fleet.clusters import connected  # noqa: E402
-from etconfig.fleet.worker import count_devices  # noqa: E402
-from etconfig.fleet.workers import summarize_on  # noqa: E402
+from etconfig.fleet.running.clusters import connected  # noqa: E402
+from etconfig.fleet.running.worker import count_devices  # noqa: E402
+from etconfig.fleet.running.workers import summarize_on  # noqa: E402
 
 pytestmark = [pytest.mark.posix, pytest.mark.timeout(400)]
 
@@ -241,7 +241,7 @@ class TestLosses:
             summarize_on(Doomed(workers, fleet), sources, job, no_progress)
 
     def test_all_workers_lost(self, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("etconfig.fleet.dask_workers.LOST_SECONDS", 1.0)
+        monkeypatch.setattr("etconfig.fleet.running.dask_workers.LOST_SECONDS", 1.0)
         job, sources = job_of_coverage()
         with (
             started(fleet / "log", workers=1, environ=IMPORTING) as cluster,
@@ -258,7 +258,7 @@ class TestLosses:
         environ = patched(
             fleet / "patch",
             "import os, time\n"
-            "import etconfig.fleet.worker as worker\n"
+            "import etconfig.fleet.running.worker as worker\n"
             "whole = worker.count_devices\n"
             "def slow(text, task):\n"
             "    if '/2.parquet' in task['path'] and not os.path.exists('RUNNING'):\n"
@@ -345,7 +345,7 @@ class TestRefusals:
             open_fleet("fleet/9.parquet", workers=cluster.address).resolve()
 
     def test_another_version(self, cli: Cli, fleet: Path) -> None:
-        text = "import etconfig.version\netconfig.version.__version__ = '0.0.9'\n"
+        text = "import etconfig.base.version\netconfig.version.__version__ = '0.0.9'\n"
         with started(fleet / "log") as cluster:
             cluster.start_worker(patched(fleet / "patch", text))
             cluster.wait_for(1)

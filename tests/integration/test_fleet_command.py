@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from command_line import Outcome, error
 
+from etconfig.base.packages import how_to_install
+from etconfig.expression import parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.packages import how_to_install
-from etconfig.profile.expression import parse_expression
 
 Cli = Callable[..., Outcome]
 
@@ -29,7 +29,7 @@ needs_duckdb = pytest.mark.skipif(find_spec("duckdb") is None, reason="needs the
 
 
 def test_without_the_extra_it_says_how_to_install_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("etconfig.fleet.database.is_installed", lambda: False)
+    monkeypatch.setattr("etconfig.fleet.inventory.database.is_installed", lambda: False)
     done = cli("fleet", "coverage", "devices.parquet")
     assert (done.status, done.stdout) == (2, "")
     install = how_to_install("'etconfig[fleet]'")
@@ -276,7 +276,7 @@ class TestFleet:
             raise OSError(errno.ENOSPC, "No space left on device")
 
         (fleet / "a.jsonl").write_text('{"device_id": "a", "os.name": "linux"}\n')
-        monkeypatch.setattr("etconfig.fleet.conversion.convert_lines", full)
+        monkeypatch.setattr("etconfig.fleet.inventory.conversion.convert_lines", full)
         done = cli("fleet", command, "a.jsonl", "--cache", "there")
         text = done.stdout + done.stderr
         assert done.status == 2
@@ -292,7 +292,7 @@ class TestFleet:
             database.rows(f"COPY (SELECT 1) TO '{target / 'x' / 'y'}' (FORMAT parquet)")
 
         (fleet / "a.jsonl").write_text('{"device_id": "a", "os.name": "linux"}\n')
-        monkeypatch.setattr("etconfig.fleet.conversion.convert_lines", failing)
+        monkeypatch.setattr("etconfig.fleet.inventory.conversion.convert_lines", failing)
         monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)
         done = cli("fleet", "validate", "a.jsonl", "--cache", ".")
         assert done.status == 2
@@ -390,7 +390,7 @@ class TestFleet:
     def test_ctrl_c_says_how_many_files_are_finished(
         self, cli: Cli, fleet: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from etconfig.fleet import fleet_run
+        from etconfig.fleet.running import fleet_run
 
         decide, calls = fleet_run.decide_part, []
 

@@ -17,8 +17,8 @@ pytest.importorskip("distributed", reason="needs the extra etconfig[dask]")
 from fleet_clusters import Cluster
 from fleet_runs import IMPORTING, RUN, Doomed, job_of_coverage, no_progress, rows_of, write_fleet
 
-from etconfig.fleet.clusters import connected
-from etconfig.fleet.workers import FleetWorkers, summarize_on
+from etconfig.fleet.running.clusters import connected
+from etconfig.fleet.running.workers import FleetWorkers, summarize_on
 
 pytestmark = [pytest.mark.posix, pytest.mark.timeout(300)]
 

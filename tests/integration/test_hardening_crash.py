@@ -16,7 +16,7 @@ WRITES = int(os.environ.get("ETCONFIG_WRITES", "150"))
 KILLED_AT_EVERY_STEP = """\
 import itertools, os, signal, sys
 from pathlib import Path
-from etconfig.written_files import replace_file
+from etconfig.base.written_files import replace_file
 
 OLD, NEW = b"old" * 5000, b"new" * 9000
 
@@ -47,7 +47,7 @@ for step in itertools.count(1):
 WRITER = """\
 import os, sys
 from pathlib import Path
-from etconfig.written_files import replace_file
+from etconfig.base.written_files import replace_file
 
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 for generation in range(count):

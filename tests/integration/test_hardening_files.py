@@ -12,9 +12,9 @@ import click
 import pytest
 from command_line import ON_DEVICE, Outcome, error
 
+from etconfig.base.written_files import FileKind
 from etconfig.cli.shared.writing import check_can_write
 from etconfig.cli.shared.writing import write_file as write_file_of_kind
-from etconfig.written_files import FileKind
 
 ANY = FileKind("any file", lambda _path: True)
 OLD, NEW = b"old" * 1000, b"new" * 2000

@@ -9,7 +9,7 @@ import pytest
 from command_line import ON_DEVICE, Outcome
 
 import etconfig
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.errors import ConfigError
 
 SECRET = "canary-3f1c9be5"

@@ -17,7 +17,7 @@ from plugin_data import write_distribution
 from program_writer import plan, write
 
 import etconfig
-from etconfig.device.bundle import DeviceBundle
+from etconfig.device.device_bundle import DeviceBundle
 
 Cli = Callable[..., Outcome]
 

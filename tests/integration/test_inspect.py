@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from command_line import DATA, DIGITS, Outcome, error
 
-from etconfig.packages import how_to_install
+from etconfig.base.packages import how_to_install
 
 XNNPACK = DATA / "programs" / "xnnpack.pte"
 

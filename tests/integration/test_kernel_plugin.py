@@ -11,7 +11,7 @@ import pytest
 from plugin_data import write_distribution
 
 import etconfig
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.errors import MissingOperatorError
 
 PROGRAM = Path(__file__).parents[1] / "data" / "programs" / "convolution_channels_last.pte"

@@ -17,7 +17,7 @@ from plugin_data import write_distribution
 import etconfig
 from etconfig.analysis.examination import examine_installation
 from etconfig.analysis.finding import Finding
-from etconfig.app.kernel_choice import KernelChoice
+from etconfig.app.installation.kernel_choice import KernelChoice
 from etconfig.errors import DuplicatePluginError, ProfileError
 from etconfig.kernel.registry import Kernel, Step
 from etconfig.kernels import builtin_kernels

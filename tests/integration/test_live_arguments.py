@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import etconfig
-from etconfig.app.live import LiveChange, Refresh
+from etconfig.app.live.live_arguments import LiveChange, Refresh
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.errors import BackendUnavailableError, DelegateError, EtconfigError, OptionError
 from etconfig.facts.sheet import FactSheet
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 PROFILE = """\
 [profile]

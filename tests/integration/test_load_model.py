@@ -17,7 +17,7 @@ from command_line import DIGITS
 from plugin_data import forget_modules_below, write_distribution
 
 import etconfig
-from etconfig.app.loaded_model import error_code
+from etconfig.app.programs.loaded_model import error_code
 from etconfig.errors import (
     BackendUnavailableError,
     DelegateError,
@@ -358,7 +358,7 @@ class TestCodes:
         assert error_code(error) == code
 
     def test_the_names_are_those_of_the_docstrings(self) -> None:
-        from etconfig.app.loaded_model import _CODE_NAMES
+        from etconfig.app.programs.loaded_model import _CODE_NAMES
 
         for kind, code in _CODE_NAMES:
             assert re.search(rf"ExecuTorch: {code} \(0x", inspect.getdoc(kind) or ""), kind

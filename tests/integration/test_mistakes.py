@@ -13,8 +13,8 @@ from command_line import DATA
 from plugin_data import write_distribution
 
 from etconfig import Diagnostic, Installation
-from etconfig.app.fixing import fix_files
-from etconfig.app.validation import validate_file
+from etconfig.app.validating.fixing import fix_files
+from etconfig.app.validating.validation import validate_file
 
 PLUGIN = """
 from etconfig.plugin.v1 import ApiRange, BackendSpec, hookimpl

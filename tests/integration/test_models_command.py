@@ -11,8 +11,8 @@ import tomli
 from command_line import DIGITS, Outcome
 
 import etconfig
-from etconfig.app.document_schema import models_schema
-from etconfig.app.model_choice import select_model
+from etconfig.app.programs.model_choice import select_model
+from etconfig.app.validating.document_schema import models_schema
 from etconfig.facts.builtin import BUILTIN_FACTS
 
 SHEETS = DIGITS.parent / "sheets"

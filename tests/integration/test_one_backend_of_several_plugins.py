@@ -10,7 +10,7 @@ import pytest
 from command_line import Outcome
 from plugin_data import forget_modules_below, write_distribution
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.errors import DuplicatePluginError
 
 PLUGIN = """

@@ -12,11 +12,11 @@ from command_line import ON_DEVICE, Outcome
 
 import etconfig
 from etconfig import Installation
-from etconfig.app.validation import validate_file
+from etconfig.app.validating.validation import validate_file
 from etconfig.errors import DuplicatePluginError
 from etconfig.facts.assignment import parse_fact_assignments
 from etconfig.facts.sheet import load_fact_sheet
-from etconfig.resolver.overrides import layer_from_overrides
+from etconfig.resolver.compiling.overrides import layer_from_overrides
 
 NPU, CPU = "ReferenceNpuBackend", "ReferenceCpuBackend"
 

@@ -13,8 +13,8 @@ import tomli
 from command_line import ROOT, Outcome
 from profile_documents import BAD_PROFILES, BAD_PROJECTS, GOOD_PROFILES, GOOD_PROJECTS
 
-from etconfig.app.installation import Installation
-from etconfig.app.validation import validate_file
+from etconfig.app.installation.installation import Installation
+from etconfig.app.validating.validation import validate_file
 
 Schema = Mapping[str, Any]
 

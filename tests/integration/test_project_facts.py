@@ -11,7 +11,7 @@ from command_line import ON_DEVICE, Outcome
 
 import etconfig
 from etconfig import Installation
-from etconfig.app.validation import validate_file
+from etconfig.app.validating.validation import validate_file
 
 FACTS = '[facts]\n"device.model" = "Acme Camera 3"\n'
 CAMERA = """\

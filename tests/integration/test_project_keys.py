@@ -11,8 +11,8 @@ from command_line import DATA, ON_DEVICE, Outcome, error_at
 
 import etconfig
 from etconfig import Installation, validate_file
+from etconfig.base.packages import how_to_install
 from etconfig.errors import ProfileError
-from etconfig.packages import how_to_install
 
 CPU = "ReferenceCpuBackend"
 PHONE = f'[profile]\nname = "app/phone"\n[options.{CPU}]\nnum_threads = 3\n'

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from command_line import ON_DEVICE, Outcome
 
-from etconfig.app.project_location import find_project_file
+from etconfig.app.installation.project_location import find_project_file
 
 OPTION = "ReferenceCpuBackend.num_threads"
 SPELLINGS = {

@@ -12,10 +12,10 @@ from command_line import DATA, DIGITS
 from etconfig_reference.options import PowerMode, ReferenceCpuOptions, ReferenceNpuOptions
 
 import etconfig
-from etconfig.app.installation import Installation
-from etconfig.app.validation import Validator
+from etconfig.app.installation.installation import Installation
+from etconfig.app.validating.validation import Validator
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.plugin.v1 import BackendOptions, option
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 PI5 = etconfig.load_fact_sheet(DATA / "sheets" / "raspberry-pi-5.json")
 BATTERY = """

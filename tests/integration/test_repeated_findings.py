@@ -8,7 +8,7 @@ from pathlib import Path
 from command_line import Outcome
 
 from etconfig import Installation
-from etconfig.app.validation import Validator
+from etconfig.app.validating.validation import Validator
 
 BOARD = """[profile]
 name = "board"

@@ -52,7 +52,9 @@ class TestFormats:
     def test_an_executor_without_events_is_refused(
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("etconfig.app.executors.records_events", lambda installation, name: False)
+        monkeypatch.setattr(
+            "etconfig.app.programs.executors.records_events", lambda installation, name: False
+        )
         done = cli(*RUN, "--trace", "trace.json", "--executor", "other")
         message = "--trace: the executor other records no events"
         assert (done.status, done.stderr) == (2, error(message, USAGE))

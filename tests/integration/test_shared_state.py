@@ -16,10 +16,10 @@ from every import every
 from plans import PlanBuilder
 
 import etconfig
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import ArenaConflictError, InvalidMemoryError, MethodClosedError, MethodInUseError
 from etconfig.program.program import open_program
 from etconfig.program.shared_state import read_planned_state, shared_state_of
-from etconfig.scalar_types import ScalarType
 
 FOLDER = DATA / "shared_state"
 SHARED = ("shared", "shared_named", "shared_initialized")

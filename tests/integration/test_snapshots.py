@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import etconfig
-from etconfig.app.installation import Installation
-from etconfig.app.loaded_program import LoadedProgram
-from etconfig.resolver.difference import reported_values
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.loaded_program import LoadedProgram
+from etconfig.resolver.explaining.difference import reported_values
 
 DATA = Path(__file__).parents[1] / "data"
 DIGITS = DATA / "digits" / "digits.pte"

@@ -16,8 +16,8 @@ from syntax_mistakes import SYNTAX_MISTAKES
 from table_mistakes import TABLE_MISTAKES
 
 from etconfig import Diagnostic, Installation
-from etconfig.app.fixing import apply_fixes
-from etconfig.app.validation import validate_file
+from etconfig.app.validating.fixing import apply_fixes
+from etconfig.app.validating.validation import validate_file
 
 PLUGIN = """
 from etconfig.plugin.v1 import ApiRange, BackendSpec, hookimpl

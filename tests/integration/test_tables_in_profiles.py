@@ -12,7 +12,7 @@ from command_line import Outcome
 from engine_tables import Cpu, Gpu, Limits
 
 import etconfig
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.errors import OptionError
 
 PLUGIN = """

@@ -16,7 +16,7 @@ from command_line import ON_DEVICE, Outcome
 from plugin_data import write_distribution
 
 from etconfig import Installation
-from etconfig.app.project_location import find_project_file
+from etconfig.app.installation.project_location import find_project_file
 from etconfig.errors import ProfileError
 from etconfig.profile.inheritance import load_chain
 from etconfig.profile.library import ProfileLibrary, ProfileSource, bundled_profiles

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from etconfig import Diagnostic, Installation
-from etconfig.app.validation import validate_file
+from etconfig.app.validating.validation import validate_file
 
 Check = Callable[[str], "tuple[Diagnostic, ...]"]
 HEAD = '[profile]\nname = "acme/board"\n'

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.app.installation import Installation
-from etconfig.app.validation import Validator
+from etconfig.app.installation.installation import Installation
+from etconfig.app.validating.validation import Validator
 from etconfig.profile.document import Document, load_document
 
 
@@ -93,8 +93,8 @@ class TestValues:
     def test_few_values_are_kept_and_no_long_ones(
         self, said: Callable[..., list[str]], validator: Validator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("etconfig.resolver.matching._MAX_FITS", 2)
-        monkeypatch.setattr("etconfig.resolver.matching._MAX_FIT_LENGTH", len("64 KiB"))
+        monkeypatch.setattr("etconfig.resolver.compiling.matching._MAX_FITS", 2)
+        monkeypatch.setattr("etconfig.resolver.compiling.matching._MAX_FIT_LENGTH", len("64 KiB"))
         assert said("scratch_bytes", '"128 KiB"', '"64 KiB"', backend="ReferenceCpuBackend") == []
         assert said("core", "1", "2", "3", "1") == []
         kept = validator._known_fits

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from every import every
 
+from etconfig.expression import ExpressionType, parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType, Volatility
 from etconfig.profile.bundled_conditions import bundled_conditions, load_conditions
-from etconfig.profile.expression import ExpressionType, parse_expression
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.library import ProfileLibrary
 

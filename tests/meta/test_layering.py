@@ -13,55 +13,22 @@ PACKAGE = Path(__file__).parents[2] / "etconfig"
 TEMPLATES = PACKAGE / "templates"
 """Packages of vendors, which no code of etconfig imports."""
 
-BOTTOM = {
-    "version",
-    "lazy",
-    "records",
-    "scalar_types",
-    "option_path",
-    "provenance",
-    "fingerprint",
-    "diagnostics",
-    "display",
-    "errors",
-    "flatbuffer",
-    "parameters",
-    "packages",
-    "compile_specs",
-    "code_symbol",
-    "interrupts",
-    "plain_data",
-    "effective",
-    "written_files",
-}
+BOTTOM = {"base", "diagnostics", "display", "errors", "flatbuffer"}
 ROOMS: dict[str, set[str]] = {
-    "version": set(),
-    "lazy": set(),
-    "records": set(),
-    "scalar_types": set(),
-    "option_path": {"records"},
-    "provenance": {"records"},
-    "fingerprint": set(),
-    "diagnostics": {"records", "version"},
-    "display": {"records", "diagnostics"},
-    "errors": {"records", "diagnostics"},
+    "base": set(),
+    "diagnostics": {"base"},
+    "display": {"base", "diagnostics"},
+    "errors": {"base", "diagnostics"},
     "flatbuffer": set(),
-    "parameters": set(),
-    "packages": set(),
-    "compile_specs": set(),
-    "code_symbol": set(),
-    "interrupts": set(),
-    "plain_data": set(),
-    "effective": {"records", "plain_data"},
-    "written_files": {"records"},
     "mistakes": set(),
     "schema": BOTTOM,
     "facts": BOTTOM,
-    "profile": BOTTOM | {"facts"},
-    "resolver": BOTTOM | {"schema", "facts", "profile"},
+    "expression": BOTTOM | {"facts"},
+    "profile": BOTTOM | {"facts", "expression"},
+    "resolver": BOTTOM | {"schema", "facts", "expression", "profile"},
     "wire": BOTTOM | {"schema"},
-    "device": BOTTOM | {"schema", "facts", "profile", "resolver", "wire"},
-    "models": BOTTOM | {"facts", "profile"},
+    "device": BOTTOM | {"schema", "facts", "expression", "profile", "resolver", "wire"},
+    "models": BOTTOM | {"facts", "expression", "profile"},
     "backend": BOTTOM,
     "aot": BOTTOM | {"facts", "schema"},
     "c_interface": BOTTOM | {"schema", "backend"},
@@ -73,7 +40,7 @@ ROOMS: dict[str, set[str]] = {
     "numpy_executor": BOTTOM | {"backend", "tracing", "program", "kernel", "method"},
     "plugin": BOTTOM | {"aot", "schema", "facts", "backend", "c_interface", "kernel", "method", "wire"},
     "app": BOTTOM
-    | {"schema", "facts", "profile", "resolver", "models"}
+    | {"schema", "facts", "expression", "profile", "resolver", "models"}
     | {"backend", "tracing", "program", "method", "numpy_executor", "kernel", "kernels"}
     | {"wire", "plugin", "device"},
     "conformance": BOTTOM
@@ -84,7 +51,7 @@ ROOMS: dict[str, set[str]] = {
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
     | {"method", "tracing", "kernel", "program"},
-    "fleet": BOTTOM | {"schema", "facts", "profile", "resolver", "plugin", "app"},
+    "fleet": BOTTOM | {"schema", "facts", "expression", "profile", "resolver", "plugin", "app"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
     | {"conformance", "analysis", "scaffold", "app", "fleet"}
@@ -104,7 +71,7 @@ Each part of `mistakes` stands in the room that `HELPED` names, and may import w
 HELPED = {
     "facts": "facts",
     "options": "schema",
-    "expression": "profile",
+    "expression": "expression",
     "toml": "profile",
     "profile": "profile",
     "resolver": "resolver",
@@ -112,6 +79,26 @@ HELPED = {
 """The parts of `mistakes`, and the room that each belongs to: it explains what is wrong there."""
 
 PARTS: dict[str, dict[str, set[str]]] = {
+    "device": {
+        "bundle": set(),
+        "deciding": {"bundle"},
+        "compiling": {"bundle", "deciding"},
+        "builders": {"deciding"},
+    },
+    "app": {
+        "installation": set(),
+        "configuring": {"installation"},
+        "programs": {"installation", "configuring"},
+        "live": {"installation", "configuring", "programs"},
+        "locking": {"configuring"},
+        "packing": {"installation", "configuring", "programs"},
+        "validating": {"installation", "configuring", "programs"},
+    },
+    "fleet": {
+        "inventory": set(),
+        "deciding": {"inventory"},
+        "running": {"inventory", "deciding"},
+    },
     "conformance": {
         "kit": set(),
         "interpose": set(),
@@ -158,9 +145,9 @@ CONTRACTS = {
     "etconfig.schema.spec",
     "etconfig.schema.units",
     "etconfig.facts.builtin",
-    "etconfig.facts.detector",
+    "etconfig.facts.detecting.detector",
     "etconfig.facts.registry",
-    "etconfig.facts.system",
+    "etconfig.facts.detecting.system",
     "etconfig.backend",
     "etconfig.method",
     "etconfig.kernel.checks",

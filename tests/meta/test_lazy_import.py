@@ -50,7 +50,7 @@ def modules_of(*arguments: str | Path) -> set[str]:
     [
         "import etconfig",
         "import etconfig.errors",
-        "import etconfig.app.installation, etconfig.cli.shared.listings",
+        "import etconfig.app.installation.installation, etconfig.cli.shared.listings",
     ],
 )
 def test_no_third_party_package_is_loaded(code: str) -> None:
@@ -70,7 +70,7 @@ class TestColdStart:
 
     @pytest.mark.parametrize("words", [["backends"], ["profiles", "list"], ["profiles", "list", "--json"]])
     def test_lists_need_no_third_party_package(self, words: list[str]) -> None:
-        unneeded = {"etconfig.errors", "etconfig.profile.document", "etconfig.profile.expression"}
+        unneeded = {"etconfig.errors", "etconfig.profile.document", "etconfig.expression"}
         loaded = modules_of(*words)
         assert not loaded & (THIRD_PARTY if sys.platform == "linux" else THIRD_PARTY - {"platformdirs"})
         assert not loaded & unneeded
@@ -80,12 +80,12 @@ class TestColdStart:
         """No validator of pydantic is built, since that would import importlib.metadata."""
         loaded = modules_of(*words)
         assert "pydantic" in loaded
-        unneeded = {"etconfig.app.api", "etconfig.program", "numpy", "rich", "importlib.metadata"}
+        unneeded = {"etconfig.app.programs.api", "etconfig.program", "numpy", "rich", "importlib.metadata"}
         assert not loaded & {*unneeded, "click.shell_completion"}
 
     def test_bundled_profiles_are_selected_without_a_parser_of_conditions(self) -> None:
         parsing = {"checker", "lexer", "literals", "parser", "signatures", "source", "syntax"}
-        assert not modules_of("resolve", "--json") & {f"etconfig.profile.expression.{m}" for m in parsing}
+        assert not modules_of("resolve", "--json") & {f"etconfig.expression.{m}" for m in parsing}
 
     @pytest.mark.parametrize("words", [["resolve", PROGRAM, "--json"], ["validate", SETS_OPTIONS]])
     def test_where_nothing_is_wrong_nothing_that_explains_mistakes_is_loaded(
@@ -162,7 +162,7 @@ def test_a_module_of_facts_needs_no_pydantic(package: str) -> None:
 
 def test_listing_backends_loads_neither_pydantic_nor_numpy() -> None:
     loaded = modules_after(
-        "from pathlib import Path\nfrom etconfig.app.installation import Installation\n"
+        "from pathlib import Path\nfrom etconfig.app.installation.installation import Installation\n"
         "assert Installation(Path('/')).backend_ids"
     )
     assert not loaded & (THIRD_PARTY - {"click"})
@@ -170,7 +170,7 @@ def test_listing_backends_loads_neither_pydantic_nor_numpy() -> None:
 
 def test_the_writer_of_small_files_is_imported_when_one_is_written() -> None:
     """The flatbuffers package imports numpy, which takes longer than most commands."""
-    importing = "import etconfig.device.bundle as bundle, etconfig.tracing.etdump"
+    importing = "import etconfig.device.device_bundle as bundle, etconfig.tracing.etdump"
     assert not modules_after(importing) & {"flatbuffers", "numpy"}
     packing = "import etconfig\netconfig.pack_bundle(profiles=['generic/any']).to_bytes()"
     written = modules_after(f"{importing}\n{packing}")
@@ -179,7 +179,7 @@ def test_the_writer_of_small_files_is_imported_when_one_is_written() -> None:
 
 def test_resolving_loads_no_numpy() -> None:
     """A release engineer's machine may check configuration without it."""
-    assert "numpy" not in modules_after("import etconfig.resolver, etconfig.app.installation")
+    assert "numpy" not in modules_after("import etconfig.resolver, etconfig.app.installation.installation")
 
 
 def test_every_public_name_is_there_and_lives_where_it_says() -> None:

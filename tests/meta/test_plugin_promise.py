@@ -57,8 +57,12 @@ class TestPromise:
         assert {name: names for name, names in used.items() if names} == {}
 
     def test_a_name_that_is_not_promised_is_noticed(self):
-        names = {"etconfig.app.api.load_program", "etconfig.plugin.v1.Backend", "etconfig.plugin.v1.Stream"}
-        assert unpromised(names) == {"etconfig.app.api.load_program", "etconfig.plugin.v1.Stream"}
+        names = {
+            "etconfig.app.programs.api.load_program",
+            "etconfig.plugin.v1.Backend",
+            "etconfig.plugin.v1.Stream",
+        }
+        assert unpromised(names) == {"etconfig.app.programs.api.load_program", "etconfig.plugin.v1.Stream"}
 
     def test_the_promise_belongs_to_the_oldest_version_that_is_understood(self):
         assert {f"etconfig.plugin.v{OLDEST}"} == {

@@ -106,8 +106,11 @@ class TestPages:
     @pytest.mark.parametrize(
         ("code", "found"),
         [
-            ("import etconfig.app.api", ["etconfig.app.api"]),
-            ("from etconfig.app.api import load_program", ["etconfig.app.api.load_program"]),
+            ("import etconfig.app.programs.api", ["etconfig.app.programs.api"]),
+            (
+                "from etconfig.app.programs.api import load_program",
+                ["etconfig.app.programs.api.load_program"],
+            ),
             ("from etconfig.device import PlainValue", ["etconfig.device.PlainValue"]),
             ("import etconfig\netconfig.resolver", ["etconfig.resolver"]),
             ("import etconfig\nfrom etconfig.plugin import v1\netconfig.resolve(1)", []),

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from plans import PlanBuilder
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import InvalidInputError
 from etconfig.kernel.tensor import DTYPES
 from etconfig.method.foreign import as_array, flatten
-from etconfig.scalar_types import ScalarType
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 

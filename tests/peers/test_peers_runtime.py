@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import etconfig
-from etconfig.scalar_types import ScalarType
+from etconfig.base.scalar_types import ScalarType
 
 # torch and executorch warn when they are imported
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]

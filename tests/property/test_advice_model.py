@@ -15,13 +15,13 @@ from etconfig_upstream.qnn import SPEC as QNN
 from etconfig_upstream.xnnpack import SPEC as XNNPACK
 
 import etconfig
+from etconfig.base.provenance import OriginKind, Sourced
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, Ge, option
-from etconfig.provenance import OriginKind, Sourced
-from etconfig.resolver.advice import AdviceReader
-from etconfig.resolver.advice_check import verify_advice
-from etconfig.resolver.resolver import Resolver, Target
-from etconfig.resolver.unconfigured import values_without_configuration
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.advice import AdviceReader
+from etconfig.resolver.deciding.unconfigured import values_without_configuration
+from etconfig.resolver.proving.advice_check import verify_advice
 
 ROOT = Path(__file__).parents[2]
 SHEETS = sorted([*(ROOT / "sheets").rglob("*.json"), *(ROOT / "tests" / "data" / "sheets").glob("*.json")])

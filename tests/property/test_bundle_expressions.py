@@ -13,16 +13,16 @@ import pytest
 from effort import seeds
 from random_expressions import REGISTRY, random_facts, random_value
 
-from etconfig.device.bundle_format import FACT_TYPES
-from etconfig.device.bundle_reader import read_tables
-from etconfig.device.bundle_writer import write_tables
-from etconfig.device.evaluation import BY_ZERO, TOO_LARGE, ExpressionEvaluator
-from etconfig.device.steps import counted
-from etconfig.device.table_builder import CannotBundleError, TableBuilder
-from etconfig.device.tables import NONE, BundleTables, FactRow
+from etconfig.device.bundle.bundle_format import FACT_TYPES
+from etconfig.device.bundle.bundle_reader import read_tables
+from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.tables import NONE, BundleTables, FactRow
+from etconfig.device.compiling.table_builder import CannotBundleError, TableBuilder
+from etconfig.device.deciding.evaluation import BY_ZERO, TOO_LARGE, ExpressionEvaluator
 from etconfig.diagnostics import Span
 from etconfig.errors import ProfileError
-from etconfig.profile.expression import Expression, ExpressionParser, Fault, Unknown, parse_expression
+from etconfig.expression import Expression, ExpressionParser, Fault, Unknown, parse_expression
 
 FACTS = sorted(REGISTRY.names)
 

@@ -11,11 +11,11 @@ from bundle_tables import list_tables, resolved_tables, small_tables
 from device_mutants import wrong_bundles
 
 import etconfig
-from etconfig.device.bundle import DeviceBundle
-from etconfig.device.bundle_reader import read_tables
+from etconfig.device.bundle.bundle_reader import read_tables
+from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.tables import BundleTables
 from etconfig.device.description import describe_bundle
-from etconfig.device.steps import counted
-from etconfig.device.tables import BundleTables
+from etconfig.device.device_bundle import DeviceBundle
 from etconfig.errors import ConfigError
 
 FACTS = (

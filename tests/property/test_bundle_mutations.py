@@ -10,10 +10,10 @@ from bundle_tables import resolved_tables, small_tables
 from random_bundles import random_stack, sheet
 from random_expressions import random_facts
 
-from etconfig.device.bundle import DeviceBundle
-from etconfig.device.bundle_reader import read_tables
-from etconfig.device.bundle_writer import write_tables
+from etconfig.device.bundle.bundle_reader import read_tables
+from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.description import describe_bundle
+from etconfig.device.device_bundle import DeviceBundle
 from etconfig.errors import ConfigError
 
 

@@ -10,8 +10,8 @@ from effort import seeds
 from random_bundles import RandomStack, random_stack, sheet
 from random_expressions import random_facts
 
-from etconfig.device.bundle_results import BundleResolution
-from etconfig.device.decision import DecidedOption
+from etconfig.device.deciding.bundle_results import BundleResolution
+from etconfig.device.deciding.decision import DecidedOption
 from etconfig.errors import ConfigError
 
 

@@ -9,18 +9,18 @@ from typing import Annotated
 from effort import seeds
 from every import every
 
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.errors import OptionError
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Ge, Le, model_validator, option
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layer import Layer
 from etconfig.profile.layers import layers_of
 from etconfig.profile.profile import parse_profile
-from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver.combinations import CombinationVerifier
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.proving.combinations import CombinationVerifier
 
 WORLD = {
     "power.source": ("mains", "battery"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from profile_texts import REGISTRY, expression
 
 from etconfig.errors import ProfileError
-from etconfig.profile.expression import Fault, Unknown, parse_expression
+from etconfig.expression import Fault, Unknown, parse_expression
 
 BOUNDARIES = st.sampled_from([0, 1, -1, 7, 2**63 - 1, -(2**63)])
 FACTS = st.fixed_dictionaries(

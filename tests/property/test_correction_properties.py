@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ProfileError
+from etconfig.expression import parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.profile.expression import parse_expression
 
 WORDS = (
     *("cpu.available_cores", "os.name", "power.source", "cpu.features", "power.battery_level", "gpu[0].name"),

@@ -16,8 +16,8 @@ from etconfig.facts.sheet import FactSheet
 from etconfig.profile.dependencies import Dependencies
 from etconfig.profile.selection import Selection
 from etconfig.profile.selector import ProfileSelector
-from etconfig.resolver.difference import reported_values
-from etconfig.resolver.resolver import Resolver
+from etconfig.resolver.compiling.resolver import Resolver
+from etconfig.resolver.explaining.difference import reported_values
 
 Facts = Mapping[str, object]
 

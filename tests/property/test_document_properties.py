@@ -9,8 +9,8 @@ from profile_texts import REGISTRY
 
 from etconfig.diagnostics import Span
 from etconfig.errors import ConfigError
+from etconfig.expression import ExpressionParser
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.profile import parse_profile
 from etconfig.profile.project import parse_project
 

@@ -15,6 +15,7 @@ from plans import PlanBuilder
 
 from etconfig import Method
 from etconfig.backend import Backend, BoundBackend, ExecuteContext, InitContext, Processed, Value
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import EtconfigError
 from etconfig.kernel import tensor
 from etconfig.kernel.tensor import KEPT_SHAPES
@@ -22,7 +23,6 @@ from etconfig.method.stop import StopCheck
 from etconfig.numpy_executor.rebinding import dynamic_step, rebinding
 from etconfig.numpy_executor.rebinding.dynamic_step import DynamicStep
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 STATIC = TensorShapeDynamism.STATIC
 BOUND = TensorShapeDynamism.DYNAMIC_BOUND

@@ -11,7 +11,7 @@ from command_line import DATA
 from random_expressions import REGISTRY, random_condition, random_facts
 
 from etconfig.errors import ProfileError
-from etconfig.profile.expression import Expression, ExpressionType, parse_expression
+from etconfig.expression import Expression, ExpressionType, parse_expression
 
 duckdb = pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
 

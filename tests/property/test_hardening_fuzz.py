@@ -12,9 +12,9 @@ from effort import scaled
 from profile_documents import GOOD_PROFILES, GOOD_PROJECTS
 
 from etconfig.errors import ConfigError
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.profile.document import Document, parse_document
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.profile import parse_profile
 from etconfig.profile.project import parse_project
 

@@ -15,9 +15,9 @@ from json_line_model import OWN_WAY, LineModel, lines_of
 from json_lines import LineWriter
 
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.fleet import json_sql
-from etconfig.fleet.database import Database, opened_database
-from etconfig.fleet.json_sql import convert_lines
+from etconfig.fleet.inventory import json_sql
+from etconfig.fleet.inventory.database import Database, opened_database
+from etconfig.fleet.inventory.json_sql import convert_lines
 
 FILES = int(os.environ.get("ETCONFIG_FLEET_ROWS", "5000")) // 50
 

@@ -8,6 +8,7 @@ import random
 import numpy as np
 from every import every
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import KernelArgumentError
 from etconfig.kernel.argument_kinds import ArgumentKind
 from etconfig.kernel.memory import Scratch, allocate_zeroed
@@ -15,7 +16,6 @@ from etconfig.kernel.tensor import Register, Tensor
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor.compiled_plan import Block, CompiledPlan
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 KERNELS = builtin_kernels()
 CALLS_PER_KERNEL = 25

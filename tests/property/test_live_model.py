@@ -17,9 +17,9 @@ from command_line import DIGITS
 from effort import seeds
 
 import etconfig
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.errors import ProfileError
 from etconfig.facts.sheet import FactSheet
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 Facts = Mapping[str, Any]
 Values = Mapping[str, Any]

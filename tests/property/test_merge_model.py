@@ -15,16 +15,16 @@ from effort import seeds
 from engine_tables import Cpu, Gpu
 from resolving import make_facts
 
+from etconfig.base.provenance import Origin, OriginKind, Sourced
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, option
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layers import layers_of
 from etconfig.profile.profile import parse_profile
 from etconfig.profile.project import parse_project
-from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver.overrides import layer_from_environment, layer_from_overrides
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.overrides import layer_from_environment, layer_from_overrides
+from etconfig.resolver.compiling.resolver import Resolver, Target
 
 UNSET = {"unset": True}
 TOKENS = itertools.count()

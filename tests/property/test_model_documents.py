@@ -8,14 +8,14 @@ from random import Random
 import jsonschema
 import pytest
 
-from etconfig.app.document_schema import models_schema
+from etconfig.app.validating.document_schema import models_schema
 from etconfig.diagnostics.render import FORMATS, render
 from etconfig.errors import ProfileError
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.models.catalog import ModelCatalog
 from etconfig.models.reading import parse_models
 from etconfig.profile.document import Document, parse_document
-from etconfig.profile.expression import ExpressionParser
 
 EXPRESSIONS = ExpressionParser(BUILTIN_FACTS)
 SCHEMA = jsonschema.Draft202012Validator(models_schema())

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from etconfig.errors import ModelError, PluginLoadError, UnreadableProgramError
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.checking import unreachable_variants
@@ -17,7 +18,6 @@ from etconfig.models.needs import VariantNeeds
 from etconfig.models.reading import parse_models
 from etconfig.models.selection import ModelChoice, choose_variant
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 
 BACKENDS = ("CoreMLBackend", "QnnBackend", "XnnpackBackend")
 WORLD: Mapping[str, tuple[object, ...]] = {

@@ -10,9 +10,9 @@ import pytest
 from random_expressions import REGISTRY, random_condition, random_facts, random_value
 
 from etconfig.errors import ProfileError
-from etconfig.profile.expression import Expression, Fault, Unknown, parse_expression
-from etconfig.profile.expression.assumptions import Assumptions
-from etconfig.profile.expression.ranges import (
+from etconfig.expression import Expression, Fault, Unknown, parse_expression
+from etconfig.expression.assumptions import Assumptions
+from etconfig.expression.ranges import (
     BoolRange,
     NumberRange,
     TextRange,

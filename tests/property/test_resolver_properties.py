@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from resolving import SPECS, make_facts, make_layer
 
+from etconfig.base.provenance import OriginKind
 from etconfig.errors import ConfigError
+from etconfig.expression import Expression, ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import Expression, ExpressionParser
 from etconfig.profile.layer import UNSET, Layer
 from etconfig.profile.layers import layers_of
 from etconfig.profile.profile import parse_profile
-from etconfig.provenance import OriginKind
-from etconfig.resolver.arguments import ANY_METHOD
-from etconfig.resolver.difference import reported_values
-from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import Resolver, Target
-from etconfig.resolver.saved import load_saved_resolution
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.arguments import ANY_METHOD
+from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.resolver.explaining.difference import reported_values
+from etconfig.resolver.explaining.saved import load_saved_resolution
 
 TARGETS = [
     Target(method=method, backends=tuple(SPECS), instances=("left",) if method == "f" else ())

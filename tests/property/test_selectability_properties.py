@@ -11,10 +11,10 @@ from random import Random
 from effort import seeds
 from every import every
 
-from etconfig.app.selectability import Contestant, Selectability
+from etconfig.app.validating.selectability import Contestant, Selectability
 from etconfig.diagnostics import Span
+from etconfig.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.profile.library import ProfileFile, Provider
 
 WORLD = {

@@ -13,12 +13,12 @@ from effort import scaled
 from etconfig.diagnostics import Span, nearest
 from etconfig.diagnostics.suggest import edit_distance
 from etconfig.errors import ProfileError
+from etconfig.expression import parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.facts.usual_texts import usual_texts
 from etconfig.mistakes.facts.fact_names import likely_facts
-from etconfig.profile.expression import parse_expression
 from etconfig.schema.declaration import option
 from etconfig.schema.options import BackendOptions
 from etconfig.schema.problem import OptionProblem

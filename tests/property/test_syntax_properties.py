@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etconfig.app.fixing import apply_fixes
+from etconfig.app.validating.fixing import apply_fixes
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import DocumentError
 from etconfig.profile.document import parse_document

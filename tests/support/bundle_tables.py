@@ -6,8 +6,8 @@ import struct
 from dataclasses import replace
 
 import etconfig
-from etconfig.device.steps import counted
-from etconfig.device.tables import (
+from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.tables import (
     NONE,
     AdviceRow,
     BackendRow,
@@ -31,7 +31,7 @@ from etconfig.device.tables import (
     ValueRow,
     VariantRow,
 )
-from etconfig.profile.expression.operations import Op
+from etconfig.expression.operations import Op
 
 TEXTS = (
     "cores",  # 0

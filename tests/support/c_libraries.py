@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from compilers import compiled
 
+from etconfig.base.compile_specs import CompileSpecs
 from etconfig.c_interface.headers import include_dir
-from etconfig.compile_specs import CompileSpecs
 from etconfig.plugin.v1 import BackendOptions, ExecuteContext, InitContext
 from etconfig.tracing import NullTracer
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from etconfig.facts.host import Host
-from etconfig.facts.sources import Tree
-from etconfig.facts.system import System
+from etconfig.facts.detecting.host import Host
+from etconfig.facts.detecting.sources import Tree
+from etconfig.facts.detecting.system import System
 
 TREES = Path(__file__).parents[1] / "data" / "trees"
 STORED: Mapping[str, str] = {":": "%3A"}

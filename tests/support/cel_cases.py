@@ -6,8 +6,8 @@ from typing import Any
 
 from profile_texts import fact
 
+from etconfig.expression import Fault, Unknown, parse_expression
 from etconfig.facts.registry import FactRegistry, FactType
-from etconfig.profile.expression import Fault, Unknown, parse_expression
 
 FACT_TYPES = {
     "bool": FactType.BOOL,

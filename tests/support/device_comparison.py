@@ -13,11 +13,11 @@ from typing import Any
 from device_stacks import Stack, random_sheet
 
 import etconfig
-from etconfig.device.bundle_fingerprints import values_fingerprint
-from etconfig.device.bundle_writer import write_tables
+from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.deciding.bundle_fingerprints import values_fingerprint
 from etconfig.errors import EtconfigError
 from etconfig.facts.sheet import FactSheet
-from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.deciding.resolution import Resolution
 
 _SHEETS = 5
 _CODES = {

@@ -12,16 +12,16 @@ from bundle_tables import small_tables
 from random_expressions import REGISTRY as RANDOM_REGISTRY
 from random_expressions import random_facts, random_value
 
-from etconfig.device.bundle_format import FACT_TYPES
-from etconfig.device.bundle_writer import write_tables
-from etconfig.device.steps import counted
-from etconfig.device.table_builder import TableBuilder
-from etconfig.device.tables import NONE, BundleTables, FactRow
+from etconfig.device.bundle.bundle_format import FACT_TYPES
+from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.tables import NONE, BundleTables, FactRow
+from etconfig.device.compiling.table_builder import TableBuilder
 from etconfig.errors import ProfileError
+from etconfig.expression import ClauseResult, Expression, parse_expression
+from etconfig.expression.checked import fact_names
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactRegistry
-from etconfig.profile.expression import ClauseResult, Expression, parse_expression
-from etconfig.profile.expression.checked import fact_names
 
 _ID = BUILTIN_FACTS.get("device.id")
 assert _ID is not None

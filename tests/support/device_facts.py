@@ -12,11 +12,11 @@ from typing import Any
 from captured_trees import STORED, TREES
 
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.detection import detect
-from etconfig.facts.host import Host
+from etconfig.facts.detecting.detection import detect
+from etconfig.facts.detecting.host import Host
+from etconfig.facts.detecting.sources import DEVICE_ROOT
+from etconfig.facts.detecting.system import System
 from etconfig.facts.sheet import FactSheet
-from etconfig.facts.sources import DEVICE_ROOT
-from etconfig.facts.system import System
 
 ONLY_IN_PYTHON = {
     "unknown": "etconfig detects it only in Python; the application sets it",

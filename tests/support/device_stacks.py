@@ -14,24 +14,24 @@ from typing import Annotated, Any, Literal
 from engine_tables import Cpu, Gpu
 from random_expressions import REGISTRY, random_condition, random_facts, random_integer
 
-from etconfig.device.compilation import compile_bundle
-from etconfig.device.content import BundleContent, BundledProfile
-from etconfig.device.tables import BundleTables
+from etconfig.base.provenance import Origin, OriginKind, Sourced
+from etconfig.device.bundle.tables import BundleTables
+from etconfig.device.compiling.compilation import compile_bundle
+from etconfig.device.compiling.content import BundleContent, BundledProfile
 from etconfig.errors import EtconfigError
+from etconfig.expression import ExpressionParser, parse_expression
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import Advice, ApiRange, BackendOptions, BackendSpec, Ge, Le, Len, MultipleOf, option
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser, parse_expression
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.layers import layers_of
 from etconfig.profile.library import ProfileLibrary, ProfileSource, Provider
 from etconfig.profile.project import parse_project
 from etconfig.profile.selector import select_profile
-from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver.advice import AdviceReader
-from etconfig.resolver.overrides import layer_from_overrides
-from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.overrides import layer_from_overrides
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.advice import AdviceReader
+from etconfig.resolver.deciding.resolution import Resolution
 
 METHODS = ("forward", "decode")
 INSTANCES = '[instances.left]\nmethod = "forward"\n'

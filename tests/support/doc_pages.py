@@ -23,11 +23,11 @@ import pytest
 import tomli
 from plugin_data import write_distribution
 
-from etconfig.app.installation import Installation
-from etconfig.app.validation import validate_file
+from etconfig.app.installation.installation import Installation
+from etconfig.app.validating.validation import validate_file
 from etconfig.cli.startup.group import run
+from etconfig.expression import parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.profile.expression import parse_expression
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from etconfig.fleet.worker import count_devices
-from etconfig.fleet.workers import FileTask
+from etconfig.fleet.running.worker import count_devices
+from etconfig.fleet.running.workers import FileTask
 
 
 def wait_or_count(directory: str, job: str, task: FileTask) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from etconfig.expression import Expression
 from etconfig.facts.registry import FactRegistry, FactType
-from etconfig.fleet.condition_sql import condition_sql
-from etconfig.fleet.folding import folded
-from etconfig.fleet.names import quoted_name
-from etconfig.profile.expression import Expression
+from etconfig.fleet.deciding.condition_sql import condition_sql
+from etconfig.fleet.deciding.folding import folded
+from etconfig.fleet.inventory.names import quoted_name
 
 SQL_TYPES = {
     FactType.BOOL: "BOOLEAN",

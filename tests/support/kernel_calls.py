@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import DTYPES, Tensor
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor.compiled_plan import Block, CompiledPlan
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 KERNELS = builtin_kernels()
 

@@ -11,11 +11,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.registry import Kernel, Step
 from etconfig.kernel.tensor import DTYPES, Tensor
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 DATA = Path(__file__).parents[1] / "data" / "kernels"
 

@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 from bundle_tables import small_tables
 
-from etconfig.device import steps
-from etconfig.device.steps import counted
-from etconfig.device.tables import (
+from etconfig.device.bundle import steps
+from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.tables import (
     NONE,
     BundleTables,
     ConditionRow,
@@ -25,7 +25,7 @@ from etconfig.device.tables import (
     StoredKind,
     ValueRow,
 )
-from etconfig.profile.expression.operations import Op
+from etconfig.expression.operations import Op
 
 _LIMITS = ("MAX_STEPS", "MAX_INSTRUCTIONS", "MAX_SCRATCH_BYTES", "MAX_SLOTS")
 

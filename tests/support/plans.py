@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from etconfig import Method
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.tensor import DTYPES
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 FLOAT = ScalarType.FLOAT
 KERNELS = builtin_kernels()

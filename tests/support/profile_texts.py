@@ -9,10 +9,10 @@ import pytest
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError
+from etconfig.expression import Expression, ExpressionParser, ExpressionType, parse_expression
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType, Volatility
 from etconfig.profile import inheritance
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType, parse_expression
 from etconfig.profile.profile import Profile, parse_profile
 from etconfig.profile.project import ProjectFile, parse_project
 

@@ -20,10 +20,12 @@ from random_expressions import (
     random_texts,
 )
 
-from etconfig.device.bundle import DeviceBundle
-from etconfig.device.compilation import compile_bundle
-from etconfig.device.content import BundleContent, BundledProfile
+from etconfig.base.provenance import Origin, OriginKind, Sourced
+from etconfig.device.compiling.compilation import compile_bundle
+from etconfig.device.compiling.content import BundleContent, BundledProfile
+from etconfig.device.device_bundle import DeviceBundle
 from etconfig.errors import ConfigError
+from etconfig.expression import ExpressionParser
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import (
     Advice,
@@ -40,19 +42,17 @@ from etconfig.plugin.v1 import (
     option,
 )
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.inheritance import load_chain
 from etconfig.profile.layer import Layer
 from etconfig.profile.layers import layers_of
 from etconfig.profile.library import ProfileLibrary, ProfileSource, Provider
 from etconfig.profile.project import parse_project
 from etconfig.profile.selector import select_profile
-from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver.advice import AdviceReader
-from etconfig.resolver.arguments import ANY_METHOD
-from etconfig.resolver.overrides import layer_from_overrides
-from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.overrides import layer_from_overrides
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.advice import AdviceReader
+from etconfig.resolver.deciding.arguments import ANY_METHOD
+from etconfig.resolver.deciding.resolution import Resolution
 
 
 class Speed(enum.Enum):

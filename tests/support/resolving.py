@@ -6,16 +6,16 @@ import enum
 from collections.abc import Mapping
 from typing import Annotated
 
+from etconfig.base.option_path import parse_option_path
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.diagnostics import Span
+from etconfig.expression import ExpressionType, parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import FactSheet
-from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Ge, option
-from etconfig.profile.expression import ExpressionType, parse_expression
 from etconfig.profile.layer import Assignment, AssignmentPlace, InstanceDeclaration, Layer
-from etconfig.provenance import Origin, OriginKind, Sourced
-from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.resolution import Resolution
 
 
 class Mode(enum.Enum):

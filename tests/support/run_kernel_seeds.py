@@ -30,9 +30,9 @@ import numpy as np
 from kernel_cases import Recorded, load_cases
 from program_writer import instruction, plan, table, value, write
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import EtconfigError
 from etconfig.program.program import open_program
-from etconfig.scalar_types import ScalarType
 
 TYPES = [ScalarType(code) for code in (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 15, 27, 28, 29)]
 NUMBERS = (-1, 0, 1, 2, 3, 7, 100, 65_537, 2**31, -(2**31) - 1, 2**62, -(2**62))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from etconfig.app.executors import (
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.executors import (
     NUMPY,
     BackendStatus,
     backend_status,
     executor_report,
 )
-from etconfig.app.installation import Installation
+from etconfig.base.packages import how_to_install
 from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.listings import MAX_WIDTH, list_backends, list_with_runtime, passed_over
 from etconfig.cli.shared.options import (
@@ -28,7 +29,6 @@ from etconfig.cli.shared.options import (
 )
 from etconfig.cli.shared.output import fail, note, print_json, print_table, show
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.packages import how_to_install
 from etconfig.plugin import BACKENDS
 
 _FEW = 12
@@ -36,7 +36,7 @@ _FEW = 12
 
 if TYPE_CHECKING:
     from etconfig.facts.sheet import FactSheet
-    from etconfig.resolver.unconfigured import UnconfiguredValue
+    from etconfig.resolver.deciding.unconfigured import UnconfiguredValue
     from etconfig.schema.declaration import OptionInfo
     from etconfig.schema.spec import BackendSpec
 
@@ -78,11 +78,11 @@ def command(
     if backend is None:
         _list(installation, executor, as_json)
         return
-    from etconfig.resolver.unconfigured import values_without_configuration
+    from etconfig.resolver.deciding.unconfigured import values_without_configuration
 
     runtime = executor_report(installation, executor)
     if backend not in installation.backend_ids:
-        from etconfig.app.undeclared import undeclared_specs
+        from etconfig.app.installation.undeclared import undeclared_specs
 
         installation = installation.with_backends(undeclared_specs([backend], runtime))
     spec = installation.plugins.backend_spec(backend)
@@ -98,7 +98,7 @@ def command(
 
 def _facts(device: RequestedDevice) -> FactSheet:
     """Return the facts that `resolve` uses; without those of the profile if that is wrong, which is said."""
-    from etconfig.app.profile_choice import facts_of_choice
+    from etconfig.app.configuring.profile_choice import facts_of_choice
     from etconfig.errors import ConfigError
 
     known = device.known
@@ -228,7 +228,7 @@ def _reason(status: BackendStatus) -> str:
 
 def default_text(info: OptionInfo, here: UnconfiguredValue) -> str:
     """Return the value of an option that nothing sets on a device, and the default of its schema."""
-    from etconfig.provenance import OriginKind, Sourced
+    from etconfig.base.provenance import OriginKind, Sourced
     from etconfig.schema.coerce import show_value
     from etconfig.schema.declaration import MISSING
 
@@ -250,8 +250,8 @@ def default_text(info: OptionInfo, here: UnconfiguredValue) -> str:
 
 
 def _option_data(info: OptionInfo, here: UnconfiguredValue) -> dict[str, Any]:
-    from etconfig.plain_data import jsonable
-    from etconfig.provenance import Sourced
+    from etconfig.base.plain_data import jsonable
+    from etconfig.base.provenance import Sourced
     from etconfig.schema.declaration import MISSING
 
     return {

@@ -95,7 +95,7 @@ def command(
       etconfig bench model.pte --runs 100 --compare bench.json --set ReferenceNpuBackend.core=1
     """
     from etconfig.analysis import benchmark, compare_benchmarks
-    from etconfig.app.api import load_program
+    from etconfig.app.programs.api import load_program
     from etconfig.cli.rendering.benchmark_text import print_benchmark, print_comparison
     from etconfig.cli.shared.arrays import read_inputs
 

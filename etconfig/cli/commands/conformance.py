@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from etconfig.base.written_files import FileKind, RefusedFileError
 from etconfig.cli.shared.completion import complete_backend, complete_check
 from etconfig.cli.shared.options import json_option
 from etconfig.cli.shared.output import print_json, print_table, show
@@ -24,7 +25,6 @@ from etconfig.cli.shared.writing import (
     write_file,
 )
 from etconfig.conformance.kit.levels import KIT, LEVELS
-from etconfig.written_files import FileKind, RefusedFileError
 
 if TYPE_CHECKING:
     from etconfig.conformance.checks.check import Check

@@ -23,10 +23,10 @@ from etconfig.cli.shared.usage import StrictCommand
 from etconfig.diagnostics.escape import escape_line
 
 if TYPE_CHECKING:
-    from etconfig.app.targets import Delegating
-    from etconfig.option_path import OptionPath
-    from etconfig.resolver.difference import OptionChange, ReportedValue
-    from etconfig.resolver.resolution import Resolution
+    from etconfig.app.configuring.targets import Delegating
+    from etconfig.base.option_path import OptionPath
+    from etconfig.resolver.deciding.resolution import Resolution
+    from etconfig.resolver.explaining.difference import OptionChange, ReportedValue
 
 
 @click.command("diff", cls=StrictCommand)
@@ -70,7 +70,11 @@ def command(
         raise click.UsageError("both sides name a device already: leave out --facts and --device")
 
     def compare(request: ConfigurationRequest, program: Delegating | None) -> Sequence[OptionChange]:
-        from etconfig.resolver.difference import differences, reported_values, standalone_differences
+        from etconfig.resolver.explaining.difference import (
+            differences,
+            reported_values,
+            standalone_differences,
+        )
 
         before, after = (_side(text, program, request) for text in (old, new))
         if program is None and not isinstance(before, Mapping) and not isinstance(after, Mapping):
@@ -121,7 +125,7 @@ def _side(
     text: str, program: Delegating | None, request: ConfigurationRequest
 ) -> Resolution | Mapping[OptionPath, ReportedValue]:
     """Return the result of one side, or of a saved one the values by option path."""
-    from etconfig.resolver.saved import load_saved_resolution
+    from etconfig.resolver.explaining.saved import load_saved_resolution
 
     kind, colon, rest = text.partition(":")
     if _names_device(text) and not rest:

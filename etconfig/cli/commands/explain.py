@@ -35,11 +35,11 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
       etconfig explain forward@left:ReferenceNpuBackend.core model.pte --json
       etconfig explain camera:ReferenceCpuBackend.num_threads --models models.toml
     """
-    from etconfig.app.targets import options_by_backend
+    from etconfig.app.configuring.targets import options_by_backend
+    from etconfig.base.option_path import parse_option_path
     from etconfig.errors import OptionError
-    from etconfig.option_path import parse_option_path
-    from etconfig.resolver.explain import explain_option, find_provenance
-    from etconfig.resolver.overrides import path_problem
+    from etconfig.resolver.compiling.overrides import path_problem
+    from etconfig.resolver.explaining.explain import explain_option, find_provenance
 
     try:
         option_path = parse_option_path(path)

@@ -25,7 +25,7 @@ from etconfig.cli.shared.writing import OutputPath, force_option, write_file
 from etconfig.facts.sheet_json import SHEET
 
 if TYPE_CHECKING:
-    from etconfig.app.installation import Installation
+    from etconfig.app.installation.installation import Installation
     from etconfig.facts.fact import Fact
     from etconfig.facts.sheet import FactSheet
 
@@ -105,7 +105,7 @@ def command(
         else _facts_over_adb(installation, serial, fact_texts)
     )
     if executor is not None:
-        from etconfig.app.runtime_backends import with_runtime_backends
+        from etconfig.app.programs.runtime_backends import with_runtime_backends
 
         facts = with_runtime_backends(installation, facts, chosen_executor(installation, executor))
     if is_redacted and is_identifying_shown:
@@ -177,9 +177,9 @@ def _refuse_options_before(context: click.Context, subcommand: str) -> None:
 
 
 def _facts_over_adb(installation: Installation, serial: str, fact_texts: Sequence[str]) -> FactSheet:
-    from etconfig.facts.adb import attached_device
     from etconfig.facts.assignment import parse_fact_assignments
-    from etconfig.facts.detection import detect
+    from etconfig.facts.detecting.adb import attached_device
+    from etconfig.facts.detecting.detection import detect
 
     registry = installation.fact_registry
     facts = detect(attached_device(serial or None), registry=registry)

@@ -80,8 +80,8 @@ def command(
       etconfig inspect model.pte --effective --set ReferenceNpuBackend.core=1
     """
     from etconfig.analysis import inspect_program
-    from etconfig.app.api import load_program
-    from etconfig.app.executors import NUMPY
+    from etconfig.app.programs.api import load_program
+    from etconfig.app.programs.executors import NUMPY
 
     check_no_defaults(no_defaults, effective=effective, as_json=as_json)
     if program.suffix.lower() == BUNDLE_SUFFIX:
@@ -121,7 +121,7 @@ def _effective_views(
     program: Path, data: Sequence[Path], executor: str, request: ConfigurationRequest
 ) -> dict[str, EffectiveView]:
     """Return the options of every method and instance of a configuration, by label; loads each in turn."""
-    from etconfig.app.api import load_program
+    from etconfig.app.programs.api import load_program
 
     views = {}
     with load_program(program, data=data, executor=executor, installation=request.installation) as loaded:

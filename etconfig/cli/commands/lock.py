@@ -23,9 +23,9 @@ from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
 
 if TYPE_CHECKING:
-    from etconfig.app.lock import Lock
-    from etconfig.app.lock_contents import ResolvedForLock
-    from etconfig.app.targets import Delegating
+    from etconfig.app.configuring.targets import Delegating
+    from etconfig.app.locking.lock import Lock
+    from etconfig.app.locking.lock_contents import ResolvedForLock
 
 
 @click.command("lock", cls=StrictCommand)
@@ -53,8 +53,8 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
       etconfig lock --models models.toml --device pixel-8
       etconfig lock encoder.pte decoder.pte --facts pi5.json --device pixel-8 --check
     """
-    from etconfig.app.lock import LOCK
-    from etconfig.app.lock_contents import ResolvedForLock, lock_path, make_lock
+    from etconfig.app.locking.lock import LOCK
+    from etconfig.app.locking.lock_contents import ResolvedForLock, lock_path, make_lock
 
     def resolve(request: ConfigurationRequest, program: Delegating | None) -> ResolvedForLock:
         configuration = request.configure_on(request.device.facts, program)
@@ -81,8 +81,8 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
 
 def _check(path: Path, lock: Lock) -> int:
     """Compare with the lock file, and return the exit status."""
-    from etconfig.app.lock import load_lock
-    from etconfig.app.lock_comparison import lock_differences, lock_mismatch
+    from etconfig.app.locking.lock import load_lock
+    from etconfig.app.locking.lock_comparison import lock_differences, lock_mismatch
 
     differences = lock_differences(load_lock(path), lock, is_whole=True)
     if differences:

@@ -133,10 +133,10 @@ def command(
 
 def _matrix(request: ConfigurationRequest, programs: Sequence[Path], sheets: Sequence[Path]) -> DeviceMatrix:
     from etconfig.analysis.matrix_building import build_matrix
-    from etconfig.app.device_configurations import DeviceConfigurations
-    from etconfig.app.targets import options_by_backend
+    from etconfig.app.configuring.device_configurations import DeviceConfigurations
+    from etconfig.app.configuring.targets import options_by_backend
     from etconfig.facts.assignment import parse_fact_assignments
-    from etconfig.resolver.overrides import layer_from_overrides
+    from etconfig.resolver.compiling.overrides import layer_from_overrides
 
     loaded = request.open_all(programs)
     installation = loaded[0].installation if loaded else request.installation

@@ -24,7 +24,7 @@ from etconfig.cli.shared.output import note, print_json, print_table, show, show
 from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:
-    from etconfig.app.model_check import CheckedModel
+    from etconfig.app.validating.model_check import CheckedModel
     from etconfig.facts.sheet import FactSheet
     from etconfig.models.catalog import CatalogModel
 
@@ -66,7 +66,7 @@ def list_variants(file: Path | None = None, as_json: bool = False) -> None:
     Example:
       etconfig models list --models models.toml
     """
-    from etconfig.app.model_choice import find_catalog
+    from etconfig.app.programs.model_choice import find_catalog
     from etconfig.models.selection import variant_data
 
     catalog = find_catalog(make_installation(), file)
@@ -127,7 +127,7 @@ def select_variant(
       etconfig models select detector
       etconfig models select detector --facts phone.json --json
     """
-    from etconfig.app.model_choice import select_model
+    from etconfig.app.programs.model_choice import select_model
     from etconfig.models.selection import VERDICT_HEADERS, verdict_rows
 
     installation = make_installation()
@@ -168,8 +168,8 @@ def check_variants(
       etconfig models check
       etconfig models check detector --facts phone.json --facts board.json
     """
-    from etconfig.app.model_check import check_models
-    from etconfig.app.model_choice import find_catalog
+    from etconfig.app.programs.model_choice import find_catalog
+    from etconfig.app.validating.model_check import check_models
     from etconfig.models.catalog import ModelCatalog
 
     installation = make_installation()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.base.written_files import FileKind, head_of, replace_files
 from etconfig.cli.shared.each_device import OnDevice, notes_of_resolution, show_notes
 from etconfig.cli.shared.format import format_bytes, format_count
 from etconfig.cli.shared.options import ConfigurationRequest, models_option, several_configurations_options
@@ -24,12 +25,11 @@ from etconfig.cli.shared.writing import (
     write_file,
     writing,
 )
-from etconfig.device.bundle_format import BUNDLE
-from etconfig.written_files import FileKind, head_of, replace_files
+from etconfig.device.bundle.bundle_format import BUNDLE
 
 if TYPE_CHECKING:
-    from etconfig.device.bundle import DeviceBundle
-    from etconfig.resolver.resolution import Resolution
+    from etconfig.device.device_bundle import DeviceBundle
+    from etconfig.resolver.deciding.resolution import Resolution
 
 _SUFFIX = ".etbundle"
 _CODE_SUFFIXES = {
@@ -141,10 +141,10 @@ def _write_bundle(
     programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest], *, strict: bool
 ) -> None:
     """Pack the profiles of the requests with their conditions."""
-    from etconfig.app.bundling import make_bundle
-    from etconfig.app.targets import options_by_backend
+    from etconfig.app.configuring.targets import options_by_backend
+    from etconfig.app.packing.bundling import make_bundle
     from etconfig.facts.assignment import parse_fact_assignments
-    from etconfig.resolver.overrides import layer_from_overrides
+    from etconfig.resolver.compiling.overrides import layer_from_overrides
 
     first = requests[0]
     known_options = partial(options_by_backend, first.installation)
@@ -229,7 +229,7 @@ def _begins_with(first: bytes, path: Path) -> bool:
 def _emit(
     programs: Sequence[Path], language: str, output: Path | None, requests: Sequence[ConfigurationRequest]
 ) -> None:
-    from etconfig.app.resolved_bundle import PRODUCER, packed_resolution
+    from etconfig.app.packing.resolved_bundle import PRODUCER, packed_resolution
     from etconfig.device.builders import emit
 
     if len(requests) > 1:
@@ -244,7 +244,7 @@ def _emit(
 
 def _write_resolved(programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest]) -> None:
     """Pack the configuration of each request without conditions."""
-    from etconfig.app.resolved_bundle import notes_beside_the_map, pack_resolutions
+    from etconfig.app.packing.resolved_bundle import notes_beside_the_map, pack_resolutions
     from etconfig.facts.assignment import parse_fact_assignments
 
     first = requests[0]

@@ -23,7 +23,7 @@ from etconfig.cli.shared.output import print_json, print_table, show, show_diagn
 from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:
-    from etconfig.app.profile_choice import ProfileChoices
+    from etconfig.app.configuring.profile_choice import ProfileChoices
     from etconfig.profile.selection import ProfileMatch
 
 
@@ -119,7 +119,7 @@ def match_command(
       etconfig profiles match
       etconfig profiles match raspberry-pi/pi-5 --fact power.source=battery
     """
-    from etconfig.app.profile_choice import ProfileChoice, profile_choices
+    from etconfig.app.configuring.profile_choice import ProfileChoice, profile_choices
     from etconfig.profile.selector import match_profiles
 
     installation = make_installation(profile_paths)

@@ -37,9 +37,9 @@ from etconfig.cli.shared.output import (
 from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
-    from etconfig.device.tables import BundleTables
-    from etconfig.resolver.arguments import BackendArguments
-    from etconfig.resolver.resolution import Resolution
+    from etconfig.device.bundle.tables import BundleTables
+    from etconfig.resolver.deciding.arguments import BackendArguments
+    from etconfig.resolver.deciding.resolution import Resolution
 
 
 @click.command("resolve", cls=StrictCommand)
@@ -95,7 +95,7 @@ def command(
         _check_alone(programs, requests, has_format=as_toml or explain)
         _resolve_bundle(bundle, requests[0], as_json=as_json)
         return 0
-    from etconfig.resolver.device_problems import notes_on_device
+    from etconfig.resolver.deciding.device_problems import notes_on_device
 
     opened = [*opened_apart(requests[0], programs)]
     is_one = len(requests) == len(opened) == 1
@@ -170,9 +170,9 @@ def _check_alone(
 
 
 def _resolve_bundle(path: Path, request: ConfigurationRequest, *, as_json: bool) -> None:
-    from etconfig.app.installation import Installation
+    from etconfig.app.installation.installation import Installation
     from etconfig.cli.rendering.bundle_text import show_decided
-    from etconfig.device.bundle import load_bundle
+    from etconfig.device.device_bundle import load_bundle
 
     loaded = load_bundle(path)
     device = read_device(Installation(), request.sheet, request.fact_texts)  # of no project
@@ -205,7 +205,7 @@ def option_rows(
     resolution: Resolution, *, no_defaults: bool = False
 ) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield a row for each option of each method instance and backend, or for those that something sets."""
-    from etconfig.resolver.explain import show_setting
+    from etconfig.resolver.explaining.explain import show_setting
 
     known: dict[int, list[tuple[str, str, str]]] = {}  # many instances may share their arguments
     for arguments in resolution:
@@ -228,8 +228,8 @@ def _shown_options(resolved: BackendArguments, *, no_defaults: bool) -> Iterator
 
 
 def _print_explained(resolution: Resolution, *, no_defaults: bool) -> None:
-    from etconfig.option_path import OptionPath
-    from etconfig.resolver.explain import explain_option
+    from etconfig.base.option_path import OptionPath
+    from etconfig.resolver.explaining.explain import explain_option
 
     blocks = (
         explain_option(resolution, OptionPath(backend, name, arguments.method, arguments.instance))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.base.records import record
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
 from etconfig.cli.shared.format import format_count, format_seconds
 from etconfig.cli.shared.options import (
@@ -27,11 +28,10 @@ from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.steps import MethodStep, StepsCommand, read_steps, step_options
 from etconfig.cli.shared.trace_file import TRACE, TraceFile, trace_options
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option
-from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.method.method import Method
-    from etconfig.resolver.arguments import Arguments
+    from etconfig.resolver.deciding.arguments import Arguments
 
 
 @click.command("run", cls=StepsCommand)
@@ -82,7 +82,7 @@ def command(
       etconfig run model.pte --input x.npy --trace trace.json
       etconfig run llm.pte --method prefill --input prompt.npz --method decode --input token.npz
     """
-    from etconfig.app.api import load_program
+    from etconfig.app.programs.api import load_program
     from etconfig.cli.shared.arrays import OUTPUTS, read_inputs, write_outputs
 
     check_no_defaults(no_defaults, effective=effective, as_json=as_json)
@@ -137,7 +137,7 @@ def command(
 
 
 def _check_trace(trace: TraceFile, request: ConfigurationRequest, chosen: str, *, is_named: bool) -> None:
-    from etconfig.app.executors import NUMPY, records_events
+    from etconfig.app.programs.executors import NUMPY, records_events
 
     if not records_events(request.installation, chosen):
         advice = "" if is_named else f"; the project file names it: give --executor {NUMPY}"

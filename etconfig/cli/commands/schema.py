@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import print_json, show_diagnostics, show_document
@@ -61,7 +61,7 @@ def command(backend: str | None, document: str | None, form: str) -> None:
 
 
 def _print_document_schema(document: str, installation: Installation) -> None:
-    from etconfig.app.document_schema import models_schema, profile_schema, project_schema
+    from etconfig.app.validating.document_schema import models_schema, profile_schema, project_schema
 
     if document == "models":
         print_json(models_schema())
@@ -72,7 +72,7 @@ def _print_document_schema(document: str, installation: Installation) -> None:
 
 def _specs(installation: Installation) -> Iterator[BackendSpec]:
     """Yield the schemas of the installed backends; a broken one is left out with a warning."""
-    from etconfig.app.targets import plugin_warning
+    from etconfig.app.configuring.targets import plugin_warning
 
     for backend in installation.backend_ids:
         try:

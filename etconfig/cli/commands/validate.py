@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.cli.shared.device_sheets import expanded_sheets, sheet_names
 from etconfig.cli.shared.files import FoundFiles, files_argument, named_as_given
 from etconfig.cli.shared.format import format_count
@@ -35,10 +35,10 @@ from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.diagnostics.render import FORMATS, render, worth_showing
 
 if TYPE_CHECKING:
-    from etconfig.app.fixing import FixedFile
-    from etconfig.app.loaded_program import LoadedProgram
-    from etconfig.app.targets import Delegating
-    from etconfig.app.validation import Validator
+    from etconfig.app.configuring.targets import Delegating
+    from etconfig.app.programs.loaded_program import LoadedProgram
+    from etconfig.app.validating.fixing import FixedFile
+    from etconfig.app.validating.validation import Validator
 
 
 _MAX_ROUNDS = 10
@@ -114,7 +114,7 @@ def command(
       etconfig validate - < profiles/acme/board.toml
     """
     _check_fixing(files, fix=fix, diff=diff, unsafe_fixes=unsafe_fixes)
-    from etconfig.app.fixing import fix_files
+    from etconfig.app.validating.fixing import fix_files
 
     sheets = expanded_sheets(sheet)
 
@@ -224,13 +224,13 @@ def _make_validators(
     fact_texts: Sequence[str],
 ) -> dict[str, Validator]:
     """Return the validator of each device, by its name; one without a device if none is given."""
-    from etconfig.app.validation import Validator
+    from etconfig.app.validating.validation import Validator
 
     loaded: dict[str, Delegating] | None = None
     if programs or models is not None:
         loaded = {str(path): _load(path, installation) for path in programs}
     if loaded is not None and models is not None:
-        from etconfig.app.engine_models import Models
+        from etconfig.app.configuring.engine_models import Models
 
         loaded[str(models)] = Models.read(models, installation)
     if not sheets and not fact_texts:
@@ -249,8 +249,8 @@ def _make_validators(
 
 
 def _load(path: Path, installation: Installation) -> LoadedProgram:
-    from etconfig.app.api import load_program
-    from etconfig.app.executors import NUMPY
+    from etconfig.app.programs.api import load_program
+    from etconfig.app.programs.executors import NUMPY
 
     return load_program(path, executor=NUMPY, installation=installation)
 
@@ -279,7 +279,7 @@ def _on_devices(problem: Diagnostic, devices: Iterable[str]) -> Diagnostic:
 
 
 def _summary(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:
-    from etconfig.app.fixing import fix_files
+    from etconfig.app.validating.fixing import fix_files
 
     errors = sum(problem.is_error for problem in problems)
     notes = sum(problem.severity is Severity.NOTE for problem in problems)

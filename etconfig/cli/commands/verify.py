@@ -70,7 +70,7 @@ def command(
       etconfig verify model.bpte --method forward --rtol 1e-3 --atol 1e-4
     """
     from etconfig.analysis.verification import methods_with_cases, verify_program
-    from etconfig.app.api import load_program
+    from etconfig.app.programs.api import load_program
     from etconfig.method.bundled import Tolerance
 
     tolerance = None

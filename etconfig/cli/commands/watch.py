@@ -25,12 +25,12 @@ from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import ConfigError, ProgramError
 
 if TYPE_CHECKING:
-    from etconfig.app.configuration import Configuration
-    from etconfig.app.profile_change import ProfileChange
-    from etconfig.app.targets import Delegating
+    from etconfig.app.configuring.configuration import Configuration
+    from etconfig.app.configuring.targets import Delegating
+    from etconfig.app.live.profile_change import ProfileChange
     from etconfig.facts.sheet import FactSheet
-    from etconfig.resolver.difference import OptionChange
-    from etconfig.resolver.resolution import Resolution
+    from etconfig.resolver.deciding.resolution import Resolution
+    from etconfig.resolver.explaining.difference import OptionChange
 
 _MAX_INTERVAL_S = 86_400.0
 """A day: `time.sleep` refuses what the operating system cannot count."""
@@ -148,7 +148,7 @@ def _files(request: ConfigurationRequest, configuration: Configuration) -> Itera
     Raises:
         ConfigError: the project file is wrong, or the profiles cannot be found.
     """
-    from etconfig.app.project_programs import programs_of_project
+    from etconfig.app.configuring.project_programs import programs_of_project
 
     installation = request.installation.refreshed()
     yield from (each.path for each in configuration.chain if each.path is not None)
@@ -172,8 +172,8 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _print_differences(before: Resolution, after: Resolution, as_json: bool) -> None:
-    from etconfig.app.profile_change import profile_change
-    from etconfig.resolver.difference import differences, reported_values
+    from etconfig.app.live.profile_change import profile_change
+    from etconfig.resolver.explaining.difference import differences, reported_values
 
     profile = profile_change(before, after)
     changes = differences(reported_values(before), reported_values(after))
@@ -207,7 +207,7 @@ def _print(
     profile: ProfileChange | None,
     changes: Sequence[OptionChange],
 ) -> None:
-    from etconfig.resolver.explain import show_setting
+    from etconfig.resolver.explaining.explain import show_setting
 
     for name, sides in fact_changes.items():
         old, new = ("unknown" if value is None else show_setting(value) for value in sides)

@@ -11,9 +11,9 @@ from etconfig.cli.shared.format import format_bytes, format_count
 from etconfig.cli.shared.output import print_json, print_table, show
 
 if TYPE_CHECKING:
-    from etconfig.device.bundle import DeviceBundle
-    from etconfig.device.bundle_results import BundleResolution
-    from etconfig.device.packed import PackedConfiguration, PackedOption
+    from etconfig.device.deciding.bundle_results import BundleResolution
+    from etconfig.device.deciding.packed import PackedConfiguration, PackedOption
+    from etconfig.device.device_bundle import DeviceBundle
 
 BUNDLE_SUFFIX = ".etbundle"
 
@@ -24,8 +24,8 @@ def show_bundle(path: Path, *, as_json: bool) -> None:
     Raises:
         SavedResultError: the file cannot be read, or is damaged.
     """
-    from etconfig.device.bundle import load_bundle
     from etconfig.device.description import describe_bundle
+    from etconfig.device.device_bundle import load_bundle
 
     bundle = load_bundle(path)
     _check_fingerprints(bundle, path)
@@ -72,7 +72,7 @@ def _show_configurations(configurations: Sequence[PackedConfiguration]) -> None:
 
 
 def _packed(configuration: PackedConfiguration) -> Iterator[tuple[str, ...]]:
-    from etconfig.resolver.explain import show_setting
+    from etconfig.resolver.explaining.explain import show_setting
 
     for method in configuration.methods:
         for backend, option in method.options():
@@ -82,7 +82,7 @@ def _packed(configuration: PackedConfiguration) -> Iterator[tuple[str, ...]]:
 
 def _sent(backend: str, option: PackedOption) -> str:
     """Return the key and value in ExecuTorch's option map, or the reason why the map cannot have them."""
-    from etconfig.resolver.explain import show_setting
+    from etconfig.resolver.explaining.explain import show_setting
     from etconfig.wire.runtime_limits import EXECUTORCH, THREAD_POOL_OPTIONS
 
     if option.value is None:
@@ -116,8 +116,8 @@ def show_decided(resolution: BundleResolution, *, as_json: bool) -> None:
 
 
 def _decided(resolution: BundleResolution) -> Iterator[tuple[str, ...]]:
-    from etconfig.device.decision import DecidedOption
-    from etconfig.resolver.explain import show_setting
+    from etconfig.device.deciding.decision import DecidedOption
+    from etconfig.resolver.explaining.explain import show_setting
 
     for slot in resolution.slots:
         label = slot.method if slot.instance is None else f"{slot.method}@{slot.instance}"
@@ -157,7 +157,7 @@ def _one_line(condition: str | None) -> str:
 
 
 def _value(setting: Mapping[str, Any]) -> str:
-    from etconfig.resolver.explain import show_setting
+    from etconfig.resolver.explaining.explain import show_setting
 
     if "expr" in setting:
         return f"expr {setting['expr']}"
@@ -165,7 +165,7 @@ def _value(setting: Mapping[str, Any]) -> str:
 
 
 def _options(backends: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
-    from etconfig.resolver.explain import show_setting
+    from etconfig.resolver.explaining.explain import show_setting
 
     for backend in backends:
         for option in backend["options"]:

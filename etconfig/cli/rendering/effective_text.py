@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
+from etconfig.base.plain_data import jsonable
+from etconfig.base.records import record
 from etconfig.cli.shared.output import note, print_table, show
 from etconfig.errors import EtconfigError
-from etconfig.plain_data import jsonable
-from etconfig.records import record
 from etconfig.schema.coerce import show_value
 
 if TYPE_CHECKING:
-    from etconfig.effective import ComparedOption
+    from etconfig.base.effective import ComparedOption
     from etconfig.method.method import Method
-    from etconfig.resolver.arguments import Arguments
+    from etconfig.resolver.deciding.arguments import Arguments
 
 BackendsOptions: TypeAlias = "Mapping[str, Mapping[str, ComparedOption]]"
 """By backend id and option name."""

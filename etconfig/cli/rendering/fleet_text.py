@@ -11,9 +11,9 @@ from etconfig.cli.shared.writing import check_can_write, write_file
 from etconfig.display import part_text
 
 if TYPE_CHECKING:
-    from etconfig.fleet.html import FleetTable
-    from etconfig.fleet.part_result import PartResult
-    from etconfig.fleet.validation import InventoryFinding
+    from etconfig.fleet.inventory.validation import InventoryFinding
+    from etconfig.fleet.running.html import FleetTable
+    from etconfig.fleet.running.part_result import PartResult
 
 
 def show_fleet_tables(title: str, tables: Sequence[FleetTable], page: Path | None) -> None:
@@ -29,7 +29,7 @@ def show_fleet_tables(title: str, tables: Sequence[FleetTable], page: Path | Non
 
 def check_fleet_page(page: Path | None) -> None:
     """Check, before long work begins, that `write_fleet_page` can write."""
-    from etconfig.fleet.html import PAGE
+    from etconfig.fleet.running.html import PAGE
 
     if page is not None:
         check_can_write(page, PAGE)
@@ -37,7 +37,7 @@ def check_fleet_page(page: Path | None) -> None:
 
 def write_fleet_page(title: str, tables: Sequence[FleetTable], page: Path | None) -> None:
     """Write tables as an HTML page, if that is requested."""
-    from etconfig.fleet.html import PAGE, html_page
+    from etconfig.fleet.running.html import PAGE, html_page
 
     if page is not None:
         write_file(page, html_page(title, tables).encode(), PAGE)

@@ -7,12 +7,12 @@ from typing import TypeAlias
 
 from etconfig.analysis.device_matrix import DeviceMatrix
 from etconfig.analysis.expected_matrix import MatrixDifference
+from etconfig.base.records import record
 from etconfig.cli.rendering.matrix_text import names_of
 from etconfig.cli.shared.listings import cell_text
 from etconfig.diagnostics import Diagnostic
 from etconfig.display import count_text
-from etconfig.records import record
-from etconfig.resolver.difference import ABSENT_TEXT
+from etconfig.resolver.explaining.difference import ABSENT_TEXT
 
 Shown: TypeAlias = Callable[[Diagnostic], Diagnostic]
 """Gives the files of a problem the names that readers know."""

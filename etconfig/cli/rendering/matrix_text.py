@@ -9,7 +9,7 @@ from etconfig.analysis.device_matrix import DeviceMatrix
 from etconfig.analysis.expected_matrix import MatrixDifference
 from etconfig.cli.shared.listings import MAX_ROWS, cell_text, more_text
 from etconfig.display import count_text
-from etconfig.resolver.difference import ABSENT_TEXT
+from etconfig.resolver.explaining.difference import ABSENT_TEXT
 
 _GAP = 2
 _MAX_CELL = 24

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 
+from etconfig.base.written_files import FileKind, head_of
 from etconfig.cli.rendering.program_text import use_text
 from etconfig.cli.shared.format import format_bytes, format_count
 from etconfig.program.memory_plan import Allocation, MemoryPlan
-from etconfig.written_files import FileKind, head_of
 
 _WIDTH, _HEIGHT = 960, 320
 """The size of the field of one arena, in pixels."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from etconfig.app.executors import NUMPY
+from etconfig.app.programs.executors import NUMPY
 from etconfig.cli.shared.format import format_bytes, format_count
 from etconfig.cli.shared.output import print_table, show
 

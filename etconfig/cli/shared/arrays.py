@@ -13,13 +13,13 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from etconfig.base.records import record
+from etconfig.base.scalar_types import ScalarType
+from etconfig.base.written_files import FileKind
 from etconfig.cli.shared.writing import write_file
 from etconfig.errors import InvalidInputError
 from etconfig.kernel.tensor import DTYPES, TensorForm
 from etconfig.method.inputs import TensorCheck
-from etconfig.records import record
-from etconfig.scalar_types import ScalarType
-from etconfig.written_files import FileKind
 
 if TYPE_CHECKING:
     from etconfig.program.metadata import MethodMeta

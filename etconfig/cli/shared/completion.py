@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.errors import EtconfigError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from etconfig.app.targets import Delegating
+    from etconfig.app.configuring.targets import Delegating
     from etconfig.schema.declaration import OptionInfo
 
 Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -73,7 +73,7 @@ def complete_device(context: click.Context, incomplete: str) -> Iterable[str]:
 @_matching
 def complete_model(context: click.Context, incomplete: str) -> Iterable[str]:
     """Offer the models of the file of models on the line, else of the project file."""
-    from etconfig.app.model_choice import find_catalog
+    from etconfig.app.programs.model_choice import find_catalog
 
     return find_catalog(_installation(context), context.params.get("file")).models
 
@@ -161,8 +161,8 @@ def _values(info: OptionInfo) -> Sequence[str]:
 
 def _methods(context: click.Context) -> list[tuple[str, list[str]]]:
     """Return the methods of the program and the models on the line, with the backends of each."""
-    from etconfig.app.default_program import program_by_default
-    from etconfig.app.engine_models import Models
+    from etconfig.app.configuring.default_program import program_by_default
+    from etconfig.app.configuring.engine_models import Models
 
     of_models: list[tuple[str, list[str]]] = []
     found: Delegating | None = None

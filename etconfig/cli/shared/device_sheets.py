@@ -34,7 +34,7 @@ def sheet_names(sheets: Sequence[Path | None]) -> list[str]:
     It is that of a known device, or that of the sheet's file, with as many of its directories as tell it
     apart from the others; for None it is `this device`.
     """
-    from etconfig.app.device_names import name_devices
+    from etconfig.app.configuring.device_names import name_devices
 
     if len(sheets) == 1:
         return [name_of_device(sheets[0])]

@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from etconfig.base.records import record
 from etconfig.cli.shared.options import ConfigurationRequest
 from etconfig.cli.shared.output import fail, show, show_diagnostics
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import ConfigError
-from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.app.targets import Delegating
+    from etconfig.app.configuring.targets import Delegating
     from etconfig.diagnostics import Diagnostic
-    from etconfig.resolver.resolution import Resolution
+    from etconfig.resolver.deciding.resolution import Resolution
 
 _ResultT = TypeVar("_ResultT")
 
@@ -142,7 +142,7 @@ def show_notes(
 
 def notes_of_resolution(resolution: Resolution) -> tuple[Diagnostic, ...]:
     """Return the warnings of a resolution, and what its device does not decide or excludes."""
-    from etconfig.resolver.device_problems import notes_on_device
+    from etconfig.resolver.deciding.device_problems import notes_on_device
 
     return (*resolution.warnings, *notes_on_device(resolution))
 

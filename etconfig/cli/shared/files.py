@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.base.records import record
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.profile.directory import files_below
-from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
@@ -71,7 +71,7 @@ def _files_of_project() -> list[str]:
     Raises:
         click.BadParameter: there is no project file.
     """
-    from etconfig.app.installation import Installation
+    from etconfig.app.installation.installation import Installation
     from etconfig.errors import EtconfigError
 
     installation = Installation(Path.cwd())

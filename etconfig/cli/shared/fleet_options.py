@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
+from etconfig.base.packages import how_to_install
 from etconfig.cli.shared.completion import complete_profile
 from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest
 from etconfig.cli.shared.options import count_from, models_option, profile_path_option, require_match_option
 from etconfig.cli.shared.writing import OutputPath, force_option
-from etconfig.packages import how_to_install
 
 
 class Share(click.FloatRange):
@@ -50,7 +50,7 @@ def _check_installed() -> None:
     Raises:
         click.ClickException: it is not; with the command that installs it.
     """
-    from etconfig.fleet.database import is_installed
+    from etconfig.fleet.inventory.database import is_installed
 
     if not is_installed():
         install = how_to_install("'etconfig[fleet]'")
@@ -173,7 +173,7 @@ def workers_option(function: Callable[..., Any]) -> Callable[..., Any]:
 def _check_workers(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
     if text is None:
         return None
-    from etconfig.fleet.clusters import parse_cluster_address
+    from etconfig.fleet.running.clusters import parse_cluster_address
 
     try:
         address = parse_cluster_address(text)

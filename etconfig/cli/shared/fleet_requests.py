@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
+from etconfig.base.records import record
+from etconfig.base.written_files import RefusedFileError
 from etconfig.cli.shared.output import note, show_done, shows_progress
 from etconfig.cli.shared.writing import note_reads, refused_write
 from etconfig.display import count_text
-from etconfig.records import record
-from etconfig.written_files import RefusedFileError
 
 if TYPE_CHECKING:
-    from etconfig.app.targets import Delegating
+    from etconfig.app.configuring.targets import Delegating
     from etconfig.facts.registry import FactRegistry
-    from etconfig.fleet.database import Database
-    from etconfig.fleet.inventory import InventoryPart
-    from etconfig.fleet.plan import FleetPlan
-    from etconfig.fleet.runs import FleetRuns, PlannedRun
+    from etconfig.fleet.deciding.plan import FleetPlan
+    from etconfig.fleet.inventory.database import Database
+    from etconfig.fleet.inventory.inventory import InventoryPart
+    from etconfig.fleet.running.runs import FleetRuns, PlannedRun
 
 
 def show_part(part: InventoryPart, number: int, count: int) -> None:
@@ -74,7 +74,7 @@ class InventoryRequest:
         Raises:
             click.ClickException: a file cannot be read or written, or the memory does not suffice.
         """
-        from etconfig.fleet.database import followed, opened_database
+        from etconfig.fleet.inventory.database import followed, opened_database
 
         on_progress = show_done if shows_progress() else None
         with (
@@ -91,9 +91,9 @@ class InventoryRequest:
         Raises:
             FactError: some inventories name no file, or one of another kind.
         """
-        from etconfig.fleet.inventory import find_sources
-        from etconfig.fleet.runs import FleetRuns
-        from etconfig.fleet.workers import InventoryReading
+        from etconfig.fleet.inventory.inventory import find_sources
+        from etconfig.fleet.running.runs import FleetRuns
+        from etconfig.fleet.running.workers import InventoryReading
 
         reading = InventoryReading(
             id_column=self.id_column,
@@ -124,7 +124,7 @@ class InventoryRequest:
         Raises:
             FactError: with the problems of all.
         """
-        from etconfig.fleet.inventory import InventoryOpener, find_sources
+        from etconfig.fleet.inventory.inventory import InventoryOpener, find_sources
 
         opener = InventoryOpener(
             database, registry, id_column=self.id_column, ignored=self.ignored, cache=self.cache
@@ -152,8 +152,8 @@ class PlanRequest:
         Raises:
             ConfigError: a profile or another setting is wrong.
         """
-        from etconfig.fleet.recipe import PlanRecipe, make_plan
-        from etconfig.fleet.runs import PlannedRun
+        from etconfig.fleet.deciding.recipe import PlanRecipe, make_plan
+        from etconfig.fleet.running.runs import PlannedRun
 
         programs, settings = self._programs(installation), self._settings()
         plan = make_plan(installation, programs, **settings)
@@ -164,14 +164,14 @@ class PlanRequest:
         return self.planned(installation).plan
 
     def _programs(self, installation: Installation) -> list[Delegating]:
-        from etconfig.app.api import load_program
-        from etconfig.app.executors import NUMPY
+        from etconfig.app.programs.api import load_program
+        from etconfig.app.programs.executors import NUMPY
 
         found: list[Delegating] = [
             load_program(path, executor=NUMPY, installation=installation) for path in self.programs
         ]
         if self.models is not None:
-            from etconfig.app.engine_models import Models
+            from etconfig.app.configuring.engine_models import Models
 
             found.append(Models.read(self.models, installation))
         return found

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
+from etconfig.base.records import record
 from etconfig.plugin import BACKENDS
-from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.app.installation import Installation
+    from etconfig.app.installation.installation import Installation
     from etconfig.method import ExecutorReport
     from etconfig.plugin import EntryPoint
 
@@ -92,7 +92,7 @@ def list_with_runtime(installation: Installation, executor: str) -> Listing:
     Raises:
         PluginError: no such executor is installed, or its plugin is broken.
     """
-    from etconfig.app.executors import executor_report
+    from etconfig.app.programs.executors import executor_report
 
     runtime = executor_report(installation, executor)
     entries = installation.index.entries(BACKENDS)
@@ -112,7 +112,7 @@ def list_with_runtime(installation: Installation, executor: str) -> Listing:
 def _availability(
     installation: Installation, backend: str, executor: str, runtime: ExecutorReport
 ) -> tuple[str, str]:
-    from etconfig.app.executors import backend_status
+    from etconfig.app.programs.executors import backend_status
     from etconfig.errors import PluginError
 
     try:

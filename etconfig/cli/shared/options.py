@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
+from etconfig.base.records import record
 from etconfig.cli.shared.completion import complete_assignment, complete_method, complete_profile
 from etconfig.cli.shared.device_sheets import expanded_sheets, sheet_names
 from etconfig.cli.shared.known_device import name_of_device, sheet_options
 from etconfig.cli.shared.output import show_diagnostics
 from etconfig.cli.shared.standard_input import standard_input
-from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.app.configuration import Configuration
-    from etconfig.app.loaded_program import LoadedProgram
-    from etconfig.app.targets import Delegating
+    from etconfig.app.configuring.configuration import Configuration
+    from etconfig.app.configuring.targets import Delegating
+    from etconfig.app.programs.loaded_program import LoadedProgram
+    from etconfig.base.provenance import Sourced
     from etconfig.facts.sheet import FactSheet
-    from etconfig.provenance import Sourced
-    from etconfig.resolver.resolution import Resolution
+    from etconfig.resolver.deciding.resolution import Resolution
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -56,7 +56,7 @@ def _only_program(context: click.Context, parameter: click.Parameter, path: Path
     """Return the program that is given, by default the only one of the project file."""
     if path is not None or context.resilient_parsing:
         return path
-    from etconfig.app.project_programs import programs_of_project
+    from etconfig.app.configuring.project_programs import programs_of_project
 
     named = programs_of_project(make_installation())
     if not named:
@@ -245,9 +245,9 @@ class ConfigurationRequest:
 
     def configure_on(self, facts: FactSheet, program: Delegating | None) -> Configuration:
         """Do the same as `configure`, on other facts and without printing warnings."""
-        from etconfig.app.configuration import configure
-        from etconfig.app.targets import options_by_backend
-        from etconfig.resolver.overrides import layer_from_overrides
+        from etconfig.app.configuring.configuration import configure
+        from etconfig.app.configuring.targets import options_by_backend
+        from etconfig.resolver.compiling.overrides import layer_from_overrides
 
         known_options = partial(options_by_backend, self.installation)
 
@@ -266,8 +266,8 @@ class ConfigurationRequest:
 
         Its executor matters only if no plugin declares one of its backends: the runtime may have that.
         """
-        from etconfig.app.api import load_program
-        from etconfig.app.executors import NUMPY
+        from etconfig.app.programs.api import load_program
+        from etconfig.app.programs.executors import NUMPY
         from etconfig.program.delegated import delegated_backends
 
         loaded = load_program(program, executor=NUMPY, installation=self.installation)
@@ -284,19 +284,19 @@ class ConfigurationRequest:
         if not programs and self.models is None:
             if not self.installation.may_name_targets:
                 return []
-            from etconfig.app.default_program import default_programs
+            from etconfig.app.configuring.default_program import default_programs
 
             return default_programs(self.installation, self.open_program)
         opened: list[Delegating] = [*map(self.open_program, programs)]
         if self.models is not None:
-            from etconfig.app.engine_models import Models
+            from etconfig.app.configuring.engine_models import Models
 
             opened.append(Models.read(self.models, self.installation))
         return opened
 
     def open_together(self, programs: Sequence[Path]) -> Delegating | None:
         """Do the same, and return all as one; None if there is none."""
-        from etconfig.app.several_programs import SeveralPrograms
+        from etconfig.app.configuring.several_programs import SeveralPrograms
 
         return SeveralPrograms.of(self.open_all(programs))
 
@@ -315,8 +315,8 @@ class ConfigurationRequest:
     def _resolved(self, configuration: Configuration) -> Resolution:
         resolution = configuration.resolve()
         if self.locked:
-            from etconfig.app.lock_comparison import check_lock
-            from etconfig.app.lock_contents import ResolvedForLock, lock_path, make_lock
+            from etconfig.app.locking.lock_comparison import check_lock
+            from etconfig.app.locking.lock_contents import ResolvedForLock, lock_path, make_lock
 
             now = ResolvedForLock(device=self.device_name, configuration=configuration, resolution=resolution)
             check_lock(lock_path(configuration), make_lock([now]))
@@ -416,8 +416,8 @@ def chosen_executor(installation: Installation, name: str | None) -> str:
         ConfigError: that of the project file is not installed; or `--executor-option` was given, but numpy
             has no options.
     """
-    from etconfig.app.executor_options import check_no_options
-    from etconfig.app.executors import NUMPY, choose_executor
+    from etconfig.app.programs.executor_options import check_no_options
+    from etconfig.app.programs.executors import NUMPY, choose_executor
 
     chosen = choose_executor(installation, name)
     if chosen == NUMPY:
@@ -430,7 +430,7 @@ def executor_if_installed(installation: Installation, name: str | None) -> str:
 
     Without the executor of the project file, it goes on with numpy and prints a warning.
     """
-    from etconfig.app.executors import NUMPY
+    from etconfig.app.programs.executors import NUMPY
     from etconfig.diagnostics import Severity
     from etconfig.errors import ProfileError
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from etconfig.base.records import record
 from etconfig.cli.shared.completion import complete_method
 from etconfig.cli.shared.options import input_option
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.records import record
 
 _ORDER = "etconfig.steps"
 """The key of click's context for the names of the options of steps, in the order of the command line."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.base.records import record
+from etconfig.base.written_files import FileKind, head_of
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.output import note
 from etconfig.cli.shared.writing import OutputPath, write_file
-from etconfig.records import record
-from etconfig.written_files import FileKind, head_of
 
 if TYPE_CHECKING:
     from etconfig.tracing import RecordingTracer

@@ -1,4 +1,4 @@
-"""The files that a command writes: options for them, and `etconfig.written_files` with a command's errors."""
+"""The files that a command writes: options for them, and `written_files` with the errors of a command."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from etconfig.base.written_files import FileKind, FilesOfRun, RefusedFileError
 from etconfig.cli.shared.standard_output import moved_paths
-from etconfig.written_files import FileKind, FilesOfRun, RefusedFileError
 
 _KEY = "etconfig.files_of_run"
 

@@ -8,11 +8,11 @@ from importlib import import_module
 
 import click
 
+from etconfig.base.version import __version__
 from etconfig.cli.shared.output import fail, show_escaped
 from etconfig.cli.shared.standard_output import own_standard_output
 from etconfig.cli.shared.usage import SuggestingGroup, fail_usage
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
-from etconfig.version import __version__
 
 _COMPLETION_VARIABLE = "_ETCONFIG_COMPLETE"
 """Set by shells: `bash_source` requests the completion script, `bash_complete` completions."""

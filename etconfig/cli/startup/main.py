@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from etconfig.base.version import __version__
 from etconfig.cli.shared.standard_output import command_errors, command_output, show_unencodable
 from etconfig.cli.startup.quick_answers import quick_text
-from etconfig.version import __version__
 
 _INTERRUPTED = 130
 """The exit status of a command that Ctrl-C ended, by the convention of shells: 128 + SIGINT."""
@@ -84,8 +84,8 @@ def _run(arguments: Sequence[str], *, is_process: bool) -> int:
         return 0
     # Plugins of pydantic itself are not used, and looking for them scans every distribution.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    from etconfig.base.interrupts import own_process
     from etconfig.cli.startup.group import run
-    from etconfig.interrupts import own_process
 
     if is_process:
         own_process()

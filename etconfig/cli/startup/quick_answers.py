@@ -46,7 +46,7 @@ def quick_text(arguments: Sequence[str]) -> str | None:
 def _listing_text(things: str, as_json: bool) -> str | None:
     from pathlib import Path
 
-    from etconfig.app.installation import Installation
+    from etconfig.app.installation.installation import Installation
     from etconfig.cli.shared.listings import json_text, list_backends, list_profiles, table_text
     from etconfig.diagnostics.escape import escape_json
 

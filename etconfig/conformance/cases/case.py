@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 
 @record(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import (
     CheckFailedError,
@@ -18,7 +19,6 @@ from etconfig.conformance.kit.outcome import (
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
-from etconfig.scalar_types import ScalarType
 
 _REPEATS = 20
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 if TYPE_CHECKING:
     from etconfig.conformance.subject.subject import Subject

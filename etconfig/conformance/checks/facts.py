@@ -7,7 +7,7 @@ from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.subject.contributions import VendorFacts
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import FactError
-from etconfig.facts.detection import DETECTOR_LIMIT_S
+from etconfig.facts.detecting.detection import DETECTOR_LIMIT_S
 from etconfig.facts.registry import Volatility
 from etconfig.facts.sheet import FactSheet
 

@@ -84,7 +84,7 @@ def import_reentrant(subject: Subject) -> None:
     """The plugin loads before and after etconfig, and twice, and declares the same options each time."""
     orders = {
         "imported before etconfig": (subject.entry.module,),
-        "imported after all of etconfig": ("etconfig.app.api",),
+        "imported after all of etconfig": ("etconfig.app.programs.api",),
     }
     declared = list(subject.spec.options.option_infos())
     with ThreadPoolExecutor() as together:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from etconfig.compile_specs import CompileSpecs
+from etconfig.base.compile_specs import CompileSpecs
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.replacing_init import ReplacingInit
 from etconfig.conformance.kit.outcome import CheckFailedError, NotDelegatedError

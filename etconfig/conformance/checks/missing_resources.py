@@ -16,8 +16,8 @@ from etconfig.conformance.process.loading import require_ordinary_load
 from etconfig.conformance.subject.contributions import VendorFacts
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import BackendUnavailableError, DelegateError, EtconfigError, PluginLoadError
-from etconfig.facts.host import Host
-from etconfig.facts.system import System
+from etconfig.facts.detecting.host import Host
+from etconfig.facts.detecting.system import System
 from etconfig.plugin.entry_points import normalized_name
 
 

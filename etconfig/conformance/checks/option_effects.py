@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from etconfig.base.plain_data import jsonable
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.option_values import (
@@ -15,7 +16,6 @@ from etconfig.conformance.subject.option_values import (
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, OptionError
 from etconfig.method.method import Method
-from etconfig.plain_data import jsonable
 from etconfig.schema.declaration import Applies
 
 VALUES_TRIED = 2

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from etconfig.app.api import load_program
-from etconfig.compile_specs import CompileSpecs
+from etconfig.app.programs.api import load_program
+from etconfig.base.compile_specs import CompileSpecs
+from etconfig.base.provenance import Sourced
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.option_values import (
@@ -23,12 +24,11 @@ from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import PluginCallError
 from etconfig.facts.registry import FactType
 from etconfig.plugin.call_check import code_place
-from etconfig.provenance import Sourced
-from etconfig.resolver.advice import AdviceReader
-from etconfig.resolver.advice_check import advised_devices, verify_advice
-from etconfig.resolver.program_values import read_program_values
-from etconfig.resolver.recommendation import recommend
-from etconfig.resolver.unconfigured import values_without_configuration
+from etconfig.resolver.compiling.program_values import read_program_values
+from etconfig.resolver.deciding.advice import AdviceReader
+from etconfig.resolver.deciding.recommendation import recommend
+from etconfig.resolver.deciding.unconfigured import values_without_configuration
+from etconfig.resolver.proving.advice_check import advised_devices, verify_advice
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.options import BackendOptions

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from etconfig.backend import InitContext, Processed
-from etconfig.compile_specs import CompileSpecs
+from etconfig.base.compile_specs import CompileSpecs
 from etconfig.conformance.interpose.interposer import Interposer
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from etconfig.base.records import record
 from etconfig.conformance.kit.outcome import Outcome
-from etconfig.records import record
 
 
 @record(frozen=True, kw_only=True)

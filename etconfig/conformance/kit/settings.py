@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from etconfig.app.executors import NUMPY
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.executors import NUMPY
+from etconfig.base.parameters import AnyPath, as_path
+from etconfig.base.records import record
 from etconfig.conformance.kit.levels import KIT, LEVELS
-from etconfig.parameters import AnyPath, as_path
-from etconfig.records import record
 
 
 @record(frozen=True, kw_only=True)

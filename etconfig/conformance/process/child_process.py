@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from etconfig.base.records import record
 from etconfig.conformance.kit.settings import Settings, effective_search_path
-from etconfig.records import record
 
 _LAST_LINES = 5
 _STACK_LINES = 8

@@ -15,11 +15,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from etconfig.base.interrupts import own_process
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.process.child_process import child_environment, describe_end
 from etconfig.conformance.subject.lowering import LoweringError, LoweringProgress, lowered_here
 from etconfig.conformance.subject.subject import Subject
-from etconfig.interrupts import own_process
 
 _COMMAND = (sys.executable, "-m", "etconfig.conformance.runner.lowering_apart")
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from etconfig.base.records import record
+from etconfig.base.version import __version__
 from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.levels import KIT
@@ -18,8 +20,6 @@ from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.evidence import Unobservable
-from etconfig.records import record
-from etconfig.version import __version__
 
 EVIDENCE_CHECK = "option-evidence"
 """The check that accepts options whose effect is unobservable."""

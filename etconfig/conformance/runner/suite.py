@@ -9,12 +9,12 @@ from typing import ClassVar
 try:
     import pytest
 except ImportError as error:
-    from etconfig.packages import how_to_install
+    from etconfig.base.packages import how_to_install
 
     command = how_to_install("'etconfig[conformance]'")
     raise ImportError(f"BackendConformance needs pytest: {command}") from error
 
-from etconfig.app.executors import NUMPY
+from etconfig.app.programs.executors import NUMPY
 from etconfig.conformance.checks.catalog import all_checks, with_bases
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.levels import KIT, LEVELS

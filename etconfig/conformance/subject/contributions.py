@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.detection import detect, fact_of
-from etconfig.facts.detector import Detector, FunctionDetector, Reading
+from etconfig.facts.detecting.detection import detect, fact_of
+from etconfig.facts.detecting.detector import Detector, FunctionDetector, Reading
+from etconfig.facts.detecting.sources import DEVICE_ROOT
+from etconfig.facts.detecting.system import System
 from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet
-from etconfig.facts.sources import DEVICE_ROOT
-from etconfig.facts.system import System
 from etconfig.plugin import FACTS, EntryPoint
 from etconfig.plugin.call_check import code_place
 from etconfig.plugin.contributions import FACTS_HOOK

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from etconfig.base.records import record
 from etconfig.conformance.cases.case import Case, CaseRun
 from etconfig.conformance.kit.outcome import CheckFailedError
-from etconfig.records import record
 
 
 @record(frozen=True, kw_only=True)

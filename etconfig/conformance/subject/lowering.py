@@ -7,15 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from etconfig.base.interrupts import may_be_ctrl_c
+from etconfig.base.written_files import FileKind, FilesOfRun, RefusedFileError, replace_files
 from etconfig.conformance.cases.large_case import large_case
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import ProgramError
-from etconfig.interrupts import may_be_ctrl_c
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.plugin.hookspecs import LoweringRequest
-from etconfig.written_files import FileKind, FilesOfRun, RefusedFileError, replace_files
 
 if TYPE_CHECKING:
     from etconfig.conformance.cases.case import Case

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from etconfig.base.effective import EffectiveSource
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import Diagnostic
-from etconfig.effective import EffectiveSource
 from etconfig.method.method import Method
 from etconfig.plugin.call_check import code_place
-from etconfig.resolver.advice import AdviceReader
-from etconfig.resolver.unconfigured import values_without_configuration
+from etconfig.resolver.deciding.advice import AdviceReader
+from etconfig.resolver.deciding.unconfigured import values_without_configuration
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.option_type import OptionKind
 from etconfig.schema.options import BackendOptions

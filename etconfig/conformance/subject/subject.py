@@ -8,12 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from etconfig.app.api import load_program
-from etconfig.app.configuration import resolve_defaults
-from etconfig.app.executors import NUMPY
-from etconfig.app.installation import Installation
-from etconfig.app.loaded_program import LoadedProgram
+from etconfig.app.configuring.configuration import resolve_defaults
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.api import load_program
+from etconfig.app.programs.executors import NUMPY
+from etconfig.app.programs.loaded_program import LoadedProgram
 from etconfig.backend import Backend, Capabilities
+from etconfig.base.scalar_types import ScalarType
 from etconfig.conformance.cases.case import Case, CaseRun
 from etconfig.conformance.cases.large_case import LARGE, large_case
 from etconfig.conformance.cases.stored_cases import load_cases
@@ -30,7 +31,6 @@ from etconfig.plugin import CONFORMANCE, EntryPoint
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.plugin.evidence import Evidence
 from etconfig.plugin.hookspecs import ConformanceContribution
-from etconfig.scalar_types import ScalarType
 from etconfig.schema.spec import BackendSpec
 
 DIM_ORDERS = frozenset({"contiguous", "channels_last"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from etconfig.device.packed import PackedMethod, PackedOption, PlainValue
+from etconfig.base.records import record
+from etconfig.device.deciding.packed import PackedMethod, PackedOption, PlainValue
 from etconfig.diagnostics import Diagnostic
-from etconfig.records import record
 from etconfig.schema.declaration import Scope
 from etconfig.wire.options import cannot_carry, value_help
 from etconfig.wire.runtime_limits import RuntimeLimits, WireValue

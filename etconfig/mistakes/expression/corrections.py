@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from etconfig.diagnostics import nearest
+from etconfig.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
+from etconfig.expression.source import ExpressionSource
+from etconfig.expression.syntax import Binary, FunctionCall, ListDisplay, Literal, Name, Node
+from etconfig.expression.types import ExpressionType
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.facts.usual_texts import is_never, meant_text, usual_texts_help
 from etconfig.mistakes.expression import type_messages
 from etconfig.mistakes.expression.foreign_words import size_in_bytes
 from etconfig.mistakes.expression.unexpected_tokens import CHOICE_HELP
 from etconfig.mistakes.facts.fact_names import likely_facts
-from etconfig.profile.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
-from etconfig.profile.expression.source import ExpressionSource
-from etconfig.profile.expression.syntax import Binary, FunctionCall, ListDisplay, Literal, Name, Node
-from etconfig.profile.expression.types import ExpressionType
 
 _INT, _FLOAT = ExpressionType.INT, ExpressionType.FLOAT
 _STRING, _BOOL = ExpressionType.STRING, ExpressionType.BOOL

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Fix, Span
+from etconfig.expression.source import ExpressionSource
 from etconfig.mistakes.expression.foreign_words import IsFact, Piece, respell
-from etconfig.profile.expression.source import ExpressionSource
-from etconfig.records import record
 
 _TOO_MUCH = frozenset(("expression-too-large", "invisible-character"))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from etconfig.profile.expression.signatures import ARITHMETIC, STRING_METHODS
-from etconfig.profile.expression.syntax import Name, Node
-from etconfig.profile.expression.types import ExpressionType
+from etconfig.expression.signatures import ARITHMETIC, STRING_METHODS
+from etconfig.expression.syntax import Name, Node
+from etconfig.expression.types import ExpressionType
 
 _USAGE = {
     "size": "size takes a string or a list, as in size(cpu.features) or cpu.features.size()",

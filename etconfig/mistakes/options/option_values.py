@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from annotated_types import MultipleOf
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Rewriting
-from etconfig.records import record
 from etconfig.schema.coerce import Mismatch, coerce, table_meant
 from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.text import parse_scalar

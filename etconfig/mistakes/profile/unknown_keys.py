@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from etconfig.base.records import record
 from etconfig.diagnostics import Fix, Respelling, Span, is_certain, nearest
 from etconfig.mistakes.profile.header_fixes import header_fix, header_text
 from etconfig.profile.document import Document
 from etconfig.profile.positions import KeyPath
-from etconfig.records import record
 
 _SETTINGS = ("facts", "options", "methods", "instances", "when")
 _HEAD = ("name", "extends", "description", "match")

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from etconfig.base.provenance import OriginKind
 from etconfig.diagnostics import Diagnostic, Fix, Rewriting, Span, nearest
+from etconfig.expression import Expression, ExpressionType
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import shown_value
-from etconfig.profile.expression import Expression, ExpressionType
 from etconfig.profile.layer import Assignment, TextValue
-from etconfig.provenance import OriginKind
-from etconfig.resolver.expression_fit import replacing_expression
+from etconfig.resolver.proving.expression_fit import replacing_expression
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.option_type import OptionKind, OptionType

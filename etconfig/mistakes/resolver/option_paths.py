@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from etconfig.base.option_path import parse_option_path
 from etconfig.diagnostics import nearest, nearest_backend
-from etconfig.option_path import parse_option_path
 
 _HELP = "`etconfig backends` lists the backends, `etconfig schema BACKEND` their options"
 _SEPARATOR = re.compile(r"(?:->|[\s./:\[\]])+")

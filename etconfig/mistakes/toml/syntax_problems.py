@@ -14,13 +14,13 @@ from typing import TypeAlias
 
 import tomli
 
+from etconfig.base.source_characters import string_end
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import DocumentError
 from etconfig.mistakes.toml.lines import LineProblem, examine
 from etconfig.mistakes.toml.repeated_keys import is_header, repeated_key
 from etconfig.profile.bounds import check_bounds
-from etconfig.profile.source_text import string_end
 
 _MAX_PROBLEMS = 100
 _MAX_REPAIRS_OF_A_LINE = 3

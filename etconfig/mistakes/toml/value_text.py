@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 _BOOLS: Mapping[str, str] = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

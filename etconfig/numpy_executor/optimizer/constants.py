@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
-from etconfig.interrupts import is_of_signal_handler
+from etconfig.base.interrupts import is_of_signal_handler
 from etconfig.kernel.memory import Array, address_of
 from etconfig.kernel.steps import Copy
 from etconfig.kernel.tensor import Tensor

@@ -8,8 +8,8 @@ from operator import length_hint
 from typing import Any, NamedTuple, TypeAlias
 
 from etconfig.backend import StopSignal
+from etconfig.base.interrupts import is_of_signal_handler
 from etconfig.errors import EtconfigError
-from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.registry import Step, refusal
 from etconfig.kernel.steps import MakeAlias, StepSequence, may_resize, runnable
 from etconfig.kernel.tensor import KEPT_SHAPES, Register, Tensor, memory_of

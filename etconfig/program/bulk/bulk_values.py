@@ -7,6 +7,7 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from etconfig.base.scalar_types import MAX_RANK, ScalarType
 from etconfig.flatbuffer.layout import I32, I64, U8, Layout
 from etconfig.program import layout
 from etconfig.program.bulk.columns import Columns, Vectors, make_sure
@@ -24,7 +25,6 @@ from etconfig.program.model import (
     SerializedTensor,
     TensorShapeDynamism,
 )
-from etconfig.scalar_types import MAX_RANK, ScalarType
 
 if TYPE_CHECKING:
     from etconfig.program.bulk.columns import Column

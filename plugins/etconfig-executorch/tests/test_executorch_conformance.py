@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from statements import conformance_report, statement, words
 
+from etconfig.base.written_files import FilesOfRun
 from etconfig.conformance import Outcome, Settings
 from etconfig.conformance.subject.lowering import lower_cases
 from etconfig.conformance.subject.subject import Subject
-from etconfig.written_files import FilesOfRun
 
 # torch and executorch warn when they are imported
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]

@@ -14,8 +14,8 @@ import pytest
 from program_writer import instruction, plan, table, tensor, write
 
 import etconfig
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import EtconfigError, InvalidInputError
-from etconfig.scalar_types import ScalarType
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 

@@ -426,7 +426,7 @@ class TestFacts:
         from etconfig_onnxruntime.facts import DETECTOR, FACTS
 
         from etconfig.facts.builtin import BUILTIN_FACTS
-        from etconfig.facts.detection import detect
+        from etconfig.facts.detecting.detection import detect
 
         sheet = detect(registry=BUILTIN_FACTS.extended(FACTS), detectors=[DETECTOR])
         assert sheet["onnxruntime.version"].value == ort.__version__
@@ -438,7 +438,7 @@ class TestFacts:
         from etconfig_onnxruntime.facts import DETECTOR, FACTS
 
         from etconfig.facts.builtin import BUILTIN_FACTS
-        from etconfig.facts.detection import detect
+        from etconfig.facts.detecting.detection import detect
 
         sheet = detect(tmp_path, registry=BUILTIN_FACTS.extended(FACTS), detectors=[DETECTOR])
         assert sheet["onnxruntime.version"].reason == "ONNX Runtime is not installed there"

@@ -11,9 +11,9 @@ import pytest
 from etconfig_reference import plugin
 from etconfig_reference.options import MIN_SCRATCH_BYTES, Accumulate, ReferenceCpuOptions
 
+from etconfig.base.provenance import Sourced
 from etconfig.plugin.v1 import BackendRequest
-from etconfig.provenance import Sourced
-from etconfig.resolver.unconfigured import values_without_configuration
+from etconfig.resolver.deciding.unconfigured import values_without_configuration
 
 PACKAGE = Path(etconfig_reference.__file__).parent
 README = Path(__file__).parents[1] / "README.md"

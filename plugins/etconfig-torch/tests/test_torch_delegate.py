@@ -16,10 +16,10 @@ from etconfig_torch.backend import KIND
 from etconfig_torch.plugin import SPEC
 
 import etconfig
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.errors import DelegateError
 from etconfig.plugin.v1 import DelegateInvalidCompatibilityError, Envelope, InvalidPayloadError
 from etconfig.program.program import open_program
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 torch = pytest.importorskip("torch")
 exir = pytest.importorskip("executorch.exir")

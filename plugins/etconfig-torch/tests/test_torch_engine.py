@@ -26,8 +26,8 @@ from etconfig_torch.plugin import SPEC, build, effective, update
 from in_force import check_names, table_of
 
 import etconfig
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.plugin.v1 import BackendUnavailableError
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 torch = pytest.importorskip("torch")
 pytestmark = [

@@ -11,6 +11,7 @@ import pytest
 from etconfig_tvm.payload import BACKEND_ID, open_payload
 
 import etconfig
+from etconfig.base.written_files import FilesOfRun
 from etconfig.conformance import BackendConformance
 from etconfig.plugin.v1 import (
     DelegateError,
@@ -18,7 +19,6 @@ from etconfig.plugin.v1 import (
     Envelope,
     EtconfigError,
 )
-from etconfig.written_files import FilesOfRun
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 TOLERANCE = 1e-6

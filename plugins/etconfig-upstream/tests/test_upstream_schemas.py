@@ -14,16 +14,16 @@ from etconfig_upstream.xnnpack import WorkspaceSharing, XnnpackOptions
 from plugin_data import write_distribution
 
 import etconfig
-from etconfig.app.configuration import resolve_defaults
-from etconfig.app.installation import Installation
+from etconfig.app.configuring.configuration import resolve_defaults
+from etconfig.app.installation.installation import Installation
+from etconfig.base.option_path import parse_option_path
+from etconfig.base.provenance import Sourced
 from etconfig.diagnostics import Respelling
 from etconfig.facts.sheet import FactSheet
-from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import EXECUTORCH, BackendOptions, CompileSpecs, wire_options
-from etconfig.provenance import Sourced
-from etconfig.resolver.explain import explain_option
-from etconfig.resolver.program_values import read_program_values
-from etconfig.resolver.unconfigured import values_without_configuration
+from etconfig.resolver.compiling.program_values import read_program_values
+from etconfig.resolver.deciding.unconfigured import values_without_configuration
+from etconfig.resolver.explaining.explain import explain_option
 from etconfig.schema.declaration import Scope
 from etconfig.schema.problem import OptionProblem
 from etconfig.schema.validate import check_value, find_option, validate_options

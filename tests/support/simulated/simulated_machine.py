@@ -97,9 +97,9 @@ def _simulated() -> Machine | None:
 
 
 def simulate_device(module: ModuleType) -> None:
-    """Change `etconfig.facts.system`: a `System` at `/` has the files of the simulated machine."""
+    """Change `etconfig.facts.detecting.system`: a `System` at `/` has the files of the simulated machine."""
     real = module.ThisDevice
-    from etconfig.facts.sources import RecordedFiles
+    from etconfig.facts.detecting.sources import RecordedFiles
 
     class Packages(RecordedFiles):
         """Installed packages are those of this Python: only the machine is simulated."""
@@ -122,7 +122,7 @@ def _is_package(path: str) -> bool:
 
 
 def simulate_host(module: ModuleType) -> None:
-    """Change `etconfig.facts.host`: `Host.current` is that of the simulated machine, with this Python."""
+    """Change the module of `Host`: `Host.current` is that of the simulated machine, with this Python."""
     real = module.Host.current
 
     def current(cls: type) -> Any:

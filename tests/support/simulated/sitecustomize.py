@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
 _DOORS = {
-    "etconfig.facts.system": "simulate_device",
-    "etconfig.facts.host": "simulate_host",
+    "etconfig.facts.detecting.system": "simulate_device",
+    "etconfig.facts.detecting.host": "simulate_host",
     "etconfig.plugin.discovery": "limit_plugins",
 }
 

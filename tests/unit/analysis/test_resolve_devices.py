@@ -13,7 +13,7 @@ from command_line import DATA
 import etconfig
 from etconfig.analysis.device_matrix import value_text
 from etconfig.analysis.expected_matrix import expected_text, load_expected
-from etconfig.app.device_names import name_devices
+from etconfig.app.configuring.device_names import name_devices
 
 PROGRAM = DATA / "digits" / "digits.pte"
 SHEETS = (DATA / "sheets" / "pixel-8.json", DATA / "sheets" / "raspberry-pi-5.json")

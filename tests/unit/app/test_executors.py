@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import etconfig
-from etconfig.app.executors import (
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.executors import (
     backend_status,
     check_executor_tables,
     choose_executor,
     executor_report,
     executor_with_options,
 )
-from etconfig.app.installation import Installation
 from etconfig.cli.startup.main import main
 from etconfig.diagnostics import Severity
 from etconfig.errors import BackendUnavailableError, OptionError, PluginCallError

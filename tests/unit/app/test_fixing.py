@@ -8,8 +8,8 @@ import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etconfig.app import fixing
-from etconfig.app.fixing import apply_fixes, fix_files, fixable
+from etconfig.app.validating import fixing
+from etconfig.app.validating.fixing import apply_fixes, fix_files, fixable
 from etconfig.diagnostics import Diagnostic, Edit, Fix, Span
 from etconfig.profile.document import Document, parse_document
 

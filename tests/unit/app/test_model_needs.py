@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.app.model_needs import read_needs
+from etconfig.app.programs.model_needs import read_needs
 from etconfig.errors import ProgramError
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.models.catalog import ModelVariant
 from etconfig.models.reading import parse_models
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 
 DATA = Path(__file__).parents[2] / "data"
 EXPORTS = DATA / "exports"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from etconfig.app.plain_difference import is_too_deep, plain_differences
+from etconfig.app.locking.plain_difference import is_too_deep, plain_differences
 
 
 @pytest.mark.parametrize(

@@ -11,20 +11,20 @@ from resolving import make_facts, make_layer
 from wired_options import WiredOptions
 
 import etconfig
-from etconfig.app.resolved_bundle import notes_beside_the_map, packed_resolution
+from etconfig.app.packing.resolved_bundle import notes_beside_the_map, packed_resolution
+from etconfig.base.provenance import OriginKind
 from etconfig.device.builders.language import CarriedMethod, Language
-from etconfig.device.bundle import DeviceBundle
-from etconfig.device.bundle_writer import write_tables
-from etconfig.device.packed import PackedBackend, PackedConfiguration, PackedMethod, PackedOption
-from etconfig.device.steps import counted
-from etconfig.device.tables import NONE
+from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.tables import NONE
+from etconfig.device.deciding.packed import PackedBackend, PackedConfiguration, PackedMethod, PackedOption
+from etconfig.device.device_bundle import DeviceBundle
 from etconfig.errors import OptionError, ProfileError, SavedResultError
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.profile.layer import Layer
-from etconfig.provenance import OriginKind
-from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.schema.declaration import Applies, Scope
 from etconfig.wire.runtime_limits import EXECUTORCH
 

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from etconfig.effective import ComparedOption, EffectiveOption, EffectiveSource, compare_options
+from etconfig.base.effective import ComparedOption, EffectiveOption, EffectiveSource, compare_options
 
 
 class Mode(enum.Enum):

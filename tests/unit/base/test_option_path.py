@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from etconfig.option_path import OptionPath, parse_assignment, parse_option_path
+from etconfig.base.option_path import OptionPath, parse_assignment, parse_option_path
 
 
 class TestOptionPath:

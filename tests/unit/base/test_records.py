@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
-from etconfig.records import record
+from etconfig.base.records import record
 
 T = TypeVar("T")
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from c_libraries import Memory, Payload, compile_library, execute_context, init_context, update_context
 
+from etconfig.base.compile_specs import CompileSpecs
 from etconfig.c_interface.backend import CBackend
 from etconfig.c_interface.failure import CBackendError
 from etconfig.c_interface.layout import CRun
-from etconfig.compile_specs import CompileSpecs
 from etconfig.plugin.v1 import BackendOptions, DelegateInvalidCompatibilityError, option
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from c_libraries import COMPILERS, compile_with
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.c_interface import failure, layout
 from etconfig.c_interface.headers import include_dir
-from etconfig.scalar_types import ScalarType
 
 HEADER = (include_dir() / "etconfig" / "backend.h").read_text(encoding="utf-8")
 STRUCTS: dict[str, type[ctypes.Structure]] = {

@@ -9,7 +9,7 @@ import pytest
 from npu import SPEC
 
 from etconfig.cli.commands.backends import default_text
-from etconfig.resolver.unconfigured import values_without_configuration
+from etconfig.resolver.deciding.unconfigured import values_without_configuration
 
 
 def shown(option: str, facts: Mapping[str, object], advice: Mapping[str, object]) -> str:

@@ -7,9 +7,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from etconfig.cli.startup.group import run
-from etconfig.facts.host import Host
+from etconfig.facts.detecting.host import Host
+from etconfig.facts.detecting.system import System
 from etconfig.facts.sheet import load_fact_sheet
-from etconfig.facts.system import System
 
 SHEETS = Path(__file__).parents[2] / "data" / "sheets"
 PI = str(SHEETS / "raspberry-pi-5.json")
@@ -60,7 +60,7 @@ class TestFacts:
             asked.append(serial)
             return System(Path("/nowhere"), Host(system="Android", machine="aarch64"))
 
-        monkeypatch.setattr("etconfig.facts.adb.attached_device", attached)
+        monkeypatch.setattr("etconfig.facts.detecting.adb.attached_device", attached)
         assert run(["facts", "--adb", "--json", "--fact", "gpu.count=1"]) == 0
         facts = json.loads(capsys.readouterr().out)["facts"]
         assert (facts["os.name"]["value"], facts["gpu.count"]["value"]) == ("android", 1)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from plans import PlanBuilder
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.cli.shared.arrays import read_inputs
 from etconfig.errors import InvalidInputError
 from etconfig.program.metadata import MethodMeta
-from etconfig.scalar_types import ScalarType
 
 
 def taking(*types: ScalarType) -> MethodMeta:

@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from etconfig.device.bundle import DeviceBundle
-from etconfig.device.bundle_writer import fits_file, write_tables
-from etconfig.device.compilation import compile_bundle
-from etconfig.device.content import BundleContent, BundledModel, BundledProfile, BundledVariant
+from etconfig.device.bundle.bundle_writer import fits_file, write_tables
+from etconfig.device.compiling.compilation import compile_bundle
+from etconfig.device.compiling.content import BundleContent, BundledModel, BundledProfile, BundledVariant
+from etconfig.device.device_bundle import DeviceBundle
 from etconfig.errors import OptionError
+from etconfig.expression import ExpressionType, parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, OptionTable, option
-from etconfig.profile.expression import ExpressionType, parse_expression
 from etconfig.profile.library import Provider
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.resolver import Resolver, Target
 
 
 class Cores(OptionTable):
@@ -112,10 +112,10 @@ class TestSize:
 
     def test_a_bundle_that_is_too_large_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         size_bytes = len(write_tables(compile_bundle(content())))
-        for module in ("etconfig.device.bundle_writer", "etconfig.device.compilation"):
+        for module in ("etconfig.device.bundle.bundle_writer", "etconfig.device.compiling.compilation"):
             monkeypatch.setattr(f"{module}.MAX_BYTES", size_bytes)
         compile_bundle(content())
-        monkeypatch.setattr("etconfig.device.bundle_writer.MAX_BYTES", size_bytes - 1)
+        monkeypatch.setattr("etconfig.device.bundle.bundle_writer.MAX_BYTES", size_bytes - 1)
         with pytest.raises(OptionError, match="the most that a device reads"):
             compile_bundle(content())
 
@@ -126,6 +126,6 @@ class TestSize:
             assert fits_file(grown)
 
     def test_ranges_that_readers_would_not_walk_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("etconfig.device.bundle_checks.MAX_VISITED", 1)
+        monkeypatch.setattr("etconfig.device.bundle.bundle_checks.MAX_VISITED", 1)
         with pytest.raises(OptionError, match="its ranges overlap"):
             compile_bundle(content())

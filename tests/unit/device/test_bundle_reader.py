@@ -12,11 +12,11 @@ from bundle_tables import changed, small_tables
 from every import every
 from limit_bundles import Limit, limits
 
-from etconfig.device.bundle_reader import read_tables
-from etconfig.device.bundle_writer import write_tables
-from etconfig.device.steps import STEP_FIELDS, counted
-from etconfig.device.tables import MAX_PROFILES, NONE, InstructionRow, ProfileRow, StoredKind
-from etconfig.profile.expression.operations import Op
+from etconfig.device.bundle.bundle_reader import read_tables
+from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.steps import STEP_FIELDS, counted
+from etconfig.device.bundle.tables import MAX_PROFILES, NONE, InstructionRow, ProfileRow, StoredKind
+from etconfig.expression.operations import Op
 
 NAN = int.from_bytes(struct.pack("<d", float("nan")), "little")
 
@@ -185,6 +185,6 @@ def test_other_bytes_are_refused(data: bytes, problem: str) -> None:
 
 
 def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("etconfig.device.bundle_writer.BUNDLE_VERSION", 2)
+    monkeypatch.setattr("etconfig.device.bundle.bundle_writer.BUNDLE_VERSION", 2)
     with pytest.raises(ValueError, match="its version is 2"):
         read_tables(write_tables(small_tables()))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from bundle_tables import changed
 
-from etconfig.device.decision import BundleDecision, DecidedOption
-from etconfig.device.tables import CandidateLayer
+from etconfig.device.bundle.tables import CandidateLayer
+from etconfig.device.deciding.decision import BundleDecision, DecidedOption
 
 
 @pytest.mark.parametrize(

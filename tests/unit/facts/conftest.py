@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.facts.host import Host
-from etconfig.facts.system import System
+from etconfig.facts.detecting.host import Host
+from etconfig.facts.detecting.system import System
 
 MakeSystem = Callable[..., System]
 

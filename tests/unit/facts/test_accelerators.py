@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from etconfig.facts.detector import Reading
-from etconfig.facts.detectors.gpu import GPU
-from etconfig.facts.detectors.npu import NPU
-from etconfig.facts.detectors.system_detector import SystemDetector
-from etconfig.facts.system import System
+from etconfig.facts.detecting.detector import Reading
+from etconfig.facts.detecting.detectors.gpu import GPU
+from etconfig.facts.detecting.detectors.npu import NPU
+from etconfig.facts.detecting.detectors.system_detector import SystemDetector
+from etconfig.facts.detecting.system import System
 
 PCI = "/sys/bus/pci/devices"
 DRM = "/sys/class/drm"

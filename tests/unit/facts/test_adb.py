@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from etconfig.errors import FactError
-from etconfig.facts.adb import attached_device
-from etconfig.facts.detection import detect
+from etconfig.facts.detecting.adb import attached_device
+from etconfig.facts.detecting.detection import detect
 
 LINES = b"""/proc/cpuinfo:processor\t: 0
 /proc/cpuinfo:Features\t: fp asimd asimddp

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.detector import Reading
-from etconfig.facts.detectors import BUILTIN_DETECTORS
-from etconfig.facts.detectors.cpuinfo import cpu_features, cpu_model, cpu_vendor
-from etconfig.facts.system import System
+from etconfig.facts.detecting.detector import Reading
+from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS
+from etconfig.facts.detecting.detectors.cpuinfo import cpu_features, cpu_model, cpu_vendor
+from etconfig.facts.detecting.system import System
 
 CPUS = "/sys/devices/system/cpu"
 SUPPLIES = "/sys/class/power_supply"

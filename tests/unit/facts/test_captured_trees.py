@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from captured_trees import TREES, captured_system
 
-from etconfig.facts.detection import detect
+from etconfig.facts.detecting.detection import detect
 from etconfig.facts.sheet import FactSheet
 
 DATA = Path(__file__).parents[2] / "data"

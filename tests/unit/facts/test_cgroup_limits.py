@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from etconfig.facts.cgroup import Limit, cpu_quota, cpuset, memory_headroom, memory_limit
+from etconfig.facts.detecting.cgroup import Limit, cpu_quota, cpuset, memory_headroom, memory_limit
 
 MOUNT_V2 = "30 24 0:26 {root} {point} rw,relatime shared:4 - cgroup2 cgroup2 rw\n"
 MOUNT_V1 = "31 24 0:27 {root} {point} rw - cgroup cgroup rw,{controller}\n"

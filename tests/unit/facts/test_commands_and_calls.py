@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.facts.commands import run_command
-from etconfig.facts.host import Host
-from etconfig.facts.nvml import NvmlGpu
-from etconfig.facts.sources import RecordedFiles, ThisDevice
-from etconfig.facts.system import System
+from etconfig.facts.detecting.commands import run_command
+from etconfig.facts.detecting.host import Host
+from etconfig.facts.detecting.nvml import NvmlGpu
+from etconfig.facts.detecting.sources import RecordedFiles, ThisDevice
+from etconfig.facts.detecting.system import System
 
 
 def python(code: str) -> tuple[str, ...]:
@@ -152,5 +152,5 @@ class TestNvmlOnThisDevice:
     """The management library is optional."""
 
     def test_a_missing_library_is_none(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("etconfig.facts.nvml._LIBRARIES", ("libno-such-library.so.1",))
+        monkeypatch.setattr("etconfig.facts.detecting.nvml._LIBRARIES", ("libno-such-library.so.1",))
         assert ThisDevice().nvml_gpus() is None

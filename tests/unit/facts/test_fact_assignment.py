@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from etconfig.base.provenance import Origin, OriginKind
 from etconfig.errors import FactError
 from etconfig.facts.assignment import parse_fact_assignment, parse_fact_assignments
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactInfo, FactType, Volatility
-from etconfig.provenance import Origin, OriginKind
 
 REGISTRY = BUILTIN_FACTS.extended(
     [FactInfo(name="acme.turbo", type=FactType.BOOL, doc="Turbo.", volatility=Volatility.LIVE)]

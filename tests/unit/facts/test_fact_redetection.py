@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.detection import DETECTOR_LIMIT_S, detect, redetect
-from etconfig.facts.detector import FunctionDetector, Reading
-from etconfig.facts.detectors import BUILTIN_DETECTORS
-from etconfig.facts.host import Host
+from etconfig.facts.detecting.detection import DETECTOR_LIMIT_S, detect, redetect
+from etconfig.facts.detecting.detector import FunctionDetector, Reading
+from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS
+from etconfig.facts.detecting.host import Host
+from etconfig.facts.detecting.system import System
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.facts.sheet import FactSheet
-from etconfig.facts.system import System
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 NOWHERE = Path("/nowhere")
 

@@ -6,12 +6,12 @@ import pickle
 
 import pytest
 
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.errors import FactError
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.fact import Fact
 from etconfig.facts.registry import Volatility
 from etconfig.facts.sheet import FactSheet
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 BY_HAND = Origin(OriginKind.OVERRIDE, "--fact")
 IN_PROFILE = Origin(OriginKind.PROFILE, "pi-5.toml", line=7, column=25)

@@ -9,13 +9,13 @@ from effort import scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import FactError
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.registry import FactType
 from etconfig.facts.sheet import FactSheet, load_fact_sheet
-from etconfig.provenance import Origin, OriginKind, Sourced
 
 SOURCE = "sheet.json"
 

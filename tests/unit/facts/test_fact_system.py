@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.facts.detection import detect
-from etconfig.facts.host import Host, parse_cpu_list
-from etconfig.facts.system import System
+from etconfig.facts.detecting.detection import detect
+from etconfig.facts.detecting.host import Host, parse_cpu_list
+from etconfig.facts.detecting.system import System
 
 
 class TestReading:

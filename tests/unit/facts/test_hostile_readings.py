@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from etconfig.facts.detection import detect
-from etconfig.facts.detector import FunctionDetector, Reading
+from etconfig.facts.detecting.detection import detect
+from etconfig.facts.detecting.detector import FunctionDetector, Reading
 from etconfig.facts.registry import MAX_CHARACTERS, FactInfo, FactRegistry, FactType, Volatility
 from etconfig.facts.sheet import FactSheet
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from etconfig.facts.nvml import NvmlGpu, list_gpus
+from etconfig.facts.detecting.nvml import NvmlGpu, list_gpus
 
 OK, FAILED = 0, 999
 

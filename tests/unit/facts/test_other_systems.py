@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from captured_trees import captured_system
 
-from etconfig.facts.detection import detect
-from etconfig.facts.detector import Reading
-from etconfig.facts.detectors import BUILTIN_DETECTORS
-from etconfig.facts.detectors.system_detector import MODULES, SystemDetector
-from etconfig.facts.detectors.windows import DISPLAY_KEY, VERSION_KEY
-from etconfig.facts.host import Host
+from etconfig.facts.detecting.detection import detect
+from etconfig.facts.detecting.detector import Reading
+from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS
+from etconfig.facts.detecting.detectors.system_detector import MODULES, SystemDetector
+from etconfig.facts.detecting.detectors.windows import DISPLAY_KEY, VERSION_KEY
+from etconfig.facts.detecting.host import Host
+from etconfig.facts.detecting.system import System
+from etconfig.facts.detecting.windows import AFFINITY, MEMORY, POWER, PROCESSORS
 from etconfig.facts.sheet import FactSheet
-from etconfig.facts.system import System
-from etconfig.facts.windows import AFFINITY, MEMORY, POWER, PROCESSORS
 
 
 def sheet_of(tree: str) -> FactSheet:
@@ -38,7 +38,7 @@ class TestDispatch:
     def test_every_listed_function_exists(self):
         for detector in BUILTIN_DETECTORS:
             for system in getattr(detector, "elsewhere", ()):
-                module = import_module(f"etconfig.facts.detectors.{MODULES[system]}")
+                module = import_module(f"etconfig.facts.detecting.detectors.{MODULES[system]}")
                 assert callable(module.FINDERS[detector.name])
 
     @pytest.mark.parametrize("system", sorted(MODULES))

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from etconfig.errors import FactError
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.detection import detect
+from etconfig.facts.detecting.detection import detect
 from etconfig.facts.json_schema import sheet_schema
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.facts.sheet import FactSheet

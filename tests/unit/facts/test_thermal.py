@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from etconfig.facts.detector import Reading
-from etconfig.facts.detectors.thermal import THERMAL
-from etconfig.facts.system import System
+from etconfig.facts.detecting.detector import Reading
+from etconfig.facts.detecting.detectors.thermal import THERMAL
+from etconfig.facts.detecting.system import System
 
 CLASS = "/sys/class/thermal"
 

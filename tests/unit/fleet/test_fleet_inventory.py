@@ -20,13 +20,14 @@ import etconfig  # noqa: E402
 from etconfig.errors import FactError  # noqa: E402
 from etconfig.facts.builtin import BUILTIN_FACTS  # noqa: E402
 from etconfig.facts.sheet import FactSheet  # noqa: E402
-from etconfig.fleet import conversion, json_sql, open_fleet  # noqa: E402
-from etconfig.fleet.columns import MAX_COLUMNS  # noqa: E402
-from etconfig.fleet.conversion import converted  # noqa: E402
-from etconfig.fleet.database import Database, followed, opened_database  # noqa: E402
-from etconfig.fleet.devices import device_sheets  # noqa: E402
-from etconfig.fleet.inventory import InventoryOpener, find_sources  # noqa: E402
-from etconfig.fleet.validation import InventoryFinding, validate_part  # noqa: E402
+from etconfig.fleet import open_fleet  # noqa: E402
+from etconfig.fleet.inventory import conversion, json_sql  # noqa: E402
+from etconfig.fleet.inventory.columns import MAX_COLUMNS  # noqa: E402
+from etconfig.fleet.inventory.conversion import converted  # noqa: E402
+from etconfig.fleet.inventory.database import Database, followed, opened_database  # noqa: E402
+from etconfig.fleet.inventory.inventory import InventoryOpener, find_sources  # noqa: E402
+from etconfig.fleet.inventory.validation import InventoryFinding, validate_part  # noqa: E402
+from etconfig.fleet.running.devices import device_sheets  # noqa: E402
 
 
 @pytest.fixture
@@ -647,7 +648,7 @@ class TestProgress:
     def test_a_query_is_followed_until_it_ends(
         self, database: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("etconfig.fleet.database._LOOK_EVERY_S", 0.002)
+        monkeypatch.setattr("etconfig.fleet.inventory.database._LOOK_EVERY_S", 0.002)
         seen: list[float | None] = []
         database.rows("SET threads = 1")
         database.rows("CREATE TABLE numbers AS SELECT range AS number FROM range(500_000)")

@@ -21,7 +21,7 @@ import etconfig  # noqa: E402
 import etconfig.fleet  # noqa: E402
 from etconfig.errors import FactError, WorkersError  # noqa: E402
 from etconfig.fleet import Fleet, FleetResult, open_fleet  # noqa: E402
-from etconfig.fleet.clusters import parse_cluster_address  # noqa: E402
+from etconfig.fleet.running.clusters import parse_cluster_address  # noqa: E402
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ class TestRefusals:
         assert parse_cluster_address("dask://[::1]:8786").place == "[::1]:8786"
 
     def test_a_package_that_is_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("etconfig.fleet.clusters.find_spec", lambda name: None)
+        monkeypatch.setattr("etconfig.fleet.running.clusters.find_spec", lambda name: None)
         missing = str(parse_cluster_address("dask://h:1").missing)
         assert "dask:// needs Dask distributed, which is not installed" in missing
         assert "'etconfig[dask]'" in missing

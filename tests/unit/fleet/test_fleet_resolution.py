@@ -18,17 +18,18 @@ from command_line import DIGITS  # noqa: E402
 from fleet_devices import PROFILES, random_devices, write_devices, write_profiles  # noqa: E402
 
 import etconfig  # noqa: E402
-from etconfig.app.installation import Installation  # noqa: E402
+from etconfig.app.installation.installation import Installation  # noqa: E402
 from etconfig.errors import ConfigError, InternalError, PluginCallError  # noqa: E402
 from etconfig.facts.sheet import FactSheet  # noqa: E402
-from etconfig.fleet import grouping, resolving  # noqa: E402
-from etconfig.fleet.database import Database, opened_database  # noqa: E402
-from etconfig.fleet.difference import compare_fleet  # noqa: E402
-from etconfig.fleet.fleet_run import PARTS, resolve_fleet, summarize_fleet  # noqa: E402
-from etconfig.fleet.inventory import InventoryOpener, InventoryPart, find_sources  # noqa: E402
-from etconfig.fleet.part_result import PartResult, merged_results  # noqa: E402
-from etconfig.fleet.plan import FleetPlan  # noqa: E402
-from etconfig.fleet.resolving import decide_part  # noqa: E402
+from etconfig.fleet.deciding import grouping  # noqa: E402
+from etconfig.fleet.deciding.plan import FleetPlan  # noqa: E402
+from etconfig.fleet.inventory.database import Database, opened_database  # noqa: E402
+from etconfig.fleet.inventory.inventory import InventoryOpener, InventoryPart, find_sources  # noqa: E402
+from etconfig.fleet.running import resolving  # noqa: E402
+from etconfig.fleet.running.difference import compare_fleet  # noqa: E402
+from etconfig.fleet.running.fleet_run import PARTS, resolve_fleet, summarize_fleet  # noqa: E402
+from etconfig.fleet.running.part_result import PartResult, merged_results  # noqa: E402
+from etconfig.fleet.running.resolving import decide_part  # noqa: E402
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option  # noqa: E402
 
 

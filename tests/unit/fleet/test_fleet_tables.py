@@ -11,10 +11,10 @@ import pytest
 
 duckdb = pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
 
-from etconfig.fleet import result_tables  # noqa: E402
-from etconfig.fleet.database import Database  # noqa: E402
-from etconfig.fleet.part_result import PartResult  # noqa: E402
-from etconfig.fleet.result_tables import RESULT_TABLES, join_assignments, write_result_tables  # noqa: E402
+from etconfig.fleet.inventory.database import Database  # noqa: E402
+from etconfig.fleet.running import result_tables  # noqa: E402
+from etconfig.fleet.running.part_result import PartResult  # noqa: E402
+from etconfig.fleet.running.result_tables import RESULT_TABLES, join_assignments, write_result_tables  # noqa: E402
 
 COLUMNS = {
     "device_id": "'device-' || (i + {start})",

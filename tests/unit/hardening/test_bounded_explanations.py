@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from etconfig import Installation
-from etconfig.app.validation import validate_file
+from etconfig.app.validating.validation import validate_file
+from etconfig.expression.expression import MAX_EXPLAINED
 from etconfig.mistakes.expression import diagnosis
-from etconfig.profile.expression.expression import MAX_EXPLAINED
 from etconfig.profile.profile import MAX_BASES
 
 

@@ -15,7 +15,7 @@ from etconfig.diagnostics import suggest
 from etconfig.diagnostics.suggest import edit_distance
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.profile.hand_set_facts import MAX_GUESSED
-from etconfig.resolver.scopes import MethodPatterns, name_matcher
+from etconfig.resolver.compiling.scopes import MethodPatterns, name_matcher
 
 SMALL = 150
 SHEET = '{"etconfig_fact_sheet": 1, "facts": {"cpu.available_cores": {"value": 4, "origin": "file"}}}'

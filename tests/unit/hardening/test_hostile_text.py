@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from profile_texts import expression, problems_of, profile
 
-from etconfig.app.installation import Installation
-from etconfig.app.validation import validate_file
+from etconfig.app.installation.installation import Installation
+from etconfig.app.validating.validation import validate_file
 from etconfig.profile.document import parse_document
 
 HEAD = '[profile]\nname = "p"\n'

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.facts.commands import COMMAND_LIMIT_S, MAX_OUTPUT_BYTES
-from etconfig.facts.detection import DETECTOR_LIMIT_S
+from etconfig.base.scalar_types import MAX_RANK
+from etconfig.expression import lexer, parser
+from etconfig.facts.detecting.commands import COMMAND_LIMIT_S, MAX_OUTPUT_BYTES
+from etconfig.facts.detecting.detection import DETECTOR_LIMIT_S
 from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT
 from etconfig.profile import bounds, inheritance
-from etconfig.profile.expression import lexer, parser
 from etconfig.program.limits import DEFAULT_LIMITS
-from etconfig.scalar_types import MAX_RANK
 
 SECURITY = (Path(__file__).parents[3] / "SECURITY.md").read_text(encoding="utf-8")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import DuplicatePluginError, KernelArgumentError, OptionError
 from etconfig.kernel.memory import Scratch
 from etconfig.kernel.registry import (
@@ -21,7 +22,6 @@ from etconfig.kernel.registry import (
     kernel,
 )
 from etconfig.kernel.tensor import Register, Tensor
-from etconfig.scalar_types import ScalarType
 
 TENSOR = Tensor(ScalarType.FLOAT, (1,), (0,), None)
 REGISTER = Register(1)

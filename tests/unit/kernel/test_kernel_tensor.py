@@ -6,11 +6,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel import checks
 from etconfig.kernel.memory import MethodAllocator, Scratch, TemporaryAllocator, allocate_zeroed
 from etconfig.kernel.tensor import DTYPES, Tensor
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 STATIC, BOUND, UNBOUND = TensorShapeDynamism
 FLOAT = ScalarType.FLOAT

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from plans import KERNELS, PlanBuilder, floats
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import KernelArgumentError
 from etconfig.kernel.registry import Kernel, Step
 from etconfig.kernel.steps import ArrayCall, Copy, MakeAlias, StepSequence, may_resize, runnable
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 from etconfig.tracing import RecordingTracer
 
 NEG, RELU = "aten::neg.out", "aten::relu.out"

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from every import every
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels import builtin_kernels
 from etconfig.kernels.arithmetic import CLIPPED_SIZE
-from etconfig.scalar_types import ScalarType
 
 KERNELS = builtin_kernels()
 

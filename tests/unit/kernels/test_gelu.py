@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels import builtin_kernels
 from etconfig.kernels.gelu import BLOCK
-from etconfig.scalar_types import ScalarType
 
 GELU = "aten::gelu.out"
 

@@ -11,12 +11,12 @@ from every import every
 from kernel_calls import KERNELS, run, tensor
 from kernel_cases import KernelCase, assert_close, case_ids, load_cases
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import KernelArgumentError
 from etconfig.kernel import step_makers
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.kernels import FAMILIES, convolution, depthwise, row_products
-from etconfig.scalar_types import ScalarType
 
 CASES = load_cases()
 FLOAT, LONG, BOOL = ScalarType.FLOAT, ScalarType.LONG, ScalarType.BOOL

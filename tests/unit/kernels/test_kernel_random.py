@@ -7,7 +7,7 @@ import pytest
 from plans import PlanBuilder
 
 from etconfig import Method
-from etconfig.scalar_types import ScalarType
+from etconfig.base.scalar_types import ScalarType
 
 COUNT = 20_000
 

@@ -8,9 +8,9 @@ import pytest
 from every import every
 from kernel_calls import run, tensor
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import KernelArgumentError
 from etconfig.kernel.tensor import Tensor
-from etconfig.scalar_types import ScalarType
 
 FLOAT, LONG, BOOL = ScalarType.FLOAT, ScalarType.LONG, ScalarType.BOOL
 

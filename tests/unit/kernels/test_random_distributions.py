@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from kernel_calls import run, tensor, tensor_of
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import KernelArgumentError
-from etconfig.scalar_types import ScalarType
 
 COUNT = 20_000
 FLOAT, LONG = ScalarType.FLOAT, ScalarType.LONG

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels import builtin_kernels
-from etconfig.scalar_types import ScalarType
 
 KERNELS = builtin_kernels()
 SHAPES = [(5,), (1, 5), (3, 1), (3, 5), (2, 3, 4)]

@@ -10,10 +10,10 @@ import pytest
 from plans import PlanBuilder, adding_plan, floats
 
 from etconfig import Method
+from etconfig.base.scalar_types import ScalarType
 from etconfig.method.bundled import CaseResult, Tolerance, as_input, run_case
 from etconfig.program.bundled import BundledCase, BundledTensor, BundledValue
 from etconfig.program.tensor_layout import TensorLayout
-from etconfig.scalar_types import ScalarType
 
 
 def recorded(array: np.ndarray, scalar_type: ScalarType = ScalarType.FLOAT) -> BundledTensor:

@@ -23,8 +23,8 @@ from etconfig.backend import (
     Value,
     resize_nothing,
 )
+from etconfig.base.effective import EffectiveOption, EffectiveSource
 from etconfig.diagnostics import Diagnostic
-from etconfig.effective import EffectiveOption, EffectiveSource
 from etconfig.errors import BackendUnavailableError, DelegateError, KernelArgumentError, OptionError
 from etconfig.numpy_executor import load_method
 from etconfig.program.model import TensorShapeDynamism

@@ -13,12 +13,12 @@ from plans import PlanBuilder
 
 import etconfig
 from etconfig import Method
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import InvalidInputError, InvalidOutputError
 from etconfig.kernel.tensor import DTYPES
 from etconfig.method.outputs import OutputChecker
 from etconfig.program.metadata import MethodMeta
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 ONES = np.ones((2, 3), np.float32)
 

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 import tomli
 
-from etconfig.app.document_schema import models_schema
-from etconfig.app.model_catalog import catalog_of_file
+from etconfig.app.installation.model_catalog import catalog_of_file
+from etconfig.app.validating.document_schema import models_schema
 from etconfig.errors import ModelError, ProfileError
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.models.catalog import ModelCatalog

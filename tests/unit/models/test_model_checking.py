@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.models.catalog import CatalogModel
 from etconfig.models.checking import disagreements, unreachable_variants
 from etconfig.models.needs import MethodSignature, ValueSignature, VariantNeeds
 from etconfig.models.reading import parse_models
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 
 IMAGE = ValueSignature(kind="Tensor", dtype="float32", sizes=(1, 3), dim_order=(0, 1))
 

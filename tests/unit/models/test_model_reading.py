@@ -6,11 +6,11 @@ import pytest
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ModelError, ProfileError
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.models.catalog import ModelCatalog, join_catalogs
 from etconfig.models.reading import parse_models, parse_models_files
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 
 DETECTOR = """\
 [model.detector]

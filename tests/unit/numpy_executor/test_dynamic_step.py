@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from plans import PlanBuilder
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import KernelArgumentError
 from etconfig.kernel.registry import Step
 from etconfig.kernel.step_makers import write_resized
@@ -19,7 +20,6 @@ from etconfig.kernel.tensor import DTYPES, KEPT_SHAPES, Register, Tensor, memory
 from etconfig.numpy_executor.rebinding.dynamic_step import DynamicStep, Part
 from etconfig.numpy_executor.rebinding.rebinding import join
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 BOUNDED = TensorShapeDynamism.DYNAMIC_BOUND
 UNBOUNDED = TensorShapeDynamism.DYNAMIC_UNBOUND

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from every import every
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import EtconfigError
 from etconfig.kernel.memory import Scratch
 from etconfig.kernel.registry import Kernel, Step
@@ -16,7 +17,6 @@ from etconfig.kernel.tensor import Tensor
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor.rebinding.elementwise import ElementwiseBind
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 ELEMENTWISE = {name: kernel for name, kernel in builtin_kernels().items() if kernel.is_elementwise}
 TYPES = (ScalarType.FLOAT, ScalarType.LONG, ScalarType.BOOL, ScalarType.HALF)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from plans import PlanBuilder, as_lists, floats
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import InstructionLimitError, KernelArgumentError
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 BOUND, UNBOUND = TensorShapeDynamism.DYNAMIC_BOUND, TensorShapeDynamism.DYNAMIC_UNBOUND
 STATIC = TensorShapeDynamism.STATIC

@@ -14,6 +14,7 @@ import pytest
 from kernel_cases import DATA
 from plans import FLOAT, PlanBuilder, adding_plan, as_lists, floats
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import (
     InvalidInputError,
     KernelArgumentError,
@@ -27,7 +28,6 @@ from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method.inputs import InputChecker
 from etconfig.numpy_executor.inputs import Inputs
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 BOUND, UNBOUND = TensorShapeDynamism.DYNAMIC_BOUND, TensorShapeDynamism.DYNAMIC_UNBOUND
 

@@ -10,6 +10,7 @@ import pytest
 from plans import KERNELS, PlanBuilder, adding_plan, as_lists, floats
 
 from etconfig import Method
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import KernelArgumentError
 from etconfig.kernel.registry import Kernel, Step, Unread
 from etconfig.kernel.steps import Copy
@@ -17,7 +18,6 @@ from etconfig.kernel.tensor import Tensor
 from etconfig.numpy_executor.optimizer import Optimizer, constants
 from etconfig.numpy_executor.optimizer.liveness import Liveness
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 from etconfig.tracing import RecordingTracer
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

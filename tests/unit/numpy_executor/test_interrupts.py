@@ -24,8 +24,8 @@ from program_writer import instruction, plan, value, write
 
 from etconfig import Method
 from etconfig.backend import Backend, BoundBackend, ExecuteContext
+from etconfig.base.interrupts import is_of_signal_handler
 from etconfig.errors import KernelArgumentError, MethodClosedError
-from etconfig.interrupts import is_of_signal_handler
 from etconfig.kernel.registry import Scalar, Step, kernel
 from etconfig.kernel.tensor import Tensor
 from etconfig.numpy_executor import load_method

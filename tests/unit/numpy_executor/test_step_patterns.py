@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import KernelArgumentError
 from etconfig.kernel.memory import Scratch
 from etconfig.kernel.registry import Kernel, Scalar, Step
@@ -14,7 +15,6 @@ from etconfig.numpy_executor.registers import Registers
 from etconfig.numpy_executor.step_patterns import StepPatterns
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 from tests.support.plans import FLOAT, KERNELS, PlanBuilder, floats
 
 

@@ -10,7 +10,7 @@ import pytest
 from plugin_data import forget_modules_below, write_distribution
 from write_declarations import declared_files
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.errors import PluginLoadError
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin import FACTS

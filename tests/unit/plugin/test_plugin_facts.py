@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from plugin_data import write_distribution
 
-from etconfig.app.installation import Installation
+from etconfig.app.installation.installation import Installation
 from etconfig.errors import PluginLoadError
 from etconfig.plugin import PluginFailure
 from etconfig.plugin.contributions import EXECUTOR_HOOK

@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 from plugin_data import search_path, write_distribution
 
+from etconfig.base.packages import how_to_install
 from etconfig.errors import DuplicatePluginError, UnknownPluginError
-from etconfig.packages import how_to_install
 from etconfig.plugin import BACKENDS, PROFILES, PluginIndex, PluginPolicy, discover_plugins
 
 

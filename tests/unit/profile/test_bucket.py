@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from etconfig.errors import ProfileError
+from etconfig.expression import ExpressionType, Unknown, parse_expression
+from etconfig.expression.assumptions import Assumptions
+from etconfig.expression.example_facts import example_facts
+from etconfig.expression.ranges import NumberRange
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.profile.condition_checks import ConditionChecker
-from etconfig.profile.expression import ExpressionType, Unknown, parse_expression
-from etconfig.profile.expression.assumptions import Assumptions
-from etconfig.profile.expression.example_facts import example_facts
-from etconfig.profile.expression.ranges import NumberRange
 
 ROOT = Path(__file__).parents[3]
 VECTORS = json.loads((ROOT / "tests" / "data" / "bucket_vectors.json").read_text())

@@ -15,9 +15,10 @@ from etconfig_upstream.qnn import SPEC as QNN
 from etconfig_upstream.qnn import HtpPerformanceMode
 from etconfig_upstream.xnnpack import SPEC as XNNPACK
 
-from etconfig.app.installation import Installation
-from etconfig.app.validation import Validator
-from etconfig.facts.detection import detect
+from etconfig.app.installation.installation import Installation
+from etconfig.app.validating.validation import Validator
+from etconfig.base.provenance import OriginKind
+from etconfig.facts.detecting.detection import detect
 from etconfig.facts.known_devices import device_names, load_device
 from etconfig.facts.sheet import FactSheet, load_fact_sheet
 from etconfig.profile.document import load_document
@@ -26,8 +27,7 @@ from etconfig.profile.layers import layers_of
 from etconfig.profile.library import ProfileLibrary, bundled_profiles
 from etconfig.profile.profile import Profile
 from etconfig.profile.selector import select_profile
-from etconfig.provenance import OriginKind
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.resolver import Resolver, Target
 
 ROOT = Path(__file__).parents[3]
 SHEETS = ROOT / "tests" / "data" / "sheets"

@@ -9,8 +9,8 @@ import pytest
 from profile_texts import REGISTRY, expression, fact, said
 
 from etconfig.diagnostics import Span
+from etconfig.expression import ClauseResult, ExpressionParser, Fault, Unknown, parse_expression
 from etconfig.facts.registry import FactType
-from etconfig.profile.expression import ClauseResult, ExpressionParser, Fault, Unknown, parse_expression
 
 FACTS = {"os.name": "linux", "cpu.cores": 8, "cpu.quota": 2.5, "net.is_up": True}
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1

@@ -10,10 +10,10 @@ import pytest
 from random_expressions import REGISTRY, random_condition
 
 from etconfig.errors import ProfileError
+from etconfig.expression import Expression, parse_expression
+from etconfig.expression.assumptions import Assumptions
+from etconfig.expression.example_facts import SearchLimitError, example_facts
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.profile.expression import Expression, parse_expression
-from etconfig.profile.expression.assumptions import Assumptions
-from etconfig.profile.expression.example_facts import SearchLimitError, example_facts
 
 NOTHING = Assumptions.none(REGISTRY)
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from profile_texts import REGISTRY, expression, problems_of, said
 
+from etconfig.expression import parse_expression
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import parse_expression
 
 
 def refusal(text: str) -> str:

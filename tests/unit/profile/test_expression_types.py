@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from profile_texts import expression, problems_of, said
 
-from etconfig.profile.expression import ExpressionType
+from etconfig.expression import ExpressionType
 
 
 def refusals(text: str, expect: ExpressionType | None = None) -> list[str]:

@@ -14,8 +14,8 @@ from profile_texts import (
     write_profiles,
 )
 
-from etconfig.app.installation import Installation
-from etconfig.app.validation import Validator
+from etconfig.app.installation.installation import Installation
+from etconfig.app.validating.validation import Validator
 from etconfig.profile.inheritance import ProfileReader, load_chain
 from etconfig.profile.library import ProfileLibrary, ProfileSource
 from etconfig.profile.selector import ProfileSelector

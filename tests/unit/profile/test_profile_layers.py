@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from profile_texts import problems_of, profile, project, said
 
+from etconfig.base.provenance import OriginKind
 from etconfig.profile.layers import layers_of
-from etconfig.provenance import OriginKind
 
 BASE = """
     [profile]

@@ -6,8 +6,8 @@ import pickle
 import pytest
 from profile_texts import REGISTRY, problems_of, profile, said
 
+from etconfig.expression import Expression, ExpressionParser
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import Expression, ExpressionParser
 from etconfig.profile.layer import UNSET, Assignment
 from etconfig.profile.profile import parse_profile
 from etconfig.profile.project import parse_project

@@ -8,14 +8,14 @@ import pytest
 from heavy_documents import alternatives_of_one_fact, heavy_documents, ordinary_conditions
 
 from etconfig import Diagnostic, Installation
-from etconfig.app.validation import Validator
+from etconfig.app.validating.validation import Validator
+from etconfig.expression import parse_expression
+from etconfig.expression.assumptions import Assumptions
+from etconfig.expression.example_devices import example_devices
+from etconfig.expression.proof_steps import ProofLimitError, ProofSteps
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.profile import condition_checks
-from etconfig.profile.expression import parse_expression
-from etconfig.profile.expression.assumptions import Assumptions
-from etconfig.profile.expression.example_devices import example_devices
-from etconfig.profile.expression.proof_steps import ProofLimitError, ProofSteps
-from etconfig.resolver import combinations, expression_fit
+from etconfig.resolver.proving import combinations, expression_fit
 
 KINDS = (
     "100 different conditions",

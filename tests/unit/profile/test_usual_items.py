@@ -7,11 +7,11 @@ import json
 import pytest
 from profile_texts import fact, problems_of
 
+from etconfig.expression import ExpressionType, parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.json_schema import sheet_schema
 from etconfig.facts.registry import FactRegistry, FactType
 from etconfig.profile.condition_checks import ConditionChecker
-from etconfig.profile.expression import ExpressionType, parse_expression
 
 INFO = fact("acme.providers", FactType.STRING_LIST, choices=("cpu", "cuda", "tensorrt"))
 REGISTRY = FactRegistry((INFO,))

@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import MissingDataError, NotAProgramError, ProgramError
 from etconfig.program.flat_tensor import DataFile, open_data_file
 from etconfig.program.limits import Limits
 from etconfig.program.program import Program, open_program
 from etconfig.program.source import LoadMode
 from etconfig.program.tensor_layout import TensorLayout
-from etconfig.scalar_types import ScalarType
 
 EXPORTS = Path(__file__).parents[2] / "data" / "exports"
 WEIGHT = "second.weight"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from every import every
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.program import model as m
 from etconfig.program.program import Verification, open_program
 from etconfig.program.source import LoadMode
-from etconfig.scalar_types import ScalarType
 
 CORPUS = Path(__file__).parents[2] / "data" / "programs"
 PROGRAMS = sorted(path.stem for path in CORPUS.glob("*.pte"))

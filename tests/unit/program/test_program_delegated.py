@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from plans import PlanBuilder
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.program.delegated import delegated_dtypes
-from etconfig.scalar_types import ScalarType
 
 
 def test_each_backend_has_the_types_of_all_its_calls() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.program import model as m
 from etconfig.program.program import open_program
-from etconfig.scalar_types import ScalarType
 
 EXTREMES = [-(2**31), -1, 3, 4, 2**31 - 1]
 

@@ -7,9 +7,9 @@ import pickle
 
 import pytest
 
+from etconfig.base.scalar_types import ScalarType
 from etconfig.program.bulk.shared_values import SharedValues, different, pick, share
 from etconfig.program.model import Bool, EValue, Int, SerializedTensor, TensorShapeDynamism
-from etconfig.scalar_types import ScalarType
 
 
 def tensor(*sizes: int) -> SerializedTensor:

@@ -10,18 +10,18 @@ import pytest
 from pydantic import model_validator
 from resolving import SPECS, CpuOptions, make_facts, make_layer
 
+from etconfig.base.provenance import OriginKind, Sourced
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError, PluginCallError
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.plugin.v1 import Advice, BackendSpec
 from etconfig.profile.layer import UNSET, Layer
-from etconfig.provenance import OriginKind, Sourced
-from etconfig.resolver.advice import AdviceReader
-from etconfig.resolver.combinations import CombinationVerifier
-from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import Resolver, Target
-from etconfig.resolver.unconfigured import values_without_configuration
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.advice import AdviceReader
+from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.resolver.deciding.unconfigured import values_without_configuration
+from etconfig.resolver.proving.combinations import CombinationVerifier
 
 THREADS = Advice(
     "num_threads",

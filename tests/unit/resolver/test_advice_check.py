@@ -10,8 +10,8 @@ from resolving import SPECS
 from etconfig.diagnostics import Severity
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.plugin.v1 import Advice, BackendSpec
-from etconfig.resolver.advice import AdviceReader
-from etconfig.resolver.advice_check import advised_devices, verify_advice
+from etconfig.resolver.deciding.advice import AdviceReader
+from etconfig.resolver.proving.advice_check import advised_devices, verify_advice
 
 READER = AdviceReader(BUILTIN_FACTS)
 

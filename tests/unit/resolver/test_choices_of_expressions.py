@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import product
 from typing import Literal
 
+from etconfig.expression import parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
-from etconfig.profile.expression import parse_expression
-from etconfig.resolver.expression_fit import ExpressionVerifier
+from etconfig.resolver.proving.expression_fit import ExpressionVerifier
 
 CHOICES = {1, 2, 4, 12}
 

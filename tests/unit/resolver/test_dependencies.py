@@ -9,7 +9,7 @@ from resolving import BOTH, SPECS, make_layer
 from etconfig.plugin.v1 import Advice
 from etconfig.profile.dependencies import Dependencies
 from etconfig.profile.layer import Layer
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.resolver import Resolver, Target
 
 CPU = (Target(method="forward", backends=("CpuBackend",)),)
 

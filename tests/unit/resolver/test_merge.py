@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from etconfig.profile.layer import UNSET
-from etconfig.resolver.merge import merged
+from etconfig.resolver.deciding.merge import merged
 from etconfig.schema.declaration import MISSING
 
 

@@ -12,18 +12,18 @@ from every import every
 from npu import INFOS, SPEC, NpuOptions, PowerMode
 from resolving import make_facts
 
+from etconfig.base.option_path import parse_option_path
 from etconfig.errors import OptionError, ProfileError
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.option_path import parse_option_path
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layer import Layer
 from etconfig.profile.layers import layers_of
 from etconfig.profile.profile import parse_profile
-from etconfig.resolver.arguments import ANY_METHOD
-from etconfig.resolver.explain import explain_option, find_provenance
-from etconfig.resolver.overrides import layer_from_environment, layer_from_overrides
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.overrides import layer_from_environment, layer_from_overrides
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.arguments import ANY_METHOD
+from etconfig.resolver.explaining.explain import explain_option, find_provenance
 from etconfig.schema.coerce import coerce_text
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.validate import change_options

@@ -6,15 +6,15 @@ import pytest
 from resolving import SPECS, make_facts
 
 from etconfig.errors import OptionError
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.profile import document
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layers import layers_of
 from etconfig.profile.profile import parse_profile
-from etconfig.resolver.arguments import ANY_METHOD
-from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.arguments import ANY_METHOD
+from etconfig.resolver.deciding.resolution import Resolution
 
 TEXT = """
 [profile]

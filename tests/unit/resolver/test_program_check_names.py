@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from etconfig.resolver import program_check
-from etconfig.resolver.overrides import layer_from_overrides
-from etconfig.resolver.program_check import verify_assignment
+from etconfig.resolver.compiling.overrides import layer_from_overrides
+from etconfig.resolver.deciding import program_check
+from etconfig.resolver.deciding.program_check import verify_assignment
 
 METHODS = {"encode": ("CpuBackend",), "decode": ("CpuBackend",)}
 INSTALLED = ("CpuBackend",)

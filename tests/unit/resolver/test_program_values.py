@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from resolving import SPECS, CpuOptions, make_facts, make_layer
 
+from etconfig.base.option_path import parse_option_path
+from etconfig.base.provenance import OriginKind
 from etconfig.diagnostics import Severity
 from etconfig.errors import PluginCallError
-from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendSpec, CompileSpecs
 from etconfig.profile.layer import UNSET, Layer
-from etconfig.provenance import OriginKind
-from etconfig.resolver.explain import explain_option
-from etconfig.resolver.program_values import read_program_values
-from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.program_values import read_program_values
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.resolver.explaining.explain import explain_option
 
 
 def from_program(compile_specs: CompileSpecs) -> Mapping[str, object]:

@@ -6,22 +6,22 @@ from pathlib import Path
 import pytest
 from resolving import SPECS, make_facts, make_layer, resolve
 
+from etconfig.base.option_path import parse_option_path
 from etconfig.errors import SavedResultError
+from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.profile.document import parse_document
-from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layer import UNSET
 from etconfig.profile.layers import layers_of
 from etconfig.profile.profile import parse_profile
-from etconfig.resolver import saved as saved_module
-from etconfig.resolver.arguments import ANY_METHOD
-from etconfig.resolver.difference import OptionChange, ReportedValue, differences, reported_values
-from etconfig.resolver.overrides import layer_from_overrides
-from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import Resolver, Target
-from etconfig.resolver.saved import load_saved_resolution
+from etconfig.resolver.compiling.overrides import layer_from_overrides
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.arguments import ANY_METHOD
+from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.resolver.explaining import saved as saved_module
+from etconfig.resolver.explaining.difference import OptionChange, ReportedValue, differences, reported_values
+from etconfig.resolver.explaining.saved import load_saved_resolution
 from etconfig.schema.declaration import Applies
 
 

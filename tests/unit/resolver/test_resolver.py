@@ -5,15 +5,15 @@ import pickle
 import pytest
 from resolving import SPECS, CpuOptions, Mode, NpuOptions, make_facts, make_layer, resolve
 
+from etconfig.base.option_path import parse_option_path
+from etconfig.base.provenance import OriginKind
 from etconfig.errors import FactError, OptionError, PluginCallError
-from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendSpec
 from etconfig.profile.layer import UNSET
-from etconfig.provenance import OriginKind
-from etconfig.resolver.arguments import ANY_METHOD
-from etconfig.resolver.explain import explain_option
-from etconfig.resolver.overrides import layer_from_environment, layer_from_overrides
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.overrides import layer_from_environment, layer_from_overrides
+from etconfig.resolver.compiling.resolver import Resolver, Target
+from etconfig.resolver.deciding.arguments import ANY_METHOD
+from etconfig.resolver.explaining.explain import explain_option
 
 CPU_ONLY = {"CpuBackend": SPECS["CpuBackend"]}
 

@@ -9,7 +9,7 @@ from resolving import SPECS, CpuOptions, Mode, NpuOptions, make_facts, make_laye
 
 from etconfig.errors import OptionError, PluginCallError
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, model_validator, option
-from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.compiling.resolver import Resolver, Target
 
 LAYER = make_layer(
     ("NpuBackend.core", 0),

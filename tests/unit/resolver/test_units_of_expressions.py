@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from etconfig.diagnostics import Diagnostic, Fix, Span
+from etconfig.expression import parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
-from etconfig.profile.expression import parse_expression
-from etconfig.resolver.expression_fit import ExpressionVerifier
+from etconfig.resolver.proving.expression_fit import ExpressionVerifier
 
 
 def fact(name: str, unit: str, kind: FactType = FactType.INT) -> FactInfo:

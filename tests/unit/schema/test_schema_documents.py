@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from npu import INFOS, SPEC
 
+from etconfig.base.plain_data import jsonable
 from etconfig.errors import OptionError
-from etconfig.plain_data import jsonable
 from etconfig.schema.advice import Advice
 from etconfig.schema.coerce import coerce_value
 from etconfig.schema.declaration import Wire, option

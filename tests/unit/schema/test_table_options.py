@@ -11,7 +11,7 @@ import pytest
 from engine_tables import Cpu, Gpu, Limits
 from pydantic import ValidationError
 
-from etconfig.plain_data import jsonable
+from etconfig.base.plain_data import jsonable
 from etconfig.plugin.v1 import (
     EXECUTORCH,
     ApiRange,

@@ -25,8 +25,8 @@ from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.display import part_text
 
 if TYPE_CHECKING:
-    from etconfig.fleet.difference import FleetDifference
-    from etconfig.fleet.html import FleetTable
+    from etconfig.fleet.running.difference import FleetDifference
+    from etconfig.fleet.running.html import FleetTable
 
 
 @click.command("diff", cls=StrictCommand)
@@ -75,7 +75,7 @@ def show_difference(
       etconfig fleet diff devices.parquet profiles-old profiles-new --program model.pte
       etconfig fleet diff devices.parquet main . --profile-path profiles --devices moved.parquet
     """
-    from etconfig.fleet.reports import share_text
+    from etconfig.fleet.running.reports import share_text
 
     if len(inventory.inventories) < 3:
         raise click.UsageError("give at least one inventory, then OLD and NEW")
@@ -107,7 +107,7 @@ def _compared(
         click.ClickException: a side is neither a directory nor a revision or has nothing to compare, or a
             file has an error.
     """
-    from etconfig.fleet.revisions import SideError, check_sides, side_at
+    from etconfig.fleet.deciding.revisions import SideError, check_sides, side_at
 
     *inventories, old, new = inventory.inventories
     with ExitStack() as stack:
@@ -130,8 +130,8 @@ def _compared(
 
 
 def _changes_table(found: FleetDifference, *, with_ids: bool) -> FleetTable:
-    from etconfig.fleet.html import FleetTable
-    from etconfig.fleet.reports import share_text
+    from etconfig.fleet.running.html import FleetTable
+    from etconfig.fleet.running.reports import share_text
 
     headers = ("OPTION", "OLD", "NEW", "DEVICES", "SHARE", *(("FIRST DEVICE",) if with_ids else ()))
     rows = [

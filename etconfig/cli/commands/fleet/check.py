@@ -15,7 +15,7 @@ from etconfig.cli.shared.usage import StrictCommand
 from etconfig.display import count_text
 
 if TYPE_CHECKING:
-    from etconfig.fleet.validation import InventoryFinding
+    from etconfig.fleet.inventory.validation import InventoryFinding
 
 
 _MAX_ROWS = 10**9
@@ -59,8 +59,8 @@ def validate_inventory(inventory: InventoryRequest, limit: int | None, as_json: 
       etconfig fleet validate devices.jsonl --json
       etconfig fleet validate devices.jsonl --rows all --json
     """
-    from etconfig.fleet.inventory import InventoryOpener, find_sources
-    from etconfig.fleet.validation import duplicates_of, no_devices, validate_part
+    from etconfig.fleet.inventory.inventory import InventoryOpener, find_sources
+    from etconfig.fleet.inventory.validation import duplicates_of, no_devices, validate_part
 
     sources = find_sources(inventory.inventories, inventory.table)
     findings: list[InventoryFinding] = []

@@ -35,7 +35,7 @@ def explain_device(
     Example:
       etconfig fleet explain device-17 devices.parquet --program model.pte
     """
-    from etconfig.fleet.devices import find_in_fleet
+    from etconfig.fleet.running.devices import find_in_fleet
 
     installation = make_installation(request.profile_paths)
     plan = request.plan(installation)
@@ -72,6 +72,6 @@ def _reasons(selection: Any) -> tuple[str, ...]:
 
 
 def _all_options(resolution: Any) -> list[str]:
-    from etconfig.resolver.difference import reported_values
+    from etconfig.resolver.explaining.difference import reported_values
 
     return [str(path) for path in reported_values(resolution)]

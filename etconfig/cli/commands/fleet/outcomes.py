@@ -30,8 +30,8 @@ from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.display import count_text
 
 if TYPE_CHECKING:
-    from etconfig.fleet.part_result import PartResult
-    from etconfig.fleet.plan import FleetPlan
+    from etconfig.fleet.deciding.plan import FleetPlan
+    from etconfig.fleet.running.part_result import PartResult
 
 _INTERRUPTED = 130
 """The exit status of a command that Ctrl-C ended."""
@@ -81,8 +81,8 @@ def resolve_inventory(
       etconfig fleet resolve devices.parquet --program model.pte -o results
       etconfig fleet resolve 'inventory/*.parquet' --profile generic/any -o results
     """
-    from etconfig.fleet.fleet_run import RunInterruptedError
-    from etconfig.fleet.reports import coverage_data, coverage_tables, problem_table
+    from etconfig.fleet.running.fleet_run import RunInterruptedError
+    from etconfig.fleet.running.reports import coverage_data, coverage_tables, problem_table
 
     check_fleet_page(page)
     planned = request.planned(make_installation(request.profile_paths))
@@ -139,7 +139,7 @@ def show_coverage(
       etconfig fleet coverage devices.parquet --program model.pte
       etconfig fleet coverage devices.parquet --require-coverage 100%
     """
-    from etconfig.fleet.reports import coverage_data, coverage_tables, problem_table
+    from etconfig.fleet.running.reports import coverage_data, coverage_tables, problem_table
 
     check_fleet_page(page)
     result, plan = _summarized(inventory, request, place)
@@ -186,9 +186,9 @@ def show_histogram(
     Example:
       etconfig fleet histogram ReferenceCpuBackend.num_threads devices.parquet --program model.pte
     """
-    from etconfig.fleet.html import FleetTable
-    from etconfig.fleet.reports import option_histogram, share_text
-    from etconfig.option_path import parse_option_path
+    from etconfig.base.option_path import parse_option_path
+    from etconfig.fleet.running.html import FleetTable
+    from etconfig.fleet.running.reports import option_histogram, share_text
 
     try:
         parsed = parse_option_path(path)

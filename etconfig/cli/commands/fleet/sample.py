@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from etconfig.base.written_files import replace_files
 from etconfig.cli.shared.fleet_options import (
     ids_option,
     inventories_argument,
@@ -20,7 +21,6 @@ from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command, writing
 from etconfig.display import count_text
 from etconfig.facts.sheet_json import SHEET
-from etconfig.written_files import replace_files
 
 _LONGEST_NAME = 60
 """The longest name of a sheet, in characters: file systems take 255 bytes."""
@@ -62,7 +62,7 @@ def sample_fleet(
     Example:
       etconfig fleet sample devices.parquet --by result -o golden
     """
-    from etconfig.fleet.devices import sample_devices
+    from etconfig.fleet.running.devices import sample_devices
 
     (_check_has_only_sheets if force else _check_has_no_sheets)(output)
     installation = make_installation(request.profile_paths)

@@ -27,7 +27,7 @@ constexpr uint32_t kMaxProfiles = 1024;
 constexpr uint32_t kMaxVisits = 1u << 22;  // of elements of ranges, while verifying
 constexpr uint32_t kNone = 0xFFFFFFFF;
 
-// A step is an instruction, an item of a list or table, or 8 bytes of a text: see etconfig/device/steps.py.
+// A step is an instruction, an item of a list or table, or 8 bytes of a text: see etconfig/device/bundle/steps.py.
 constexpr uint32_t kMaxSteps = 1u << 20;       // of a selection, of a profile's method instances, of a model
 constexpr uint32_t kMaxValueSteps = 0xFFFF;    // of one value
 constexpr uint32_t kMaxInstructions = 4096;    // of an expression

@@ -1,4 +1,4 @@
-// Android: its properties, and in captured trees the outputs of its services. As etconfig/facts/detectors/android.py.
+// Android: its properties, and in captured trees the outputs of its services. As etconfig/facts/detecting/detectors/android.py.
 //
 // An app may read properties, but it may not query services with `dumpsys`. On a device, power and temperature therefore
 // come from sysfs where that can be read, and otherwise from the application.

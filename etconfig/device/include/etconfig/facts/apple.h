@@ -1,4 +1,4 @@
-// Apple systems, by `sysctl`. As etconfig/facts/detectors/macos.py, which runs commands for what sysctl does not report:
+// Apple systems, by `sysctl`. As etconfig/facts/detecting/detectors/macos.py, which runs commands for what sysctl does not report:
 // free memory, power, temperature and GPUs. An app sets these facts.
 //
 // Written from Apple's documentation. It was compiled with stand-ins for Apple's headers, and run on captured outputs.

@@ -1,4 +1,4 @@
-// The limits of the process's control groups. As etconfig/facts/cgroup.py, which explains them.
+// The limits of the process's control groups. As etconfig/facts/detecting/cgroup.py, which explains them.
 
 #pragma once
 

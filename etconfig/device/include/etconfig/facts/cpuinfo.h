@@ -1,4 +1,4 @@
-// /proc/cpuinfo: the vendor, model and features of the cores. As etconfig/facts/detectors/cpuinfo.py.
+// /proc/cpuinfo: the vendor, model and features of the cores. As etconfig/facts/detecting/detectors/cpuinfo.py.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// What system calls report about this device; for a captured tree, its machine.json. As etconfig/facts/host.py.
+// What system calls report about this device; for a captured tree, its machine.json. As etconfig/facts/detecting/host.py.
 
 #pragma once
 

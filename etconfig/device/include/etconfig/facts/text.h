@@ -1,4 +1,4 @@
-// Texts of a kernel, a command or a vendor: UTF-8, white space, numbers. As etconfig/facts/device_text.py, and the
+// Texts of a kernel, a command or a vendor: UTF-8, white space, numbers. As etconfig/facts/detecting/device_text.py, and the
 // methods of Python's `str` that the detectors there use.
 
 #pragma once

@@ -1,0 +1,1 @@
+"""The installation: the plugins, facts, profiles and executors that are found here."""

@@ -1,0 +1,1 @@
+"""Arguments that follow the facts of a device."""

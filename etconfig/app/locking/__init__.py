@@ -1,0 +1,1 @@
+"""Locks: what resolutions rest on, written down and compared."""

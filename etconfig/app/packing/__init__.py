@@ -1,0 +1,1 @@
+"""Packing: profiles, schemas and models as bundles for devices."""

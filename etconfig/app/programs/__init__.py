@@ -1,0 +1,1 @@
+"""Programs and models with the installation that runs them."""

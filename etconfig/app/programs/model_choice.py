@@ -1,0 +1,133 @@
+"""`select_model`: the variant of a model for a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from etconfig.app.configuring.targets import check_facts, find_installation
+from etconfig.app.installation.installation import Installation
+from etconfig.app.installation.model_catalog import catalog_of_file
+from etconfig.app.programs.executors import NUMPY, choose_executor, find_executor
+from etconfig.app.programs.model_needs import read_needs
+from etconfig.app.programs.runtime_backends import runtime_backends
+from etconfig.base.parameters import AnyPath, check_type
+from etconfig.base.records import record
+from etconfig.errors import PluginError
+from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.sheet import FactSheet
+from etconfig.models.catalog import CatalogModel, ModelCatalog
+from etconfig.models.selection import BACKENDS_FACT, ModelChoice, choose_variant
+
+
+@record(frozen=True, kw_only=True)
+class ModelRequest:
+    """A model, and the device to select a variant for.
+
+    Attributes:
+        model: The model.
+        device: The facts of the device, without those of the project file and those set by hand.
+        facts: The facts of the device, with them.
+        broken: The errors of the backends whose plugins are broken here, by their ids.
+    """
+
+    model: CatalogModel
+    device: FactSheet
+    facts: FactSheet
+    broken: Mapping[str, PluginError]
+
+    def choose(self) -> ModelChoice:
+        """Return the variant for the device. Raises as `select_model`."""
+        return choose_variant(self.model, self.facts.values, read_needs, broken=self.broken)
+
+
+def select_model(
+    name: str,
+    *,
+    models: AnyPath | None = None,
+    facts: FactSheet | None = None,
+    fact_overrides: FactOverrides | None = None,
+    executor: str | None = None,
+    installation: Installation | None = None,
+) -> ModelChoice:
+    """Return the variant of a model for a device.
+
+    It is the first one whose condition holds and whose needs are met. A variant needs every backend that its
+    program delegates to among the fact `runtime.backends`, and the data of the tensors that lie outside the
+    program. A condition on facts that are not known does not hold.
+
+    Example:
+        >>> choice = etconfig.select_model("digits", models="models.toml")
+        >>> choice.variant.path.name
+        'digits_portable.pte'
+        >>> program = etconfig.load_program(choice.variant.path, data=choice.needs.data)
+
+    Args:
+        name: The name of the model: `detector` for `[model.detector]`.
+        models: A file of models; by default those of the project file.
+        facts: The device; by default this one, detected now, with the backends that the executor and the
+            installed plugins can run. On a sheet without `runtime.backends`, only programs without delegates
+            can be selected.
+        fact_overrides: Facts set by hand, by name, such as `{"runtime.backends": ["XnnpackBackend"]}`. They
+            win over those of the project file.
+        executor: The executor that will run the program; by default that of the project file, else `numpy`.
+        installation: Plugins and project file; by default those found from the current directory.
+
+    Returns:
+        The variant, why it was selected, and why not the others.
+
+    Raises:
+        ModelError: there is no such model, or no variant suits the device; the error says why for each.
+        ConfigError: the project file, the file of models or a fact is wrong.
+        ProgramError: the program of a variant whose condition holds cannot be read, and the model has no
+            fallback.
+        UnknownPluginError: no such executor is installed.
+        PluginError: a variant lacks only a backend whose plugin is broken, and the model has no fallback.
+        TypeError: an argument is of a wrong type.
+    """
+    return model_request(
+        name,
+        models=models,
+        facts=facts,
+        fact_overrides=fact_overrides,
+        executor=executor,
+        installation=find_installation(installation),
+    ).choose()
+
+
+def model_request(
+    name: str,
+    *,
+    models: AnyPath | None,
+    facts: FactSheet | None,
+    fact_overrides: FactOverrides | None,
+    executor: str | None,
+    installation: Installation,
+) -> ModelRequest:
+    """Return a model and the facts of a device. Arguments and errors as for `select_model`."""
+    check_type("name", name, str, "the name of a model")
+    if facts is not None:
+        check_facts(facts)
+    if executor not in (None, NUMPY):
+        find_executor(installation, executor)  # a wrong name is refused, even where a sheet has the backends
+    model = find_catalog(installation, models).find_program(name)
+    by_hand = source_facts(fact_overrides, installation.fact_registry)
+    device = installation.detect_facts() if facts is None else facts
+    known = installation.known_facts(device, by_hand)
+    broken: Mapping[str, PluginError] = {}
+    if facts is None and not known[BACKENDS_FACT].is_known:
+        found = runtime_backends(installation, choose_executor(installation, executor))
+        device, broken = found.added_to(device), found.broken
+        known = installation.known_facts(device, by_hand)
+    return ModelRequest(model=model, device=device, facts=known, broken=broken)
+
+
+def find_catalog(installation: Installation, models: AnyPath | None) -> ModelCatalog:
+    """Return the models of a file, or without one those of the project file.
+
+    Raises:
+        ConfigError: a file cannot be read, or is wrong.
+        TypeError: `models` is not a path.
+    """
+    if models is None:
+        return installation.models
+    return catalog_of_file(models, installation.fact_registry)

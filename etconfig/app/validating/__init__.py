@@ -1,0 +1,1 @@
+"""Validation of configuration files, and their repair."""

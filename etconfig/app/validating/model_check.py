@@ -1,0 +1,163 @@
+"""`check_models`: everything that is wrong with models and their programs, without running one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from etconfig.app.configuring.targets import find_spec
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.model_needs import missing_data_problem, read_needs
+from etconfig.app.validating.validated_programs import engine_problems
+from etconfig.base.records import record
+from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics.render import to_jsonable
+from etconfig.errors import BackendUnavailableError, ModelError, PluginError, ProgramError
+from etconfig.facts.sheet import FactSheet
+from etconfig.models.catalog import CatalogModel, ModelCatalog, ModelVariant
+from etconfig.models.checking import disagreements, unreachable_variants
+from etconfig.models.needs import VariantNeeds
+from etconfig.models.selection import choose_variant, variant_data
+from etconfig.profile.condition_checks import ConditionChecker
+
+
+@record(frozen=True, kw_only=True)
+class CheckedModel:
+    """A model and what was found out about it.
+
+    Attributes:
+        model: The model.
+        needs: The needs of the variants whose programs can be read, by number.
+        selected: The number of the variant that each device selects; None if it selects none.
+        problems: Everything that is wrong with it.
+    """
+
+    model: CatalogModel
+    needs: Mapping[int, VariantNeeds]
+    selected: Mapping[str, int | None]
+    problems: tuple[Diagnostic, ...]
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the result as plain data for JSON."""
+        return {
+            "model": self.model.name,
+            "fallback": self.model.fallback,
+            "variants": [self._variant_data(variant) for variant in self.model.variants],
+            "devices": [{"device": name, "variant": number} for name, number in self.selected.items()],
+            "problems": [to_jsonable(problem) for problem in self.problems],
+        }
+
+    def _variant_data(self, variant: ModelVariant) -> dict[str, Any]:
+        needs = self.needs.get(variant.number)
+        if needs is None:
+            return {**variant_data(variant), "backends": None, "methods": None, "data": None}
+        return {
+            **variant_data(variant),
+            "backends": list(needs.backends),
+            "methods": [
+                {"name": m.name, "inputs": list(map(str, m.inputs)), "outputs": list(map(str, m.outputs))}
+                for m in needs.methods
+            ],
+            "data": [str(path) for path in needs.data],
+        }
+
+
+def check_models(
+    installation: Installation, catalog: ModelCatalog, devices: Mapping[str, FactSheet]
+) -> tuple[CheckedModel, ...]:
+    """Check models: their programs exist and agree, each backend has a schema, and each device a variant.
+
+    Args:
+        installation: The plugins, whose schemas the programs need.
+        catalog: The models.
+        devices: The devices that each model must have a variant for, by the names that messages use.
+    """
+    conditions = ConditionChecker(installation.fact_registry)
+    return tuple(_check(installation, model, devices, conditions) for model in catalog)
+
+
+def _check(
+    installation: Installation,
+    model: CatalogModel,
+    devices: Mapping[str, FactSheet],
+    conditions: ConditionChecker,
+) -> CheckedModel:
+    if model.backends:
+        found = engine_problems(ModelCatalog({model.name: model}), installation.backend_ids)
+        return CheckedModel(model=model, needs={}, selected={}, problems=tuple(found))
+    needs: dict[int, VariantNeeds] = {}
+    unread: dict[int, ProgramError] = {}
+    problems = list(conditions.problems(v.when for v in model.variants if v.when is not None))
+    for variant in model.variants:
+        try:
+            needs[variant.number] = read_needs(variant)
+        except ProgramError as error:
+            unread[variant.number] = error
+            problems.append(_unreadable(variant, error))
+        else:
+            problems += _needs_problems(installation, variant, needs[variant.number])
+    problems += disagreements(model, needs)
+    problems += unreachable_variants(model, needs, installation.fact_registry)
+    # a program that cannot be read is reported above; here it only is a variant that is not selected
+    lenient = replace(model, fallback=True)
+
+    def known_needs(variant: ModelVariant) -> VariantNeeds:
+        if variant.number in unread:
+            raise unread[variant.number]
+        return needs[variant.number]
+
+    selected: dict[str, int | None] = {}
+    for name, facts in devices.items():
+        try:
+            choice = choose_variant(lenient, facts.values, known_needs, name)
+            # without fallback, a program that cannot be read ends the selection
+            ends = any(
+                each.error is not None and each.variant.number < choice.variant.number
+                for each in choice.rejected
+            )
+            selected[name] = None if ends and not model.fallback else choice.variant.number
+        except ModelError as error:
+            selected[name] = None
+            problems += error.diagnostics
+    return CheckedModel(model=model, needs=needs, selected=selected, problems=_in_order(problems))
+
+
+def _unreadable(variant: ModelVariant, error: ProgramError) -> Diagnostic:
+    return Diagnostic(
+        code="unreadable-file",
+        message=f"cannot read the program {variant.file.target!r}: {error.problem}",
+        spans=(variant.span,),
+        help="correct the path, which is relative to this file, or build the program first",
+    )
+
+
+def _needs_problems(
+    installation: Installation, variant: ModelVariant, needs: VariantNeeds
+) -> Iterator[Diagnostic]:
+    for backend in needs.backends:
+        try:
+            find_spec(installation, backend)
+        except BackendUnavailableError as error:
+            yield Diagnostic(
+                code="backend-not-installed",
+                message=f"{variant} delegates to {backend}, but {error.reason}",
+                spans=(variant.span,),
+                help=error.help or "install the plugin that declares its options",
+            )
+        except PluginError as error:
+            yield Diagnostic(
+                code="broken-plugin",
+                message=f"{variant} delegates to {backend}, but {error.message}",
+                spans=(variant.span,),
+                help=error.help,
+            )
+    problem = missing_data_problem(variant, needs)
+    if problem is not None:
+        yield problem
+
+
+def _in_order(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    return tuple(
+        sorted(problems, key=lambda each: (each.spans[0].file, each.spans[0].line, each.spans[0].column))
+    )

@@ -1,0 +1,1 @@
+"""Bundles: their layout, checked readers and a writer."""

@@ -1,0 +1,1 @@
+"""Compiling: what the resolver knows becomes the tables of a bundle."""

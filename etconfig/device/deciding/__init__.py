@@ -1,0 +1,1 @@
+"""Deciding from a bundle alone, as a device does."""

@@ -1,0 +1,61 @@
+"""The types that operators and functions take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from etconfig.expression.operations import OPERATIONS
+from etconfig.expression.types import ExpressionType
+
+ARITHMETIC = frozenset("+-*/%")
+"""Operators whose operands and result have one type."""
+
+STRING_METHODS = tuple(sorted(name for name, info in OPERATIONS.items() if info.call == (True,)))
+"""Functions that are called on a string, with a string."""
+
+FUNCTIONS = (
+    *sorted(["has", *(name for name, info in OPERATIONS.items() if False in info.call)]),
+    *STRING_METHODS,
+)
+"""All functions. `has` takes a fact rather than a value, so the checker handles it."""
+
+
+class OperationSignature(NamedTuple):
+    """The meaning of an operator or function for operands of certain types.
+
+    Attributes:
+        result: The type of its value.
+        function: Its key in `OPERATIONS`.
+    """
+
+    result: ExpressionType
+    function: str
+
+
+def unary_signature(operator: str, operand: ExpressionType) -> OperationSignature | None:
+    """Return the meaning of `operator operand`, or None if it has none."""
+    return _signature("!" if operator == "!" else f"{operand} negate", (operand,))
+
+
+def binary_signature(operator: str, left: ExpressionType, right: ExpressionType) -> OperationSignature | None:
+    """Return the meaning of `left operator right`, or None if it has none."""
+    function = operator
+    if operator in ARITHMETIC:
+        function = f"{left} {operator}"
+    elif operator in ("==", "!=") and left is right is ExpressionType.FLOAT_LIST:
+        function = f"float list {operator}"
+    return _signature(function, (left, right))
+
+
+def call_signature(
+    function: str, arguments: Sequence[ExpressionType], *, is_method: bool
+) -> OperationSignature | None:
+    """Return the meaning of a call, or None. The first argument of a method is its receiver."""
+    return _signature(function, arguments) if is_method in OPERATIONS[function].call else None
+
+
+def _signature(function: str, types: Sequence[ExpressionType]) -> OperationSignature | None:
+    info = OPERATIONS.get(function)
+    result = None if info is None else info.result(types)
+    return None if result is None else OperationSignature(result, function)

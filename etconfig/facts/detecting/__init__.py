@@ -1,0 +1,1 @@
+"""Detection: the sources of facts on this device or a captured one."""

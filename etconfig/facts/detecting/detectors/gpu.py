@@ -1,0 +1,114 @@
+"""Graphics processors: DRM and PCI devices, and NVIDIA's by its management library.
+
+Only GPUs that can compute count: those with a DRM render node, and the display controllers of Intel, AMD and
+NVIDIA on the PCI bus, since NVIDIA's driver creates no render nodes on servers. The display chips of
+management controllers and of virtual machines are neither. Jetson's GPU has no PCI address and is found by
+its driver, without NVML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from etconfig.facts.detecting.detector import Reading
+from etconfig.facts.detecting.detectors.device_names import (
+    AMD,
+    GPUS,
+    INTEL,
+    NVIDIA,
+    device_name,
+    device_vendor,
+)
+from etconfig.facts.detecting.detectors.sysfs_devices import (
+    PCI_DEVICES,
+    SysfsDevice,
+    SysfsListing,
+    count,
+    find_devices,
+    readings,
+)
+from etconfig.facts.detecting.detectors.system_detector import SystemDetector
+from etconfig.facts.detecting.nvml import NvmlGpu
+from etconfig.facts.detecting.system import System
+
+_DRM = "/sys/class/drm"
+_JETSON_DRIVER = "/sys/bus/platform/drivers/gk20a"
+_LISTINGS = (SysfsListing(_DRM, "renderD", "/device"), SysfsListing(_JETSON_DRIVER, "17000000."))
+_DISPLAY_CLASS = 0x03
+_COMPUTING_VENDORS = (INTEL, AMD, NVIDIA)
+
+_MEMORY_FILES = ("mem_info_vram_total", "tile0/physical_vram_size_bytes")
+"""The files of amdgpu and xe in the device's directory. Intel's i915 has none."""
+
+_NVML = "NVML"
+
+
+def _detect(system: System) -> Iterator[Reading]:
+    devices = find_devices(system, _LISTINGS, _can_compute)
+    listed = _nvml_gpus(system, devices or ())
+    if devices is None and listed is None:
+        yield count("gpu.count", None, _DRM)
+        return
+    by_address = {gpu.pci_address: gpu for gpu in listed or ()}
+    usable = devices or []
+    if listed is not None:
+        usable = _usable(usable, by_address)
+    yield count("gpu.count", usable, f"{_DRM} and {PCI_DEVICES}")
+    for index, device in enumerate(usable):
+        yield from _gpu(system, f"gpu.{index}", device, by_address.get(device.pci_address or ""))
+
+
+def _usable(devices: Iterable[SysfsDevice], by_address: Mapping[str, NvmlGpu]) -> list[SysfsDevice]:
+    """Return the devices without those GPUs of NVIDIA that the library does not list.
+
+    A container sees these on the bus but cannot use them. In WSL the library also lists GPUs that are not on
+    the bus.
+    """
+    kept = [device for device in devices if not _is_nvidia(device) or device.pci_address in by_address]
+    unlisted = by_address.keys() - {device.pci_address for device in kept}
+    return kept + [SysfsDevice(_NVML, pci_address=address) for address in sorted(unlisted)]
+
+
+def _is_nvidia(device: SysfsDevice) -> bool:
+    return (device.pci_id or "").startswith(f"{NVIDIA}:")
+
+
+def _can_compute(device: SysfsDevice) -> bool:
+    if device.path.startswith(PCI_DEVICES):
+        is_display = device.pci_class >> 16 == _DISPLAY_CLASS
+        return is_display and (device.pci_id or "").partition(":")[0] in _COMPUTING_VENDORS
+    # not Jetson's display engine, whose GPU has another driver, nor the displays of virtual machines
+    return not (device.compatible or "").startswith("nvidia,tegra") and device.driver != "virtio_gpu"
+
+
+def _nvml_gpus(system: System, devices: Iterable[SysfsDevice]) -> Sequence[NvmlGpu] | None:
+    """Return the library's list, or None without a sign of such a GPU: loading may take 0.1 s."""
+    if any(map(_is_nvidia, devices)) or "dxg" in (system.list_directory("/dev") or ()):
+        return system.nvml_gpus()
+    return None
+
+
+def _gpu(system: System, prefix: str, device: SysfsDevice, nvidia: NvmlGpu | None) -> Iterator[Reading]:
+    if nvidia is None:
+        yield from readings(prefix, device, name=device_name(device, GPUS), vendor=device_vendor(device))
+        yield _memory(system, prefix, device)
+        return
+    yield from readings(prefix, device, name=nvidia.name, vendor="NVIDIA", named_by=_NVML)
+    reason = "the library does not report it"
+    yield Reading.of(f"{prefix}.memory", nvidia.memory_bytes, _NVML, otherwise=reason)
+
+
+def _memory(system: System, prefix: str, device: SysfsDevice) -> Reading:
+    for file in _MEMORY_FILES:
+        size = system.read_int(f"{device.path}/{file}")
+        if size:
+            return Reading(f"{prefix}.memory", size, f"{device.path}/{file}")
+    return Reading.unknown(f"{prefix}.memory", device.path, "its driver names no memory of its own")
+
+
+GPU = SystemDetector(
+    "gpu",
+    ("gpu.count", "gpu.<n>.name", "gpu.<n>.vendor", "gpu.<n>.memory", "gpu.<n>.driver", "gpu.<n>.pci_id"),
+    _detect,
+    ("Android", "Darwin", "Windows"),
+)

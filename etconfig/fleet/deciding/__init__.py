@@ -1,0 +1,1 @@
+"""Groups of devices and what each of them gets."""

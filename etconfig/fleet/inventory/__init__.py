@@ -1,0 +1,1 @@
+"""Inventories: the devices of a fleet, read and checked by columns."""

@@ -1,0 +1,1 @@
+"""Runs over the files of a fleet, here or on workers, and their tables."""

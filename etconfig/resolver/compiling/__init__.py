@@ -1,0 +1,1 @@
+"""Compiling: schemas and layers become candidates for each option."""

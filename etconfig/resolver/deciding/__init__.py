@@ -1,0 +1,1 @@
+"""Deciding: the options of every method instance on one device."""

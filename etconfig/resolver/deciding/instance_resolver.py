@@ -1,0 +1,159 @@
+"""`InstanceResolver`: resolves all method instances on a device, and remembers the last result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from etconfig.base.records import record
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import OptionError
+from etconfig.resolver.deciding.arguments import ANY_METHOD, Arguments, BackendArguments, instance_label
+from etconfig.resolver.deciding.backend_candidates import BackendCandidates, BackendResult
+from etconfig.resolver.deciding.conflicts import process_conflicts, process_options
+from etconfig.resolver.deciding.device import DeviceView
+from etconfig.resolver.deciding.recommendation import Recommendation, recommend
+from etconfig.schema.spec import BackendSpec
+
+MethodInstance: TypeAlias = "tuple[str, str | None]"
+"""A method and one of its instances; None is the default instance."""
+
+_NO_RECOMMENDATION = Recommendation()
+
+
+@record(frozen=True, kw_only=True)
+class InstanceResults:
+    """The results of a resolve that succeeded.
+
+    Attributes:
+        values: The values of the facts of the device, which do not change.
+        facts: The values of the facts that the results depend on.
+        recommendations: The recommendations of vendors' functions, by backend id.
+        arguments: The arguments of the method instances that have them.
+        incomplete: The problems of the others.
+    """
+
+    values: Mapping[str, object]
+    facts: tuple[object, ...]
+    recommendations: Mapping[str, Recommendation]
+    arguments: Mapping[MethodInstance, Arguments]
+    incomplete: Mapping[MethodInstance, Sequence[Diagnostic]]
+
+
+@dataclass
+class Memo:
+    """The last results, if there were any. They do not pickle: a copy of a resolver starts with none.
+
+    Results never change once they are made, and a memo takes new ones by a single assignment. So threads need
+    no lock: the worst that a race can do is to compute something twice.
+    """
+
+    last: InstanceResults | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Memo, ()
+
+
+class InstanceResolver:
+    """The backends of all method instances.
+
+    Method instances with the same assignments share a `BackendCandidates`, which is resolved once for all of
+    them.
+
+    Args:
+        instances: The backends of each method instance.
+    """
+
+    def __init__(self, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]) -> None:
+        self._instances = instances
+        self._with_named = {method for method, instance in instances if instance is not None}
+        distinct = {id(backend): backend for backends in instances.values() for backend in backends}
+        self._backends = tuple(distinct.values())
+        specs = {backend.spec.id: backend.spec for backend in self._backends}
+        self._recommending = [spec for spec in specs.values() if spec.recommend is not None]
+        self._process_options = process_options(specs.values())
+        options = (option for backend in self._backends for option in backend.options.values())
+        self._facts = tuple(sorted({fact for option in options for fact in option.facts}))
+
+    def resolve(self, values: Mapping[str, object], last: InstanceResults | None) -> InstanceResults:
+        """Return the arguments on a device with these facts; `last` if the facts that decide are the same.
+
+        Args:
+            values: The values of the known facts; nobody changes them later.
+            last: The last results, or None.
+
+        Raises:
+            OptionError: an option has no valid value; with every problem of every method instance.
+            PluginCallError: a backend's recommendation failed.
+        """
+        if last is not None and last.values is values:
+            return last
+        facts = tuple(map(values.get, self._facts))
+        known = {} if last is None else last.recommendations
+        recommendations = {
+            spec.id: _recommend(spec, values, known.get(spec.id)) for spec in self._recommending
+        }
+        if last is not None and (last.facts, last.recommendations) == (facts, recommendations):
+            return last
+        device = DeviceView({n: v for n, v in zip(self._facts, facts, strict=True) if v is not None})
+        results = {
+            id(backend): backend.resolve(device, recommendations.get(backend.spec.id, _NO_RECOMMENDATION))
+            for backend in self._backends
+        }
+        arguments: dict[MethodInstance, Arguments] = {}
+        incomplete: dict[MethodInstance, Sequence[Diagnostic]] = {}
+        errors: list[Diagnostic] = []
+        for (method, instance), backends in self._instances.items():
+            found = _gathered(method, instance, {each.spec.id: results[id(each)] for each in backends})
+            if isinstance(found, Arguments):
+                arguments[method, instance] = found
+            elif self._is_template(method, instance, found):
+                incomplete[method, instance] = found
+            else:
+                errors += found
+        if self._process_options:
+            errors += process_conflicts(arguments.values(), self._process_options)
+        if errors:
+            raise OptionError(diagnostics=tuple(dict.fromkeys(errors)))
+        return InstanceResults(
+            values=values,
+            facts=facts,
+            recommendations=recommendations,
+            arguments=arguments,
+            incomplete=incomplete,
+        )
+
+    def _is_template(self, method: str, instance: str | None, problems: Sequence[Diagnostic]) -> bool:
+        """Return True for a default instance that only serves the named ones, and so may lack options."""
+        has_named = method in self._with_named
+        return instance is None and has_named and all(d.code == "missing-option" for d in problems)
+
+
+def _recommend(
+    spec: BackendSpec, values: Mapping[str, object], known: Recommendation | None
+) -> Recommendation:
+    """Return a vendor's recommendation; the known one if it was made from the same facts."""
+    return known if known is not None and known.applies_to(values) else recommend(spec, values)
+
+
+def _gathered(
+    method: str, instance: str | None, results: Mapping[str, BackendResult]
+) -> Arguments | Sequence[Diagnostic]:
+    """Return the arguments of a method instance, or all of its problems."""
+    found: dict[str, BackendArguments] = {}
+    problems: list[Diagnostic] = []
+    for backend, result in results.items():
+        if isinstance(result, BackendArguments):
+            found[backend] = result
+        else:
+            problems += (_placed(problem, method, instance) for problem in result)
+    return problems or Arguments(method=method, instance=instance, backends=found)
+
+
+def _placed(problem: Diagnostic, method: str, instance: str | None) -> Diagnostic:
+    """Return the problem, with a note that names the method instance if the problem points at no text."""
+    if problem.spans:
+        return problem
+    where = "any method" if method == ANY_METHOD else instance_label(method, instance)
+    return replace(problem, notes=(*problem.notes, f"for {where}"))

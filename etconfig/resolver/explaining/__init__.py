@@ -1,0 +1,1 @@
+"""Explaining: where values come from, and how results differ."""

@@ -1,0 +1,1 @@
+"""Proofs about all devices: values that options refuse, and combinations that contradict each other."""
