@@ -600,6 +600,7 @@ class TestMovedDevices:
         assert (done.status, len(rows_of(fleet / "fleet" / "a.parquet"))) == (2, 120)
 
 
+@needs_duckdb
 def test_a_terminal_shows_the_progress_of_a_single_file(
     place: Path, terminal: Callable[..., str], tmp_path: Path
 ) -> None:
