@@ -168,7 +168,8 @@ build/etdevice: $(wildcard $(DEVICE)/etdevice/* $(DEVICE)/include/etconfig/*.h $
 # Installs the compilers and emulators where it may; tests whose compiler is missing name it and are skipped.
 test-device: $(VENV)/.installed-dev
 	@sh tools/install_device_toolchains.sh
-	$(BIN)/python $(PYTEST) -m "device and not weekly" --timeout 900 tests/device tests/docs $(ARGS)
+	$(BIN)/python $(PYTEST) -m "device and not weekly" --timeout 900 tests/device tests/docs \
+		tests/integration/test_new_backend.py $(ARGS)
 
 clean:
 	rm -rf build $(VENV) $(PEERS) $(FLEET) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis

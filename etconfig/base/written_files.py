@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from etconfig.base.parameters import AnyPath, as_path
 from etconfig.base.records import record
 
 _PREFIX = ".etconfig-"
@@ -237,7 +238,7 @@ class FilesOfRun:
 
 
 def write_own_file(
-    path: Path, content: bytes, noun: str, is_made: Callable[[Path], bool], *, force: bool = False
+    path: AnyPath, content: bytes, noun: str, is_made: Callable[[Path], bool], *, force: bool = False
 ) -> None:
     """Write a file at a path that its writer chose, such as one in a cache, whole or not at all.
 
@@ -255,7 +256,8 @@ def write_own_file(
         FileExistsError: something else is there; it is unchanged.
         OSError: the file cannot be written.
     """
-    FilesOfRun(force=force).write(path, content, FileKind(noun, is_made), is_named=False)
+    own = as_path("path", path)
+    FilesOfRun(force=force).write(own, content, FileKind(noun, is_made), is_named=False)
 
 
 def _is_stream(path: Path) -> bool:

@@ -111,6 +111,7 @@ class TestOneRoot:
         (name,) = {each for each in options if f"an instance with {each}=" in found}
         assert f".{name}: after an instance with {name}=" in found
 
+    @pytest.mark.weekly
     def test_a_wrong_operation_leaves_what_it_does_not_affect(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):

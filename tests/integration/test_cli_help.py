@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from command_line import DATA, Outcome
 from every import every
+from mutations import sharded
 
 from etconfig.app.installation.installation import Installation
 from etconfig.app.packing.bundling import pack_bundle
@@ -269,7 +270,7 @@ EXTRA = "etconfig fleet "
 
 
 @pytest.mark.parametrize(
-    "example", sorted(each for each in {*all_examples()} - {*NOT_RUN} if not each.startswith(EXTRA))
+    "example", sharded(sorted(each for each in {*all_examples()} - {*NOT_RUN} if not each.startswith(EXTRA)))
 )
 def test_every_example_runs_as_it_is_printed(
     prepared: Path, cli: Callable[..., Outcome], shell: Callable[..., Outcome], example: str

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ON_DEVICE
+from mutations import sharded
 
 NAMES = (
     *("trap", "trap.run", "trap:run", "os.system", "logging.os.system", "builtins.eval", "subprocess.Popen"),
@@ -108,7 +109,7 @@ def watched(place: Path, code: str, lines: list[tuple[list[str], str]]) -> list[
     return found
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sharded(NAMES))
 def test_a_name_is_only_a_text(place: Path, name: str) -> None:
     assert watched(place, WATCHED, command_lines(place, name)) == [[], False]
     assert not (place / "sprung").exists()

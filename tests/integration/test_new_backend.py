@@ -164,6 +164,7 @@ def cpp_site(cpp_package: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 class TestCppPackage:
     """A package in C++ builds with the system's compiler, and is complete."""
 
+    @pytest.mark.device
     @needs_compiler
     def test_its_own_tests_pass(self, cpp_package: Path, cpp_site: Path) -> None:
         run_its_tests(cpp_package, cpp_site)
@@ -171,6 +172,7 @@ class TestCppPackage:
     def test_its_linter_finds_nothing(self, cpp_package: Path) -> None:
         python("-m", "ruff", "check", "--no-cache", ".", directory=cpp_package)
 
+    @pytest.mark.device
     @needs_compiler
     def test_its_sources_compile_without_a_warning(self, cpp_package: Path, tmp_path: Path) -> None:
         for language, sources in {"c++": sorted((cpp_package / "native").glob("*.cpp"))}.items():
@@ -182,6 +184,7 @@ class TestCppPackage:
         header = Path("etconfig", "backend.h")
         assert (cpp_package / "native" / header).read_bytes() == (include_dir() / header).read_bytes()
 
+    @pytest.mark.device
     @needs_compiler
     def test_its_wheel_is_for_this_platform_and_any_python(self, cpp_package: Path, tmp_path: Path) -> None:
         options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", tmp_path)

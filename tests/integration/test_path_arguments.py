@@ -19,12 +19,12 @@ from etconfig.analysis import load_benchmark
 from etconfig.conformance import Settings
 from etconfig.errors import EtconfigError
 from etconfig.fleet import Fleet, open_fleet
-from etconfig.plugin.v1 import ApiRange, ConformanceContribution, System
+from etconfig.plugin.v1 import ApiRange, ConformanceContribution, System, write_own_file
 from etconfig.profile.library import ProfileLibrary, ProfileSource
 
 SHEET = DATA / "sheets" / "raspberry-pi-5.json"
 EXPORTS = DATA / "exports"
-_TAKES_PATHS = re.compile(r"(\w+): [^=,)]*\b(?:AnyPath|Path|ProgramSource|DataSources)\b")
+_TAKES_PATHS = re.compile(r"(\w+): (?!Callable)[^=,)]*\b(?:AnyPath|Path|ProgramSource|DataSources)\b")
 _TAKES_ANY_OBJECT = {"etconfig.plugin.v1.System where"}
 """An object that is not a path is a source of files there."""
 _SAME_NAME = {
@@ -212,6 +212,10 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "etconfig.plugin.v1.ConformanceContribution programs": (
         "folder",
         lambda p: ConformanceContribution(api=ApiRange(1, 1), programs=p).programs,
+    ),
+    "etconfig.plugin.v1.write_own_file path": (
+        "written.bin",
+        lambda p: write_own_file(p, b"", "a cache", lambda _: True),
     ),
     "etconfig.plugin.v1.System where": (
         str(DATA / "trees" / "raspberry-pi-5"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,13 @@ PACKAGE = Path(etconfig.__file__).parent
 EXECUTOR = "etconfig.numpy_executor"
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield every module that a file imports from, anywhere in it."""
+@cache
+def imported(path: Path) -> tuple[str, ...]:
+    """Return every module that a file imports from, anywhere in it."""
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             yield node.module or ""

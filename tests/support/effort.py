@@ -8,10 +8,10 @@ EFFORT = int(os.environ.get("ETCONFIG_TEST_EFFORT", "1"))
 
 
 def scaled(count: int) -> int:
-    """Return the number of examples to try where an ordinary run tries `count`."""
-    return count * EFFORT
+    """Return the number of examples to try: half of `count` for each change, ten times `count` weekly."""
+    return max(1, count * EFFORT // 2)
 
 
 def seeds(count: int) -> range:
-    """Return the seeds to try where an ordinary run tries `count`; the first ones are always the same."""
+    """Return the seeds of so many examples; the first ones are always the same."""
     return range(scaled(count))
