@@ -76,18 +76,21 @@ class Hook(Generic[AnswerT]):
     check_beside: Callable[[EntryPoint, AnswerT, Sequence[AnswerT]], None] | None = None
 
 
-def load_plugin(entry: EntryPoint, hook: Hook[AnswerT], *, core_api: int = CURRENT) -> AnswerT:
+def load_plugin(
+    entry: EntryPoint, hook: Hook[AnswerT], *, core_api: int = CURRENT, is_needed: bool = False
+) -> AnswerT:
     """Return the plugin's answer to `hook`.
 
     Args:
         entry: The plugin.
         hook: The hook to call.
         core_api: The plugin API version in the request.
+        is_needed: True if something asked for what it gives, so that no trial protects others from it.
 
     Raises:
         PluginLoadError: it cannot be imported, does not implement the hook, or returns a wrong answer.
     """
-    plugin = guarded(entry, "its import", lambda: _imported(entry))
+    plugin = guarded(entry, "its import", lambda: _imported(entry, is_needed))
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(hookspecs)
     guarded(entry, "its registration", lambda: _register(entry, manager, plugin))
@@ -200,16 +203,17 @@ def _fields_instead(error: BaseException) -> list[str]:
     return [match["field"], *inspect.signature(getattr(v1, match["name"])).parameters]
 
 
-def _imported(entry: EntryPoint) -> Any:
+def _imported(entry: EntryPoint, is_needed: bool) -> Any:
     """Import a plugin; one of facts, which commands need that know nothing of it, within a time limit.
 
     It runs in a thread then, where no Ctrl-C arrives: what it raises is its own. In a process of the command
-    line, a trial comes first, since an import can end its process.
+    line, a trial comes first where nothing asked for its facts, since an import can end its process.
     """
     if entry.group != FACTS:
         return _import(entry)
     match = _VALUE.fullmatch(entry.value)
-    if match is not None and match["module"] not in sys.modules and is_own_process():
+    is_loaded = match is None or match["module"] in sys.modules
+    if match is not None and not is_loaded and not is_needed and is_own_process():
         end = end_of_import(match["module"], IMPORT_LIMIT_S)
         if end is not None:
             raise load_error(

@@ -12,7 +12,7 @@ from etconfig.backend import Backend
 from etconfig.errors import DuplicatePluginError, PluginLoadError, UnknownPluginError
 from etconfig.plugin.backends import check_spec, make_backend
 from etconfig.plugin.contributions import BACKEND_HOOK
-from etconfig.plugin.entry_points import EntryPoint
+from etconfig.plugin.entry_points import FACTS, EntryPoint
 from etconfig.plugin.failure import PluginFailure, load_error
 from etconfig.plugin.index import PluginIndex
 from etconfig.plugin.loader import AnswerT, Hook, ResultT, load_plugin
@@ -223,7 +223,8 @@ class PluginRegistry:
         return once.get(lambda: self._load(entry, hook))
 
     def _load(self, entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
-        answer = load_plugin(entry, hook)
+        is_needed = entry.group == FACTS and self.index.declarations.facts(entry) is not None
+        answer = load_plugin(entry, hook, is_needed=is_needed)
         if isinstance(answer, BackendSpec):
             self._check_declared(entry, answer)
         if self._check_backend is not None and isinstance(answer, BackendSpec):
