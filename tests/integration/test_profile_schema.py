@@ -100,7 +100,10 @@ class TestSchema:
         ("arguments", "message"),
         [
             ([], "give a backend, or --profile, --project or --models"),
-            (["ReferenceNpuBackend", "--profile"], "give a backend, or --profile, --project or --models"),
+            (
+                ["ReferenceNpuBackend", "--profile"],
+                "a backend and --profile are two schemas; give one of them",
+            ),
             (["--profile", "--format", "markdown"], "--profile is printed as JSON only"),
         ],
     )

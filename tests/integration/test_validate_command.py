@@ -36,6 +36,22 @@ def write(place: Path) -> Callable[[str, str], Path]:
 class TestArguments:
     """Files, directories and quoted patterns."""
 
+    @pytest.mark.parametrize(
+        "option", [("--facts", str(PI5)), ("--program", str(DIGITS)), ("--device", "pi-5")]
+    )
+    @pytest.mark.parametrize("form", ["concise", "github", "json", "sarif"])
+    def test_a_project_file_that_is_no_toml_is_a_finding_like_others(
+        self,
+        cli: Callable[..., Outcome],
+        write: Callable[[str, str], Path],
+        option: tuple[str, str],
+        form: str,
+    ) -> None:
+        write("etconfig.toml", '[[when]]\nif = os.name == "linux"\n')
+        done = cli("validate", "etconfig.toml", *option, "--format", form)
+        assert done.status == 1
+        assert "invalid-toml" in done.stdout
+
     def test_all_files_of_a_directory_and_a_pattern_are_checked(
         self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
     ) -> None:

@@ -42,7 +42,9 @@ def command(backend: str | None, document: str | None, form: str) -> None:
       etconfig schema ReferenceNpuBackend --format markdown
       etconfig schema --profile > etconfig.schema.json
     """
-    if (backend is None) == (document is None):
+    if backend is not None and document is not None:
+        raise click.UsageError(f"a backend and --{document} are two schemas; give one of them")
+    if backend is None and document is None:
         raise click.UsageError("give a backend, or --profile, --project or --models")
     if document is not None and form != "json":
         raise click.UsageError(f"--{document} is printed as JSON only")

@@ -33,6 +33,7 @@ from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import files_of_command, writing
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.diagnostics.render import FORMATS, render, worth_showing
+from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
     from etconfig.app.configuring.targets import Delegating
@@ -115,11 +116,18 @@ def command(
     """
     _check_fixing(files, fix=fix, diff=diff, unsafe_fixes=unsafe_fixes)
     from etconfig.app.validating.fixing import fix_files
+    from etconfig.app.validating.validation import Validator
 
     sheets = expanded_sheets(sheet)
 
     def check() -> tuple[list[Diagnostic], list[Path]]:
-        validators = _make_validators(make_installation(profile_paths), programs, models, sheets, fact_texts)
+        installation = make_installation(profile_paths)
+        try:
+            validators = _make_validators(installation, programs, models, sheets, fact_texts)
+        except ConfigError as error:
+            if not _is_in(error, files.paths):
+                raise
+            validators = {"": Validator(installation=installation)}  # the error is found again, and shown
         problems = _check(files.paths, validators)
         unmatched = set.intersection(*(validator.unmatched for validator in validators.values()))
         return problems, [path for path in files.paths if path in unmatched]
@@ -246,6 +254,12 @@ def _make_validators(
         )
         for name, device in zip(sheet_names(sheets or [None]), devices, strict=True)
     }
+
+
+def _is_in(error: ConfigError, files: Iterable[Path]) -> bool:
+    """Return True if the file with the first problem of an error is one of these."""
+    spans = error.diagnostics[0].spans if error.diagnostics else ()
+    return any(Path(spans[0].file).resolve() == each.resolve() for each in files) if spans else False
 
 
 def _load(path: Path, installation: Installation) -> LoadedProgram:

@@ -136,7 +136,7 @@ def _guesses(wanted: OptionType, raw: object) -> Iterator[_Guess]:
     elif wanted.kind in (OptionKind.INTEGER, OptionKind.FLOAT):
         yield from _numbers(wanted, raw)
     elif wanted.kind is OptionKind.STRING and isinstance(raw, (bool, int, float)):
-        yield _Guess(toml_text(raw), is_safe=True)
+        yield _Guess(toml_text(raw), is_safe=not isinstance(raw, bool))  # a switch was meant
     elif wanted.kind is OptionKind.CHOICE:
         yield from _choices(wanted, raw)
 
