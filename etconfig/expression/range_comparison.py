@@ -24,6 +24,8 @@ def range_compared(function: str, own: NumberRange, against: NumberRange) -> Num
         highest = _below(own.highest, own) if own.highest == against.highest else highest
     if isinstance(own.lowest, int):
         lowest, highest = _whole(lowest, math.ceil, INT_MIN), _whole(highest, math.floor, INT_MAX)
+    else:
+        lowest, highest = float(lowest), float(highest)  # bounds of floats are floats, also beside an int
     return NumberRange(lowest, highest)
 
 
@@ -31,14 +33,16 @@ def _below(bound: float, own: NumberRange) -> float:
     """Return the largest number below a bound, of the kind that the fact has."""
     if isinstance(own.lowest, int):
         return bound if math.isinf(bound) or bound >= INT_MAX else math.ceil(bound) - 1
-    return math.nextafter(bound, -math.inf)
+    number = float(bound)
+    return number if number < bound else math.nextafter(number, -math.inf)
 
 
 def _above(bound: float, own: NumberRange) -> float:
     """Return the smallest number above a bound, of the kind that the fact has."""
     if isinstance(own.lowest, int):
         return bound if math.isinf(bound) or bound <= INT_MIN else math.floor(bound) + 1
-    return math.nextafter(bound, math.inf)
+    number = float(bound)
+    return number if number > bound else math.nextafter(number, math.inf)
 
 
 def _whole(bound: float, rounded: Callable[[float], int], unbounded: int) -> int:

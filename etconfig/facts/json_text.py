@@ -55,7 +55,7 @@ class JsonObject:
 
     def position(self, key: str) -> int:
         """Return the position of the last member with this key."""
-        return max(index for index, (each, _) in enumerate(self.pairs) if each == key)
+        return self._positions[key]
 
     def object_at(self, index: int) -> JsonObject:
         """Return the object that is the value of a member."""
@@ -68,6 +68,10 @@ class JsonObject:
     def value_place(self, index: int) -> JsonSpan:
         """Return the place of the value of a member."""
         return self._places[index][1]
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {key: index for index, (key, _) in enumerate(self.pairs)}
 
     @cached_property
     def _places(self) -> list[tuple[JsonSpan, JsonSpan]]:

@@ -18,6 +18,7 @@ from etconfig.expression.ranges import (
     TextRange,
     ValueRange,
 )
+from etconfig.facts.builtin import BUILTIN_FACTS
 
 NOTHING = Assumptions.none(REGISTRY)
 
@@ -138,3 +139,19 @@ def test_contradictions_of_single_facts_are_found(conditions: list[str]) -> None
 )
 def test_ranges_are_narrow_where_bounds_tell(expression: str, values: ValueRange) -> None:
     assert NOTHING.range_of(parse_expression(expression, REGISTRY).tree) == values
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "cpu.quota_cores >= 1 && cpu.quota_cores < 2 && cpu.quota_cores * 2.0 > 2.5",
+        "cpu.quota_cores >= 1 && cpu.quota_cores * 2.0 > 4.0",
+        "cpu.quota_cores >= 1 ? cpu.quota_cores / 2.0 > 1.0 : false",
+        "cpu.quota_cores >= 1 && min(cpu.quota_cores, 4.0) > 2.0",
+        "thermal.max_celsius >= 50 && thermal.max_celsius < 51 && thermal.max_celsius - 50.0 > 0.2",
+        "thermal.max_celsius >= 0 && -thermal.max_celsius < 1.0",
+    ],
+)
+def test_a_float_that_is_compared_with_ints_has_values_between_them(condition: str) -> None:
+    tree = parse_expression(condition, BUILTIN_FACTS).tree
+    assert Assumptions.none(BUILTIN_FACTS).assume(tree, True) is not None

@@ -13,9 +13,6 @@ SAFE_VALUES: tuple[Line, ...] = (
     ("semicolon at the end", "core = 2⟦;⟧", "remove ';': core = 2", "core = 2"),
     ("two signs", "core =⟦=⟧ 2", "write one =: core = 2", "core = 2"),
     ("arrow", "core =⟦>⟧ 2", "write one =: core = 2", "core = 2"),
-    ("comment of C", "core = 2 ⟦// ⟧the third", "core = 2 # the third", "core = 2 # the third"),
-    ("comment of SQL", "core = 2 ⟦-- ⟧the third", "core = 2 # the third", "core = 2 # the third"),
-    ("comment of INI", "core = 2 ⟦; ⟧the third", "core = 2 # the third", "core = 2 # the third"),
     ("line of comment of C", "⟦// ⟧the third core", "write # before a comment", "# the third core"),
     ("line of comment of INI", "⟦; ⟧the third core", "write # before a comment", "# the third core"),
     ("shell", "⟦export core ⟧= 2", "and nothing before them", None),
@@ -27,6 +24,9 @@ SAFE_VALUES: tuple[Line, ...] = (
 )
 
 GUESSED_VALUES: tuple[Line, ...] = (
+    ("comment of C", "core = 2 ⟦// ⟧the third", "core = 2 # the third", "core = 2 # the third"),
+    ("comment of SQL", "core = 2 ⟦-- ⟧the third", "core = 2 # the third", "core = 2 # the third"),
+    ("comment of INI", "core = 2 ⟦; ⟧the third", "core = 2 # the third", "core = 2 # the third"),
     ("unquoted word", "power_mode = ⟦low⟧", 'write text in quotes: power_mode = "low"', 'power_mode = "low"'),
     ("unquoted word before a comment", "power_mode = ⟦low⟧ # slow", "in quotes", 'power_mode = "low" # slow'),
     ("number in words", "core = ⟦two⟧", "write numbers in digits: core = 2", "core = 2"),
@@ -87,6 +87,7 @@ GUESSED_HEADERS: tuple[Line, ...] = (
 )  # fmt: skip
 
 SAFE_PATHS: tuple[Line, ...] = (
+    ("blank before a text with one", "library =⟦\u00a0⟧'a\u00a0b'", "plain character", "library = 'a\u00a0b'"),
     ("backslashes", r'library = ⟦"C:\models\dsp.so"⟧', "single quotes", r"library = 'C:\models\dsp.so'"),
     ("backslash at the end", r'library = ⟦"C:\dsp\"⟧', "single quotes", r"library = 'C:\dsp\'"),
     ("some of them twice", r'library = ⟦"C:\\models\dsp.so"⟧', "single quotes", r"library = 'C:\models\dsp.so'"),
@@ -95,6 +96,8 @@ SAFE_PATHS: tuple[Line, ...] = (
 )  # fmt: skip
 
 GUESSED_PATHS: tuple[Line, ...] = (
+    ("path on a server", r'library = ⟦"\\dsp\models"⟧', "single quotes", r"library = '\\dsp\models'"),
+    ("escapes that are meant", r'library = ⟦"a\tb\d"⟧', "single quotes", r"library = 'a\tb\d'"),
     ("unquoted path", "library = ⟦/usr/lib/dsp.so⟧", "in quotes", 'library = "/usr/lib/dsp.so"'),
     ("unquoted path of Windows", r"library = ⟦C:\dsp.so⟧", "in quotes", r"library = 'C:\dsp.so'"),
     ("raw string of Python", r'library = ⟦r"C:\dsp.so"⟧', "without a prefix", r"library = 'C:\dsp.so'"),

@@ -198,21 +198,29 @@ def _answers(
     tasks: Sequence[FileTask],
     on_file: OnFile,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number of each file with its answer.
+    """Yield the number of each file with its answer; one that comes again, after a retry, is left out.
 
     Raises:
-        WorkersError: some files get no answer.
+        WorkersError: some files get no answer, or an answer is not one of the function.
     """
     missing = dict(enumerate(tasks))
-    for answer in workers.map(function, tasks) if tasks else ():
-        task = missing.pop(answer["number"])
-        on_file(task["label"], len(tasks) - len(missing), len(tasks))
-        yield task["number"], answer["found"]
+    for answer in (workers.map(function, tasks) or ()) if tasks else ():
+        number: object = answer.get("number") if isinstance(answer, Mapping) else None
+        if not (isinstance(number, int) and 0 <= number < len(tasks) and isinstance(answer["found"], dict)):
+            raise _wrong_map("something else than the function's answer")
+        task = missing.pop(number, None)
+        if task is not None:
+            on_file(task["label"], len(tasks) - len(missing), len(tasks))
+            yield number, answer["found"]
     for task in missing.values():
-        raise WorkersError(
-            problem=f"the workers returned nothing for {task['label']}",
-            help="check that their `map` returns what the function returns for each file",
-        )
+        raise _wrong_map(f"nothing for {task['label']}")
+
+
+def _wrong_map(returned: str) -> WorkersError:
+    return WorkersError(
+        problem=f"the workers returned {returned}",
+        help="check that their `map` returns what the function returns for each file",
+    )
 
 
 def _in_order(answers: Iterator[tuple[int, Mapping[str, Any]]], count: int) -> Iterator[dict[str, Any]]:

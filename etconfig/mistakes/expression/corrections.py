@@ -231,6 +231,7 @@ class Corrector:
             return _writing(node, text, why=" without quotes", is_safe=True)
         size = size_in_bytes(text.replace(" ", ""))
         if size is not None:
+            size = f"({size})" if is_arithmetic else size
             return _writing(node, size, why=": numbers have no units, and sizes are in bytes")
         return Correction("numbers are written without quotes")
 
@@ -250,7 +251,7 @@ class Corrector:
             if type_ is _INT and computed != {_INT}:
                 return _writing(node, f"{node.value}.0", is_safe=True)
             if type_ is _FLOAT and computed == {_INT} and float(node.value).is_integer():
-                return _writing(node, str(int(node.value)), is_safe=True)
+                return _writing(node, str(int(node.value)), is_safe=operator != "/")  # ints lose fractions
         if computed == {_INT}:
             return Correction(_INTS_ALONE)
         return Correction(f"ints and floats do not mix, and {_NO_ROUNDING}")

@@ -6,6 +6,7 @@ This module is imported only for values that are wrong.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -155,6 +156,7 @@ def _numbers(wanted: OptionType, raw: object) -> Iterator[_Guess]:
         if (
             isinstance(number, (int, float))
             and not isinstance(number, bool)
+            and math.isfinite(number)
             and number == python_type(number)
         ):
             yield _Guess(python_type(number), is_safe=True)

@@ -16,6 +16,8 @@ _KEY = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')(?:[ \t]*\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[
 _ASSIGNMENT = re.compile(rf"[ \t]*({_KEY})[ \t]*=[ \t]*", re.ASCII)
 _KEY_INSIDE = re.compile(rf"[{{,][ \t]*({_KEY})[ \t]*=[ \t]*$", re.ASCII)
 _COMMENT = re.compile(r"(//|;|--|/\*|%|rem\b|REM\b)[ \t]*")
+_OPERAND = re.compile(r"(//|--|%|rem\b|REM\b)[ \t]*[-+]?\.?\d[\d_.]*[ \t]*$")
+_DRIVE = re.compile(r"[A-Za-z]:\\")
 _WRONG_SIGN = re.compile(r"[ \t]*(=>|==+|:=|=:|\+=|->|~=|:)[ \t]*")
 
 _DOUBLE_QUOTES = "\u201c\u201d\u201e\u00ab\u00bb\uff02"
@@ -71,8 +73,21 @@ def examine(line: str, at: int, message: str) -> LineProblem | None:
             "write plain quotes" if line[at].translate(_TYPOGRAPHY) in "\"'" else "write a plain character"
         )
         problem = f"U+{ord(line[at]):04X} ({unicodedata.name(line[at])}) has no meaning in TOML"
-        return LineProblem(at, at + 1, problem, advice, line.translate(_TYPOGRAPHY), is_safe=True)
+        return LineProblem(at, at + 1, problem, advice, _plain(line, at), is_safe=True)
     return next((rule(line, at) for start, rule in _RULES.items() if message.startswith(start)), None)
+
+
+def _plain(line: str, at: int) -> str:
+    """Return the line with plain characters: at the failure, and in place of the quote that closes there."""
+    right = line[at].translate(_TYPOGRAPHY)
+    plain = line[:at] + right
+    for index, each in enumerate(line[at + 1 :], at + 1):
+        closes = each.translate(_TYPOGRAPHY) == right
+        if closes and right in "\"'":
+            return plain + line[at + 1 : index] + right + line[index + 1 :]
+        if right not in "\"'" and not (closes and each in _TYPOGRAPHIC):
+            return plain + right * (index - at - 1) + line[index:]
+    return plain + line[at + 1 :]
 
 
 def _changed(
@@ -101,7 +116,9 @@ def _foreign_comment(line: str, at: int) -> LineProblem | None:
     if match is None:
         return None
     problem = f"{match[1]} does not start a comment"
-    return _changed(line, at, match.end(), "# ", problem, "write # before a comment")
+    return _changed(
+        line, at, match.end(), "# ", problem, "write # before a comment", is_safe=not line[:at].strip()
+    )
 
 
 def _value(line: str, at: int) -> LineProblem | None:
@@ -126,11 +143,12 @@ def _after_statement(line: str, at: int) -> LineProblem | None:
     if rest.rstrip() in (",", ";", ":"):
         problem, advice = f"a line does not end with {rest[0]!r}", f"remove {rest[0]!r}"
         return _changed(line, rest_start, rest_start + 1, "", problem, advice)
-    if rest_start > at or rest.startswith((";", "/")):
+    assignment = _ASSIGNMENT.match(line)
+    is_more = _ASSIGNMENT.match(rest.lstrip(",; \t")) or _OPERAND.match(rest)
+    if not is_more and (rest_start > at or rest.startswith((";", "/"))):
         comment = _foreign_comment(line, rest_start)
         if comment is not None:
             return comment
-    assignment = _ASSIGNMENT.match(line)
     if assignment is None:
         problem = "a line has a header and more"
         return LineProblem(rest_start, len(line), problem, "write what follows a header in a line of its own")
@@ -154,8 +172,12 @@ def _backslash(line: str, at: int) -> LineProblem:
     content = line[start + 1 : end]
     if not start < backslash < end or set("\"'") & set(content):
         return LineProblem(max(backslash, 0), max(at, 1), problem, "write each backslash twice")
-    text = "'" + content.replace("\\\\", "\\") + "'"
-    return _changed(line, start, end + 1, text, problem, "write backslashes in single quotes")
+    # elsewhere, `\\t` may be a tab, and two at the beginning those of a server
+    is_drive = bool(_DRIVE.match(content))
+    text = "'" + (content.replace("\\\\", "\\") if is_drive else content) + "'"
+    return _changed(
+        line, start, end + 1, text, problem, "write backslashes in single quotes", is_safe=is_drive
+    )
 
 
 def _open_string(line: str, at: int) -> LineProblem | None:

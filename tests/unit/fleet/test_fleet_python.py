@@ -209,6 +209,28 @@ class TestRefusals:
         ):
             open_fleet("fleet")
 
+    @pytest.mark.parametrize(
+        "wrong",
+        [None, {}, {"number": "0", "found": {}}, {"number": 7, "found": {}}, {"number": 0, "found": 3}],
+    )
+    def test_workers_that_answer_something_else(self, place: Path, wrong: Any) -> None:
+        class Inventive(OneByOne):
+            def map(self, function: Any, files: Any) -> Iterator[dict[str, Any]]:
+                return iter([wrong])
+
+        with pytest.raises(
+            WorkersError, match="the workers returned something else than the function's answer"
+        ):
+            open_fleet("fleet", workers=Inventive()).resolve()
+
+    def test_workers_that_try_again_give_the_same(self, place: Path) -> None:
+        class Twice(OneByOne):
+            def map(self, function: Any, files: Any) -> Iterator[dict[str, Any]]:
+                for answer in super().map(function, files):
+                    yield from (answer, answer)
+
+        assert repr(open_fleet("fleet", workers=Twice()).resolve()) == repr(open_fleet("fleet").resolve())
+
     def test_workers_that_leave_files_out(self, place: Path) -> None:
         class Lazy(OneByOne):
             def map(self, function: Any, files: Any) -> Iterator[dict[str, Any]]:
