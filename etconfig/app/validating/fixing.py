@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import io
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from etconfig.errors import DocumentError
 from etconfig.profile.document import Document, parse_document
 from etconfig.profile.positions import KeyPath
 
+_CONTEXT = 3
+"""The lines that a unified diff shows before and after a change."""
 _MAX_PARSED = 4 << 20
 """The most characters that are parsed in search of the fixes after which a text is still TOML."""
 
@@ -41,8 +44,13 @@ class FixedFile:
 
     def diff(self) -> str:
         """Return the changes as a unified diff."""
-        name = str(self.path)
-        lines = difflib.unified_diff(_lines(self.before), _lines(self.after), fromfile=name, tofile=name)
+        name, before, after = str(self.path), _lines(self.before), _lines(self.after)
+        lines: Iterable[str]
+        if len(before) == len(after):  # difflib takes the square of the time for many lines that are alike
+            hunks = [*_hunks(before, after)]
+            lines = (f"--- {name}\n", f"+++ {name}\n", *hunks) if hunks else ()
+        else:
+            lines = difflib.unified_diff(before, after, fromfile=name, tofile=name)
         marked = (x if x.endswith("\n") else f"{x}\n\\ No newline at end of file\n" for x in lines)
         return "".join(marked)
 
@@ -237,6 +245,30 @@ def _is_toml(text: str) -> bool:
     except DocumentError:
         return False
     return True
+
+
+def _hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    """Yield the hunks of a unified diff of texts of which some lines have changed, and none was added."""
+    groups: list[list[int]] = []
+    for index, (old, new) in enumerate(zip(before, after, strict=True)):
+        if old == new:
+            continue
+        if groups and index - groups[-1][-1] <= 2 * _CONTEXT + 1:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    for changed in groups:
+        first, last, changed_here = changed[0], changed[-1], set(changed)
+        start, end = max(0, first - _CONTEXT), min(len(before), last + 1 + _CONTEXT)
+        place = str(start + 1) if end - start == 1 else f"{start + 1},{end - start}"
+        yield f"@@ -{place} +{place} @@\n"
+        for is_changed, run in groupby(range(start, end), changed_here.__contains__):
+            indices = list(run)
+            if is_changed:
+                yield from (f"-{before[index]}" for index in indices)
+                yield from (f"+{after[index]}" for index in indices)
+            else:
+                yield from (f" {before[index]}" for index in indices)
 
 
 def _lines(text: str) -> list[str]:

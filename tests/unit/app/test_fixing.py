@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etconfig.app.validating import fixing
-from etconfig.app.validating.fixing import apply_fixes, fix_files, fixable
+from etconfig.app.validating.fixing import FixedFile, apply_fixes, fix_files, fixable
 from etconfig.diagnostics import Diagnostic, Edit, Fix, Span
 from etconfig.profile.document import Document, parse_document
 
@@ -173,3 +174,17 @@ class TestFixFiles:
             "+  3]",
             "\\ No newline at end of file",
         ]
+
+
+class TestDiff:
+    """The diff of a repaired file is that of difflib, without its time for many lines that are alike."""
+
+    @given(st.lists(st.booleans(), min_size=1, max_size=60))
+    def test_it_is_that_of_difflib(self, changed: list[bool]) -> None:
+        before = [f"{number} = 1\n" for number in range(len(changed))]
+        after = [
+            line.replace("1\n", "2\n") if is_changed else line
+            for line, is_changed in zip(before, changed, strict=True)
+        ]
+        file = FixedFile(path=Path("a"), before="".join(before), after="".join(after), count=1)
+        assert file.diff() == "".join(difflib.unified_diff(before, after, "a", "a"))
