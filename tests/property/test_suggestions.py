@@ -39,7 +39,7 @@ WITH_PLUGINS = BUILTIN_FACTS.extended(
 
 def typos(word: str, chance: random.Random) -> Iterator[str]:
     """Yield the word with one letter left out, added, changed or swapped; dots and digits stay."""
-    for _ in range(scaled(4)):
+    for _ in range(scaled(8)):
         place = chance.randrange(1, len(word) - 1)
         letter = chance.choice(string.ascii_lowercase)
         if not (word[place].isalpha() and word[place + 1].isalpha()):

@@ -29,7 +29,7 @@ VERIFIER = "the verifier alone"
 
 _SHARDS = 4
 _ASKED = int(os.environ.get("ETCONFIG_MUTANTS", "0"))
-MUTANTS = _ASKED or scaled(6_250)
+MUTANTS = _ASKED or scaled(12_500)
 """The number of damaged files to try. Each Python tries others: 500,000 together in `make weekly`."""
 _MUTANTS_OF_LARGE = MUTANTS // 25
 """A large file takes ten times as long as a small one."""
