@@ -345,7 +345,7 @@ class TestRefusals:
             open_fleet("fleet/9.parquet", workers=cluster.address).resolve()
 
     def test_another_version(self, cli: Cli, fleet: Path) -> None:
-        text = "import etconfig.base.version\netconfig.version.__version__ = '0.0.9'\n"
+        text = "import etconfig.base.version\netconfig.base.version.__version__ = '0.0.9'\n"
         with started(fleet / "log") as cluster:
             cluster.start_worker(patched(fleet / "patch", text))
             cluster.wait_for(1)
