@@ -101,10 +101,11 @@ from etconfig_executorch import executor
 from etconfig_executorch.native import native
 executor.check_packed_cache = lambda options: None  # what it refuses shows what XNNPACK would do
 program = etconfig.load_program(sys.argv[1], executor="executorch")
-facts = etconfig.detect_facts()  # once: a slow detector may run longer than it is waited for, in a thread
+facts = etconfig.detect_facts()  # once: a slow detector may go on in a thread
 def load(*overrides):
     before = len(os.listdir("/proc/self/task"))
-    config = etconfig.resolve(program, facts=facts, overrides=[f"XnnpackBackend.{each}" for each in overrides])
+    overrides = [f"XnnpackBackend.{each}" for each in overrides]
+    config = etconfig.resolve(program, facts=facts, overrides=overrides)
     method = program.load_method("forward", config.arguments("forward"))
     method.execute([np.ones(tensor.sizes(), np.float32) for tensor in tensors(method)])
     found = method.effective_values()["XnnpackBackend"].items()
