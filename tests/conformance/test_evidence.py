@@ -102,7 +102,10 @@ class TestObservables:
 
     @pytest.mark.parametrize(
         "front",
-        [pytest.param(each, marks=pytest.mark.weekly) if each is Hungry else each for each in EFFECTS],
+        [
+            pytest.param(each, marks=pytest.mark.weekly) if each in (Hungry, Slow) else each
+            for each in EFFECTS
+        ],
         ids=lambda each: each.__name__,
     )
     def test_without_the_effect_nothing_is_seen(self, front: type[Interposer]):
