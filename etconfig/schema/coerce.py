@@ -24,7 +24,7 @@ from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.known_keys import KnownKey, text_meant
 from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType
 from etconfig.schema.problem import OptionProblem, ProblemKind
-from etconfig.schema.text import parse_scalar, read_text
+from etconfig.schema.text import parse_scalar
 from etconfig.schema.units import Unit, parse_quantity
 
 _MAX_FURTHER = 20
@@ -108,18 +108,6 @@ def coerce_value(info: OptionInfo, raw: object) -> object:
         help=result.help,
     )
     raise OptionError(diagnostics=(problem.to_diagnostic(),))
-
-
-def coerce_text(info: OptionInfo, text: str) -> object:
-    """Convert a text from `--set` or `ETCONFIG_SET` to a value of option `info`.
-
-    Strings, choices and quantities need no quotes. Numbers and booleans are written as in TOML,
-    arrays and tables as in JSON.
-
-    Raises:
-        OptionError: the text does not fit the option.
-    """
-    return coerce_value(info, read_text(info.type, text))
 
 
 def coerce(wanted: OptionType, raw: object) -> object | Mismatch:

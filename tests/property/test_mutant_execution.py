@@ -44,6 +44,6 @@ class TestExecution:
         assert outcomes["KernelArgumentError"] > 10
 
     def test_programs_of_whole_models(self) -> None:
-        outcomes = outcomes_of(LARGE, MUTANTS // 2000)
+        outcomes = outcomes_of(LARGE, MUTANTS // 1000)
         assert set(outcomes) <= EXPECTED
-        assert outcomes["ran"] > 0  # of few, as each takes long
+        assert outcomes["ran"] > 3

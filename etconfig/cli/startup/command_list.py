@@ -28,9 +28,6 @@ COMMAND_SUMMARIES = {
 }
 """Every command and its summary; a test compares each with the docstring of the command."""
 
-HELP_COLUMNS = 80
-"""The width of a terminal for `group_help`, which wraps no lines; wider ones get the same text."""
-
 
 def group_help() -> str:
     """Return the text of `etconfig --help`; a test compares it with the one that click makes."""

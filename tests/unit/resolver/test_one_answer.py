@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 from every import every
 from npu import INFOS, SPEC, NpuOptions, PowerMode
+from option_texts import coerce_text
 from resolving import make_facts
 
 from etconfig.base.option_path import parse_option_path
@@ -24,7 +25,6 @@ from etconfig.resolver.compiling.overrides import layer_from_environment, layer_
 from etconfig.resolver.compiling.resolver import Resolver, Target
 from etconfig.resolver.deciding.arguments import ANY_METHOD
 from etconfig.resolver.explaining.explain import explain_option, find_provenance
-from etconfig.schema.coerce import coerce_text
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.validate import change_options
 

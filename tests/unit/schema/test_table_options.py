@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Optional
 import jsonschema
 import pytest
 from engine_tables import Cpu, Gpu, Limits
+from option_texts import coerce_text
 from pydantic import ValidationError
 
 from etconfig.base.plain_data import jsonable
@@ -26,7 +27,7 @@ from etconfig.plugin.v1 import (
     option,
     wire_options,
 )
-from etconfig.schema.coerce import coerce_text, show_value
+from etconfig.schema.coerce import show_value
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.markdown import markdown_reference
 from etconfig.schema.option_type import OptionKind
