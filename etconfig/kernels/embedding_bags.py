@@ -11,7 +11,7 @@ from etconfig.kernel.registry import KernelTable, Step, kernel
 from etconfig.kernel.step_makers import DType, computation_dtype
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.indexing import INDEX_TYPES, require_in_range
+from etconfig.kernels.movement.indexing import INDEX_TYPES, require_in_range
 
 SUM, MEAN, MAX = range(3)
 """Source: EmbeddingBagMode, aten/src/ATen/native/EmbeddingBag.h."""

@@ -15,7 +15,7 @@ from etconfig.kernel.registry import Floats, Ints, Kernel, KernelTable, Step, ke
 from etconfig.kernel.step_makers import DType, computation_dtype, copy_selected, in_sequence, is_empty
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.weighted_windows import WeightedWindows, check_weights, weighted_sums_step
+from etconfig.kernels.windows.weighted_windows import WeightedWindows, check_weights, weighted_sums_step
 
 
 @kernel("aten::upsample_nearest2d.vec_out")

@@ -21,7 +21,7 @@ from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import FLOAT32, copy_step, in_sequence, ufunc_step
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.indexing import INDEX_TYPES, require_in_range
+from etconfig.kernels.movement.indexing import INDEX_TYPES, require_in_range
 
 # --- embeddings --------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import DType, computation_dtype, copy_step, in_sequence, is_empty
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.indexing import INDEX_TYPES, corner, prepare_along, require_in_range
-from etconfig.kernels.shape import strided_view
+from etconfig.kernels.movement.indexing import INDEX_TYPES, corner, prepare_along, require_in_range
+from etconfig.kernels.movement.shape import strided_view
 
 REDUCTIONS = {"sum": np.add, "prod": np.multiply, "mean": np.add, "amax": np.maximum, "amin": np.minimum}
 

@@ -13,7 +13,7 @@ from etconfig.kernel.memory import Array, Scratch, Shape
 from etconfig.kernel.registry import KernelTable, Step, kernel
 from etconfig.kernel.step_makers import FLOAT64, computation_dtype, copy_step, in_sequence, ufunc_step
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.quantized_numbers import (
+from etconfig.kernels.quantized.quantized_numbers import (
     channel_shape,
     element,
     group_shape,

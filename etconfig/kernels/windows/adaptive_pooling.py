@@ -31,9 +31,9 @@ from etconfig.kernel.step_makers import (
 )
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.pooling import smallest, strides
-from etconfig.kernels.pooling_windows import MAX_WINDOW, spread
-from etconfig.kernels.weighted_windows import WeightedWindows, check_weights, weighted_sums_step
+from etconfig.kernels.windows.pooling import smallest, strides
+from etconfig.kernels.windows.pooling_windows import MAX_WINDOW, spread
+from etconfig.kernels.windows.weighted_windows import WeightedWindows, check_weights, weighted_sums_step
 
 
 @kernel("aten::_adaptive_avg_pool2d.out")

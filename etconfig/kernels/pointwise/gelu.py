@@ -21,7 +21,7 @@ from etconfig.kernel.step_makers import (
 )
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.error_function import erf_step
+from etconfig.kernels.pointwise.error_function import erf_step
 
 BLOCK = 16384
 """The number of elements that go through all passes together, to stay in the second-level cache."""

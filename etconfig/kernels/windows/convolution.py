@@ -28,11 +28,11 @@ from etconfig.kernel.step_makers import (
 )
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.banded import banded_steps, can_be_banded, is_banded_better
-from etconfig.kernels.banded_tiles import are_tiles_better, tiled_steps
-from etconfig.kernels.depthwise import depthwise_steps
-from etconfig.kernels.pooling_windows import Windows, spread
-from etconfig.kernels.row_products import are_rows_better, row_steps
+from etconfig.kernels.windows.banded import banded_steps, can_be_banded, is_banded_better
+from etconfig.kernels.windows.banded_tiles import are_tiles_better, tiled_steps
+from etconfig.kernels.windows.depthwise import depthwise_steps
+from etconfig.kernels.windows.pooling_windows import Windows, spread
+from etconfig.kernels.windows.row_products import are_rows_better, row_steps
 
 WINDOW_TILE_BYTES = 4 << 20
 """The largest matrix of windows; a larger one is made and used in parts."""

@@ -18,7 +18,7 @@ from etconfig.kernel.memory import Array, Scratch, Shape
 from etconfig.kernel.registry import Step
 from etconfig.kernel.step_makers import constant, copy_step, viewed_as
 from etconfig.kernel.steps import ArrayCall
-from etconfig.kernels.pooling_windows import Windows
+from etconfig.kernels.windows.pooling_windows import Windows
 
 LINE_BYTES = 64
 """The size of a cache line."""

@@ -31,7 +31,7 @@ from etconfig.kernel.step_makers import (
 )
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.pooling_windows import Windows
+from etconfig.kernels.windows.pooling_windows import Windows
 
 
 @kernel("aten::max_pool2d_with_indices.out")

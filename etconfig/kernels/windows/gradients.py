@@ -31,8 +31,8 @@ from etconfig.kernel.step_makers import (
 )
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.convolution import multiplication
-from etconfig.kernels.pooling_windows import Windows, spread
+from etconfig.kernels.windows.convolution import multiplication
+from etconfig.kernels.windows.pooling_windows import Windows, spread
 
 
 @kernel("aten::convolution_backward.out")

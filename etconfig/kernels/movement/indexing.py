@@ -14,7 +14,7 @@ from etconfig.kernel.registry import KernelTable, OptionalTensors, Scalar, Step,
 from etconfig.kernel.step_makers import constant, copy_step, in_sequence, is_empty, write_resized
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.shape import select, slice_of
+from etconfig.kernels.movement.shape import select, slice_of
 
 INDEX_TYPES = frozenset({ScalarType.INT, ScalarType.LONG})
 

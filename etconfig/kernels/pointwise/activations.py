@@ -17,8 +17,8 @@ from etconfig.kernel.step_makers import (
 )
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.arithmetic import clamp_step
-from etconfig.kernels.math_functions import sigmoid_step
+from etconfig.kernels.pointwise.arithmetic import clamp_step
+from etconfig.kernels.pointwise.math_functions import sigmoid_step
 
 
 def _prepare(self: Tensor, out: Tensor) -> DType:

@@ -21,9 +21,9 @@ from etconfig.kernel.memory import Array, Scratch, Shape
 from etconfig.kernel.registry import Step
 from etconfig.kernel.step_makers import constant, copy_step, in_same_memory, viewed_as
 from etconfig.kernel.steps import ArrayCall
-from etconfig.kernels.banded import bands_of, repeat_unless_finite
-from etconfig.kernels.depthwise import depthwise_steps
-from etconfig.kernels.pooling_windows import Windows
+from etconfig.kernels.windows.banded import bands_of, repeat_unless_finite
+from etconfig.kernels.windows.depthwise import depthwise_steps
+from etconfig.kernels.windows.pooling_windows import Windows
 
 TILE = 16
 """The most windows in a tile: more would multiply more zeros, fewer would take more calls of BLAS."""

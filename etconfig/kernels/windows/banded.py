@@ -19,8 +19,8 @@ from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import Step
 from etconfig.kernel.step_makers import FLOAT32, FLOAT64, constant, copy_step, in_same_memory, viewed_as
 from etconfig.kernel.steps import ArrayCall
-from etconfig.kernels.depthwise import depthwise_steps
-from etconfig.kernels.pooling_windows import Windows
+from etconfig.kernels.windows.depthwise import depthwise_steps
+from etconfig.kernels.windows.pooling_windows import Windows
 
 MAX_WIDTH = 7
 """The largest width of an image, as a multiple of the window's width."""

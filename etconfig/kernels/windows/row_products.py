@@ -17,7 +17,7 @@ from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import Step
 from etconfig.kernel.step_makers import constant, copy_step, packed, viewed_as
 from etconfig.kernel.steps import ArrayCall
-from etconfig.kernels.pooling_windows import Windows
+from etconfig.kernels.windows.pooling_windows import Windows
 
 ROW_TILE_BYTES = 4 << 20
 """About the largest size of the matrix; a larger one is made and used in parts."""
