@@ -18,10 +18,10 @@ from etconfig.base.lazy import lazy_names
 _HOME = {
     "BackendConformance": "runner.suite",
     "Check": "checks.check",
-    "KIT": "kit.levels",
+    "KIT": "kit.outcome",
     "Outcome": "kit.outcome",
     "Report": "runner.report",
-    "Result": "kit.result",
+    "Result": "kit.outcome",
     "Settings": "kit.settings",
     "run_conformance": "runner.runner",
 }
@@ -29,9 +29,7 @@ _HOME = {
 
 if TYPE_CHECKING:
     from etconfig.conformance.checks.check import Check
-    from etconfig.conformance.kit.levels import KIT
-    from etconfig.conformance.kit.outcome import Outcome
-    from etconfig.conformance.kit.result import Result
+    from etconfig.conformance.kit.outcome import KIT, Outcome, Result
     from etconfig.conformance.kit.settings import Settings
     from etconfig.conformance.runner.report import Report
     from etconfig.conformance.runner.runner import run_conformance

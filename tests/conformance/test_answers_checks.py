@@ -13,10 +13,11 @@ from mutants.mutant import output_of
 
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.checks import answers, arguments, lifecycle, resources, shapes
+from etconfig.conformance.checks.catalog import checks_of
 from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 
-CHECKS = (*answers.CHECKS, *lifecycle.CHECKS, *resources.CHECKS, *arguments.CHECKS, *shapes.CHECKS)
+CHECKS = checks_of(answers, lifecycle, resources, arguments, shapes)
 BY_ID = {check.id: check for check in CHECKS}
 
 

@@ -11,7 +11,7 @@ from mutants.facts import CORES, contribution
 
 from etconfig.conformance.checks import missing_resources
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.checks.facts import facts_bounded, facts_serialisable
+from etconfig.conformance.checks.discovery import facts_bounded, facts_serialisable
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject import contributions
 from etconfig.plugin.v1 import FactInfo, FactType, FunctionDetector, Reading, System, Volatility

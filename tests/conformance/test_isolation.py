@@ -26,8 +26,7 @@ from kit_checks import (
 
 from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.result import Result
+from etconfig.conformance.kit.outcome import Outcome, Result
 from etconfig.conformance.process import kept_worker
 from etconfig.conformance.process.kept_worker import KeptWorker
 from etconfig.conformance.runner import runner

@@ -9,9 +9,7 @@ import pytest
 from kit_checks import failing, inapplicable, made, passing, quitting, stumbling, subject, undelegated
 
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.levels import LEVELS, is_newer
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.result import Result
+from etconfig.conformance.kit.outcome import LEVELS, Outcome, Result, is_newer
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.process.kept_worker import KeptWorker
 from etconfig.conformance.runner import runner

@@ -8,8 +8,7 @@ from kit_docs import capabilities, cases, checks, levels, outcomes, table
 
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.checks.catalog import all_checks
-from etconfig.conformance.kit.levels import LEVELS
-from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.kit.outcome import LEVELS, Outcome
 from etconfig.plugin.v1 import Capabilities
 
 

@@ -24,11 +24,11 @@ from etconfig.cli.shared.writing import (
     refused_write,
     write_file,
 )
-from etconfig.conformance.kit.levels import KIT, LEVELS
+from etconfig.conformance.kit.outcome import KIT, LEVELS
 
 if TYPE_CHECKING:
     from etconfig.conformance.checks.check import Check
-    from etconfig.conformance.kit.result import Result
+    from etconfig.conformance.kit.outcome import Result
     from etconfig.conformance.kit.settings import Settings
     from etconfig.conformance.runner.report import Report
 

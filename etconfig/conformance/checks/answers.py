@@ -177,7 +177,3 @@ def _bits_of_runs(subject: Subject, case: DelegatedCase, name: str) -> Iterator[
         with subject.load(case, name) as method:
             for _ in range(_REPEATS // 2):
                 yield [np.asarray(output).tobytes() for output in method.execute(case.inputs(name))]
-
-
-CHECKS = (runs, answers, tolerance, dtype_matrix, signature, nan_inf, determinism)
-"""The checks of this module, in the order of the report."""

@@ -184,7 +184,3 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-
-
-CHECKS = (aliasing, same_input_twice, output_is_input, errors_mapped)
-"""The checks of this module, in the order of the report."""

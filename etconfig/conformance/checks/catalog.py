@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from types import ModuleType
 
 from etconfig.conformance.checks import (
     answers,
     arguments,
     contract,
     discovery,
-    facts,
     imports,
     init_arguments,
     lifecycle,
@@ -18,12 +18,10 @@ from etconfig.conformance.checks import (
     option_effects,
     option_evidence,
     options,
-    options_apart,
     payload,
     resources,
     shapes,
     side_by_side,
-    threads,
 )
 from etconfig.conformance.checks.check import Check
 
@@ -31,7 +29,6 @@ TOPICS = (
     discovery,
     imports,
     missing_resources,
-    facts,
     contract,
     options,
     option_effects,
@@ -42,23 +39,26 @@ TOPICS = (
     shapes,
     option_evidence,
     side_by_side,
-    threads,
-    options_apart,
     no_globals,
     payload,
     init_arguments,
 )
-"""The modules, in the order that the report has within each level."""
+"""The modules in the order of the report; in a module, checks have the order of their definitions."""
 
 
 def all_checks() -> tuple[Check, ...]:
     """Return every check, level by level, each after those that it rests on."""
-    checks = sorted((check for module in TOPICS for check in module.CHECKS), key=lambda check: check.level)
+    checks = sorted(checks_of(*TOPICS), key=lambda check: check.level)
     known = {check.id: check for check in checks}
     placed: dict[str, Check] = {}
     for each in checks:
         _place(each, known, placed)
     return tuple(placed.values())
+
+
+def checks_of(*modules: ModuleType) -> list[Check]:
+    """Return the checks that these modules define, in the order of their definitions."""
+    return [each for module in modules for each in vars(module).values() if isinstance(each, Check)]
 
 
 def _place(check: Check, known: Mapping[str, Check], placed: dict[str, Check]) -> None:

@@ -114,7 +114,3 @@ def _misspelt(kind: type) -> Iterator[tuple[str, Callable[..., Any], str]]:
         meant = nearest(name, inherited)
         if meant is not None:
             yield name, method, meant
-
-
-CHECKS = (loads, signature_bind, api_range, deprecation)
-"""The checks of this module, in the order of the report."""

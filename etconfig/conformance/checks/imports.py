@@ -146,7 +146,3 @@ def _difference(before: object, after: object) -> str:
     if isinstance(before, list) and isinstance(after, list):
         return f": {', '.join(str(each) for each in after if each not in before)}"
     return ""
-
-
-CHECKS = (import_budget, import_reentrant, import_pure)
-"""The checks of this module, in the order of the report."""

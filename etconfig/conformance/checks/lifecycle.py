@@ -195,7 +195,3 @@ def _use_destroyed(subject: Subject, case: DelegatedCase, last_call: _LastCall) 
         raise CheckFailedError(
             f"execute returned with a destroyed handle, but {error}; raise an error instead"
         ) from None
-
-
-CHECKS = (order, prints_nothing, destroy_once, failed_init, reinit, use_after_destroy)
-"""The checks of this module, in the order of the report."""

@@ -136,7 +136,3 @@ def required_distributions(*distributions: str) -> set[str]:
                 lines = [line for line in requires(name) or () if not re.search(r"\bextra\s*==", line)]
                 pending += [match[0] for line in lines if (match := re.match(r"[\w.-]+", line))]
     return found
-
-
-CHECKS = (no_network, missing_sdk, no_device)
-"""The checks of this module, in the order of the report."""

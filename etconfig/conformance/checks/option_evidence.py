@@ -204,6 +204,3 @@ _COMPARISONS = {
     Observable.TIME: _compare_times,
 }
 """The comparison of each observable; the others are numbers."""
-
-CHECKS = (option_evidence,)
-"""The checks of this module, in the order of the report."""

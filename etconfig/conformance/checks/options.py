@@ -293,14 +293,3 @@ def _require_json(spec: BackendSpec, what: str, value: object) -> str:
         raise CheckFailedError(
             f"{options_place(spec)}: {what} cannot be written as JSON: {error}; use plain values"
         ) from None
-
-
-CHECKS = (
-    schema_documented,
-    schema_roundtrip,
-    defaults_valid,
-    recommend_valid,
-    program_values,
-    unknown_option,
-)
-"""The checks of this module, in the order of the report."""

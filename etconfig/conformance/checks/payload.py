@@ -247,7 +247,3 @@ class _Undamaged:
     def _execute(self, change: PayloadChange) -> list[list[Any]]:
         with load_changed(self._subject, self._case, change) as method:
             return [method.execute(list(run.inputs)) for run in self._case.runs()]
-
-
-CHECKS = (corrupt, empty_payload, format_version, version_error, inline_equals_segment, read_only_buffer)
-"""The checks of this module, in the order of the report."""

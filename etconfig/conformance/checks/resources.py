@@ -212,7 +212,3 @@ def _answer_as_child(action: Callable[[], None]) -> NoReturn:
         status = 0  # a clear refusal
     finally:
         os._exit(status)
-
-
-CHECKS = (exit_undestroyed, payload_freed, rss_slope, threads_fds, fork_after_init)
-"""The checks of this module, in the order of the report."""

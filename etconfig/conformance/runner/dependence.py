@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.levels import is_newer
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.result import Result
+from etconfig.conformance.kit.outcome import Outcome, Result, is_newer
 
 
 class UnknownCheckError(ValueError):

@@ -13,9 +13,7 @@ from etconfig.base.records import record
 from etconfig.base.version import __version__
 from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.levels import KIT
-from etconfig.conformance.kit.outcome import CheckFailedError, Outcome
-from etconfig.conformance.kit.result import Result
+from etconfig.conformance.kit.outcome import KIT, CheckFailedError, Outcome, Result
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
 from etconfig.plugin.api_version import CURRENT

@@ -11,9 +11,14 @@ from typing import Any
 from etconfig.app.programs.executors import NUMPY, find_executor
 from etconfig.conformance.checks.catalog import all_checks, with_bases
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.levels import is_newer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError, Outcome
-from etconfig.conformance.kit.result import Result
+from etconfig.conformance.kit.outcome import (
+    CheckFailedError,
+    NotApplicableError,
+    NotDelegatedError,
+    Outcome,
+    Result,
+    is_newer,
+)
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.process.child_process import ask_process
 from etconfig.conformance.process.kept_worker import KeptWorker

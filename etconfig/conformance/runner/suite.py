@@ -17,9 +17,7 @@ except ImportError as error:
 from etconfig.app.programs.executors import NUMPY
 from etconfig.conformance.checks.catalog import all_checks, with_bases
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.levels import KIT, LEVELS
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.result import Result
+from etconfig.conformance.kit.outcome import KIT, LEVELS, Outcome, Result
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.process.kept_worker import KeptWorker
 from etconfig.conformance.runner.runner import run_after

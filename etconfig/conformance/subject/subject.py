@@ -15,8 +15,7 @@ from etconfig.app.programs.executors import NUMPY
 from etconfig.app.programs.loaded_program import LoadedProgram
 from etconfig.backend import Backend, Capabilities
 from etconfig.base.scalar_types import ScalarType
-from etconfig.conformance.cases.case import Case, CaseRun
-from etconfig.conformance.cases.large_case import LARGE, large_case
+from etconfig.conformance.cases.case import LARGE, Case, CaseRun, large_case
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError

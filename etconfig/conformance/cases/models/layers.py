@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from etconfig.conformance.cases.large_case import INPUTS, LARGE, OUTPUTS, ROWS
+from etconfig.conformance.cases.case import INPUTS, LARGE, OUTPUTS, ROWS
 from etconfig.conformance.cases.models.model import CaseModel, MethodModel, forward, values, weights
 
 
