@@ -1,4 +1,4 @@
-"""`open_library`: load a backend's library, and refuse one that does not fit."""
+"""`open_library`: load a backend's library, and refuse an incompatible one."""
 
 from __future__ import annotations
 

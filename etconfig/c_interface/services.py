@@ -97,7 +97,7 @@ class HostServices:
         self._logger.log(_LEVELS[max(0, min(level, len(_LEVELS) - 1))], "%s", line)
 
     def for_init(self, named_data: Mapping[str, memoryview], release: Callable[[], None]) -> InitServices:
-        """Return the services of `init`: those of `run`, with the program's data instead of outputs."""
+        """Return the services of `run` with the program's data instead of outputs, for `init`."""
         return InitServices(self._struct, named_data, release, self._keep)
 
     def _keep(self, error: BaseException, status: int = INTERNAL) -> int:

@@ -41,7 +41,7 @@ def _divide(left: int, right: int) -> int:
 
 
 def _remainder(left: int, right: int) -> int:
-    """Return the remainder with the sign of `left`; Python's own has that of `right`."""
+    """Return the remainder with the sign of `left`; Python's own has the sign of `right`."""
     if right == 0:
         raise ZeroDivisionError(f"{left} % 0 divides by zero")
     if (left, right) == (INT_MIN, -1):
@@ -300,4 +300,4 @@ OPERATIONS: Mapping[str, OperationInfo] = {
 """Operations by name: the operator or function, after its operand type where the type decides the meaning."""
 
 OPERATIONS_OF_BUNDLES: Mapping[Op, OperationInfo] = {info.op: info for info in OPERATIONS.values()}
-"""Operations by their number in bundles; `==` and `!=` are those that compare lists item by item."""
+"""Operations by their number in bundles; `==` and `!=` are the operations that compare lists item by item."""

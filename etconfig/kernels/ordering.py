@@ -124,7 +124,7 @@ def median_places(x: Array) -> Array:
 
 
 def nanmedian_places(x: Array) -> Array:
-    """Return the index of the lower median of those that are not NaN, unless all are."""
+    """Return the index of the lower median of all elements but NaN, unless all are NaN."""
     counts = x.shape[-1] - is_nan(x).sum(-1, keepdims=True)
     places: Array = np.take_along_axis(ascending(x, -1), np.maximum(counts - 1, 0) // 2, -1)
     return places

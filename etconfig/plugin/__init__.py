@@ -16,8 +16,7 @@ from etconfig.plugin.entry_points import (
     EntryPoint,
 )
 from etconfig.plugin.failure import PluginFailure
-from etconfig.plugin.index import PluginIndex
-from etconfig.plugin.policy import PluginPolicy
+from etconfig.plugin.index import PluginIndex, PluginPolicy
 from etconfig.plugin.profile_directory import profile_directories, resolve_profile_directory
 
 __all__ = [

@@ -18,8 +18,7 @@ from etconfig.plugin.entry_points import (
     unknown_groups,
 )
 from etconfig.plugin.failure import PluginFailure, reinstall_help
-from etconfig.plugin.index import PluginIndex
-from etconfig.plugin.policy import PluginPolicy
+from etconfig.plugin.index import PluginIndex, PluginPolicy
 
 _SUFFIXES = (".dist-info", ".egg-info")
 _FILE = "entry_points.txt"

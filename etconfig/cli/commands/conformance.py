@@ -290,7 +290,7 @@ def _list_checks(as_json: bool) -> None:
 
 
 def _lower(settings: Settings, directory: Path) -> None:
-    from etconfig.conformance.runner.lowering_apart import lowered_apart
+    from etconfig.conformance.runner.lowering_process import lowered_apart
     from etconfig.conformance.subject.lowering import LoweringError, lower_cases
     from etconfig.conformance.subject.subject import Subject
 

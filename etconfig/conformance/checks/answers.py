@@ -1,4 +1,4 @@
-"""Checks of answers: outputs equal those of eager PyTorch, as precisely as declared."""
+"""Checks of answers: outputs equal eager PyTorch's, as precisely as declared."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def answers(subject: Subject) -> None:
 
 
 def _advice(outputs: Sequence[Any], earlier: Sequence[tuple[str, Sequence[Any]]]) -> str:
-    """Return what to do about wrong outputs: they may be those of an earlier run."""
+    """Return what to do about wrong outputs: they may be the outputs of an earlier run."""
     for label, others in earlier:
         is_same = len(others) == len(outputs) and all(map(_is_same, outputs, others))
         if is_same:

@@ -47,7 +47,7 @@ TOPICS = (
 
 
 def all_checks() -> tuple[Check, ...]:
-    """Return every check, level by level, each after those that it rests on."""
+    """Return every check, level by level, each after the checks that it rests on."""
     checks = sorted(checks_of(*TOPICS), key=lambda check: check.level)
     known = {check.id: check for check in checks}
     placed: dict[str, Check] = {}
@@ -69,7 +69,7 @@ def _place(check: Check, known: Mapping[str, Check], placed: dict[str, Check]) -
 
 
 def with_bases(ids: Collection[str], checks: Sequence[Check]) -> tuple[Check, ...]:
-    """Return those of `checks` with these ids, and everything that they rest on, in the same order."""
+    """Return the members of `checks` with these ids, and everything that they rest on, in the same order."""
     wanted = set(ids)
     for each in reversed(checks):
         if each.id in wanted:

@@ -51,7 +51,7 @@ def static_metadata(subject: Subject) -> None:
 
 @check("unique-id", level=0, prevents="programs that get whichever backend is found first")
 def unique_id(subject: Subject) -> None:
-    """No other plugin implements the id, or declares one that differs only in case or punctuation."""
+    """No other plugin implements the id, or an id that differs only in case or punctuation."""
     entry = subject.entry
     for other in subject.installation.index.installed:
         if other.group != BACKENDS or other == entry:

@@ -19,7 +19,7 @@ from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.process.guards import watch_actions
 from etconfig.conformance.process.loading import probe
-from etconfig.conformance.process.printed import watch_output
+from etconfig.conformance.process.output_watch import watch_output
 from etconfig.conformance.subject.contributions import facts_of_vendor
 from etconfig.conformance.subject.subject import Subject
 

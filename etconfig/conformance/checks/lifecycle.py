@@ -13,7 +13,7 @@ from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.fault_injector import ARGUMENTS, FaultInjector
 from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
-from etconfig.conformance.process.printed import watch_output
+from etconfig.conformance.process.output_watch import watch_output
 from etconfig.conformance.process.process_resources import ProcessResources
 from etconfig.conformance.subject.changed_payload import refuses_part
 from etconfig.conformance.subject.golden import DelegatedCase
@@ -59,7 +59,7 @@ def prints_nothing(subject: Subject) -> None:
 
 
 class _HandleCounter(FaultInjector):
-    """Records the handles that are made and destroyed, including those that the backend destroys itself."""
+    """Records the handles that are made and destroyed, including handles that the backend destroys itself."""
 
     def __init__(self, made: list[Any], destroyed: list[Any]) -> None:
         super().__init__(ARGUMENTS)

@@ -187,7 +187,7 @@ class FileWatch:
 
 
 def _is_of_backend(path: str, case: DelegatedCase) -> bool:
-    """Leave out modules, the program itself, and what is neither a file nor of the backend."""
+    """Leave out modules, the program itself, and whatever is not a file or not of the backend."""
     is_code = path.endswith((".py", ".pyc", ".so"))
     return "/" in path and not is_code and not path.startswith(("/proc/", "/sys/")) and path != str(case.path)
 

@@ -152,7 +152,7 @@ def _failing(spec: BackendSpec, where: str, problem: str) -> str:
 def _require_facts_that_exist(subject: Subject, facts: Mapping[str, object]) -> None:
     """Require that `recommend` misspells no fact: it would never see one, and recommend nothing.
 
-    Facts of other namespaces than those that are declared here may come from a plugin that is not installed.
+    Facts of namespaces that are not declared here may come from a plugin that is not installed.
     """
     spec, registry = subject.spec, subject.installation.fact_registry
     namespaces = {info.namespace for info in registry.infos}

@@ -208,7 +208,7 @@ def _revealing_cases(subject: Subject) -> tuple[DelegatedCase, ...]:
 
 
 class _Undamaged:
-    """The answers of a case with its own payload, for comparison with those of changed payloads.
+    """The answers of a case with its own payload, for comparison with the answers of changed payloads.
 
     Args:
         subject: The backend.

@@ -137,7 +137,7 @@ def rss_slope(subject: Subject) -> None:
 
 @check("threads-fds", level=1, rests_on=("answers",), prevents="threads and files that leak with each load")
 def threads_fds(subject: Subject) -> None:
-    """A closed method leaves no threads or open files behind, except those that a process needs once.
+    """A closed method leaves no threads or open files behind, except what a process needs once.
 
     Windows does not list open files, and only Linux lists threads that Python does not know.
     """

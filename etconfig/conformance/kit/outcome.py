@@ -52,7 +52,7 @@ class Outcome(enum.Enum):
 
     @property
     def is_cause(self) -> bool:
-        """True if other checks would fail for the same cause: those that rest on this one are not judged."""
+        """True if other checks would fail for the same cause: checks that rest on this one are not judged."""
         return not self.is_good and self is not Outcome.XPASSED
 
     @property

@@ -23,9 +23,10 @@ class Settings:
         level: The highest level to run the checks of.
         kit: The version of the kit that the vendor pins; checks added later are advisory.
         executor: The executor that runs the programs: `numpy`, or an installed executor plugin.
-        programs: The directory of golden programs, instead of the one that the vendor's plugin names.
+        programs: The directory of golden programs, instead of the directory that the vendor's plugin names.
         search_path: The directories to find distributions in; None for `sys.path`.
-        checks: The ids of the checks to run, with those that they rest on; empty for all up to the level.
+        checks: The ids of the checks to run, with the checks that they rest on; empty for all up to the
+            level.
     """
 
     backend: str

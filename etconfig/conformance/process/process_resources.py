@@ -18,7 +18,7 @@ _SETTLE_SECONDS = 1.0
 
 
 def threads() -> Mapping[int, str]:
-    """Return the threads by id: all on Linux, elsewhere those that Python knows."""
+    """Return the threads by id: all on Linux, elsewhere the threads that Python knows."""
     known = {each.native_id or 0: f"thread {each.name!r}" for each in threading.enumerate()}
     if sys.platform != "linux":
         return known

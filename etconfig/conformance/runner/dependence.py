@@ -1,4 +1,4 @@
-"""Checks that rest on others: what they rest on runs first, and its failure is the root cause."""
+"""Checks that rest on others: their bases run first, and the failure of a base is the root cause."""
 
 from __future__ import annotations
 

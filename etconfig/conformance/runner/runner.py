@@ -21,7 +21,7 @@ from etconfig.conformance.kit.outcome import (
 )
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.process.child_process import ask_process
-from etconfig.conformance.process.kept_worker import KeptWorker
+from etconfig.conformance.process.forking_worker import ForkingWorker
 from etconfig.conformance.process.shared_process import SharedProcess
 from etconfig.conformance.runner.dependence import UnknownCheckError, not_judged, root_cause
 from etconfig.conformance.runner.report import Report, make_report
@@ -39,7 +39,7 @@ WORKER = (sys.executable, "-m", "etconfig.conformance.runner.worker")
 """The command that starts the process."""
 
 
-def run_isolated(check: Check, subject: Subject, worker: KeptWorker | None = None) -> Result:
+def run_isolated(check: Check, subject: Subject, worker: ForkingWorker | None = None) -> Result:
     """Run one check in a process of its own; its bad end is the outcome unless the check failed by itself.
 
     Args:
@@ -81,9 +81,9 @@ SUSPECT_SECONDS = 20.0
 def run_conformance(
     settings: Settings, xfails: Mapping[str, str] | None = None, *, progress: Progress | None = None
 ) -> Report:
-    """Run every check up to the level of the settings, or those that the settings name.
+    """Run every check up to the level of the settings, or the checks that the settings name.
 
-    A check is not run if one that it rests on failed. No check runs in this process, which a backend could
+    A check is not run if one of its bases failed. No check runs in this process, which a backend could
     end. After a check that crashed or timed out, all others run in their own processes.
 
     Args:
@@ -102,7 +102,7 @@ def run_conformance(
     if settings.executor != NUMPY:
         find_executor(subject.installation, settings.executor)
     results: dict[str, Result] = {}
-    with SharedProcess(settings) as shared, KeptWorker() as worker:
+    with SharedProcess(settings) as shared, ForkingWorker() as worker:
         worker.start()  # needed soon, unless the first check fails
         for each in checks:
             is_suspect = any(result.outcome.is_loss for result in results.values())
@@ -117,7 +117,7 @@ def run_conformance(
 
 
 def chosen_checks(settings: Settings) -> tuple[Check, ...]:
-    """Return the checks to run: those that the settings name with their bases, or all up to the level.
+    """Return the checks to run: the checks that the settings name with their bases, or all up to the level.
 
     Raises:
         UnknownCheckError: the settings name a check that does not exist.
@@ -140,7 +140,7 @@ def run_after(
     subject: Subject,
     xfails: Mapping[str, str],
     results: Mapping[str, Result],
-    worker: KeptWorker | None = None,
+    worker: ForkingWorker | None = None,
     shared: SharedProcess | None = None,
 ) -> Result:
     """Run one check, unless one of the `results` is a failure that it rests on."""
@@ -159,7 +159,7 @@ def run_check(
     check: Check,
     subject: Subject,
     xfails: Mapping[str, str],
-    worker: KeptWorker | None = None,
+    worker: ForkingWorker | None = None,
     shared: SharedProcess | None = None,
 ) -> Result:
     """Run one check: in its own process if it is isolated, else in the shared one, or here without one."""
@@ -172,7 +172,7 @@ def run_check(
 
 
 def _run_shared(check: Check, subject: Subject, shared: SharedProcess) -> Result | None:
-    """Run one check in the shared process; None if that does not know it, as those of tests."""
+    """Run one check in the shared process; None if the process does not know it, as for tests' checks."""
     started = time.perf_counter()
     request = {"settings": subject.settings.to_jsonable(), "check": check.id}
     ended = shared.ask(request, timeout_seconds=check.timeout_seconds)

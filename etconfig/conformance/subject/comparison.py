@@ -1,4 +1,4 @@
-"""Comparison of a method's outputs with those of eager PyTorch: are they right, and are they precise?"""
+"""Comparison of a method's outputs with eager PyTorch's: are they right, and are they precise?"""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def effective_values(subject: Subject, method: Method) -> dict[str, object]:
 
 
 def unreported(subject: Subject, method: Method, names: Iterable[str]) -> list[str]:
-    """Return those of the options about which the backend reports nothing, not even that it is unknown."""
+    """Return the options about which the backend reports nothing, not even that it is unknown."""
     values = method.effective_values().get(subject.backend_id, {})
     return [name for name in names if name not in values]
 

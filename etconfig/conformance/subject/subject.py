@@ -312,7 +312,7 @@ class Subject:
         *,
         precisely: bool = False,
     ) -> None:
-        """Compare the outputs of a run with those of eager PyTorch.
+        """Compare the outputs of a run with eager PyTorch's.
 
         Args:
             case: The case.

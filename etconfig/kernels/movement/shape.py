@@ -1,6 +1,6 @@
 """Copies of views: the same elements in another shape, order or selection.
 
-Dtypes: out's equals self's. Shapes: out's is that of the view.
+Dtypes: out's equals self's. Shapes: out has the view's shape.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def squeeze_copy_dim(self: Tensor, dim: int, out: Tensor) -> Step:
 
 @kernel("aten::squeeze_copy.dims_out", takes_any_strides=True)
 def squeeze_copy_dims(self: Tensor, dim: Ints, out: Tensor) -> Step:
-    """Remove those of the dimensions whose size is 1."""
+    """Remove the listed dimensions whose size is 1."""
     return _squeeze(self, dim, out)
 
 

@@ -1,7 +1,7 @@
 """Elementwise arithmetic of two tensors, or of a tensor and a number.
 
 Inputs broadcast. Results are computed in the dtype that the inputs promote to (16-bit floats in float32, as
-PyTorch does) and converted to that of `out`, which after an export is the same.
+PyTorch does) and converted to the dtype of `out`, which after an export is the same.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def polar(size: Tensor, angle: Tensor, out: Tensor) -> Step:
 
 
 def require_parts_of(whole: Tensor, part: Tensor) -> None:
-    """Require that a tensor has the complex dtype whose parts have that of another one."""
+    """Require that a tensor has the complex dtype whose parts have another tensor's dtype."""
     require_dtype("out", whole, COMPLEX)
     require(whole.dtype.itemsize == 2 * part.dtype.itemsize, "{} has no parts of {}", whole.dtype, part.dtype)
 

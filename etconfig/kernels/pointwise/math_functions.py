@@ -171,7 +171,7 @@ MAX_DECIMALS = 308
 
 @kernel("aten::abs.out", is_uniform=True, is_elementwise=True)
 def absolute(self: Tensor, out: Tensor) -> Step:
-    """Compute absolute values; those of complex numbers are real."""
+    """Compute absolute values, which are real for complex numbers."""
     if self.dtype.kind == "c":
         require(out.dtype.itemsize * 2 == self.dtype.itemsize, "{} has no parts of {}", self.dtype, out.dtype)
         out.resize(self.shape)

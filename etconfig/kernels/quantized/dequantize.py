@@ -1,6 +1,6 @@
 """Dequantize: small integers back to real numbers, (quantized - zero_point) * scale.
 
-The arithmetic is that of eager PyTorch, torch.ao.quantization.fx._decomposed, step for step. The range and
+The arithmetic follows eager PyTorch, torch.ao.quantization.fx._decomposed, step for step. The range and
 the dtype in the arguments of a dequantization only document the graph.
 """
 

@@ -1,6 +1,6 @@
 """Scales and zero points, chosen from the range of the data.
 
-The arithmetic is that of eager PyTorch, torch.ao.quantization, in the dtype of x. The range is from
+The arithmetic follows eager PyTorch, torch.ao.quantization, in the dtype of x. The range is from
 the smallest to the largest element, and includes zero. Shapes: x (*S). Dtypes: x floating, scale_out
 float64, zero_point_out int64.
 """

@@ -1,6 +1,6 @@
 """Quantize: real numbers to small integers, clamp(round(real / scale) + zero_point).
 
-The arithmetic is that of eager PyTorch, torch.ao.quantization.fx._decomposed, step for step: it multiplies
+The arithmetic follows eager PyTorch, torch.ao.quantization.fx._decomposed, step for step: it multiplies
 by 1 / scale, so results half-way between two integers depend on how that is rounded.
 """
 

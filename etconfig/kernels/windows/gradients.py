@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import zip_longest
 from typing import Any
@@ -70,41 +70,23 @@ def convolution_backward(
     large, small = (grad_output, x) if transposed else (x, grad_output)
     added = spread("output_padding", output_padding, x.array.ndim - 2, at_least=0) if transposed else ()
     _check_sizes(large, small, weight, windows, groups, added)
-    dtype = computation_dtype(x.dtype)
     steps: list[Step] = []
     if output_mask[0]:
         grad_input.resize(x.shape)
-        work = partial(
+        back = partial(
             multiplication, windows=windows, groups=groups, transposed=not transposed, scratch=scratch
         )
-        steps.append(
-            in_dtype(
-                dtype,
-                (grad_output.array, weight.array),
-                grad_input.array,
-                lambda x, weight, out: run_through(scratch, partial(work, x, weight, out)),
-                scratch,
-            )
-        )
+        steps.append(_run_in_dtype(back, grad_output, weight, grad_input, scratch))
     if output_mask[1]:
         grad_weight.resize(weight.shape)
-        steps.append(
-            in_dtype(
-                dtype,
-                (large.array, small.array),
-                grad_weight.array,
-                lambda large, small, out: run_through(
-                    scratch, partial(_weight_gradient, large, small, out, windows, groups, scratch)
-                ),
-                scratch,
-            )
-        )
+        products = partial(_weight_gradient, windows=windows, groups=groups, scratch=scratch)
+        steps.append(_run_in_dtype(products, large, small, grad_weight, scratch))
     if output_mask[2]:
         grad_bias.resize((grad_output.shape[1],))
         axes = (0, *range(2, grad_output.array.ndim))
         steps.append(
             in_dtype(
-                dtype,
+                computation_dtype(x.dtype),
                 (grad_output.array,),
                 grad_bias.array,
                 lambda x, out: ArrayCall(np.add.reduce, x, axis=axes, out=out),
@@ -112,6 +94,19 @@ def convolution_backward(
             )
         )
     return in_sequence(*steps)
+
+
+def _run_in_dtype(
+    work: Callable[..., Iterator[Step]], left: Tensor, right: Tensor, out: Tensor, scratch: Scratch
+) -> Step:
+    """Return the steps of `work` on two tensors, in the dtype that their convolution is computed in."""
+    return in_dtype(
+        computation_dtype(left.dtype),
+        (left.array, right.array),
+        out.array,
+        lambda left, right, out: run_through(scratch, partial(work, left, right, out)),
+        scratch,
+    )
 
 
 def _check_sizes(

@@ -30,7 +30,7 @@ from etconfig_executorch.effective import XnnpackState, effective_values
 from etconfig_executorch.event_trace import EventTrace
 from etconfig_executorch.failures import blame
 from etconfig_executorch.hosting import LOADING_KEY
-from etconfig_executorch.kept_payloads import KeepingLoader
+from etconfig_executorch.lasting_payloads import KeepingLoader
 from etconfig_executorch.native import RUNTIME, native
 from etconfig_executorch.openvino import OPENVINO
 from etconfig_executorch.options import (

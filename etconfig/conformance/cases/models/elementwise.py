@@ -53,7 +53,7 @@ class PassThrough(nn.Module):
 
 
 class MixedGraph(nn.Module):
-    """An operation that is delegated, and one that seldom is."""
+    """An operation that is delegated, and another that seldom is."""
 
     def forward(self, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         """The running sums of left + right."""

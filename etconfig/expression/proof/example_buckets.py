@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from etconfig.expression.assumptions import Assumptions
 from etconfig.expression.checked import Checked, Constant, FactValueOf, Operation, children
 from etconfig.expression.operations import OPERATIONS
-from etconfig.expression.proof_steps import ProofSteps
-from etconfig.expression.ranges import NumberRange
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.proof_steps import ProofSteps
+from etconfig.expression.proof.ranges import NumberRange
 
 _PREFIX = "device-"
 _BLOCK = 4096
@@ -24,12 +24,12 @@ _MAX_KINDS = 8
 
 
 def texts_in_buckets(name: str, trees: Sequence[Checked], device: Assumptions) -> Iterator[str]:
-    """Yield texts for a fact that `bucket` is called with: first one that meets what is assumed, then others.
+    """Yield texts for a fact in `bucket(...)`: first one that meets the assumptions, then others.
 
     Args:
         name: The fact.
         trees: The conditions.
-        device: What is assumed about buckets.
+        device: The assumptions about buckets.
     """
     calls = {repr(call): call for tree in trees for call in _calls(tree, name)}
     if not calls:

@@ -1,4 +1,4 @@
-"""The ranges that operators and functions give for operands of known ranges."""
+"""Ranges of operators and functions: their values, and the operands for which a comparison can be true."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from etconfig.expression.operations import BUCKETS, INT_MAX, INT_MIN, OPERATIONS
-from etconfig.expression.ranges import (
+from etconfig.expression.proof.ranges import (
     ANY_BOOL,
     ANY_TEXT,
     FALSE,
@@ -219,7 +219,7 @@ def _size(operand: ValueRange) -> NumberRange:
 
 
 def _bucket(text: ValueRange, salt: ValueRange) -> NumberRange:
-    """Return the range of `bucket`: between 0 and 1, or that of a few texts that are known."""
+    """Return the range of `bucket`: between 0 and 1, or the range of a few texts that are known."""
     assert isinstance(text, TextRange)
     assert isinstance(salt, TextRange)
     if text.words is None or salt.words is None or len(text.words) * len(salt.words) > _MAX_PAIRS:
@@ -296,3 +296,43 @@ def _contained(item: ValueRange, items: ValueRange) -> BoolRange:
     if equal == FALSE:
         return FALSE
     return TRUE if equal == TRUE and items.shortest > 0 else ANY_BOOL
+
+
+def range_compared(function: str, own: NumberRange, against: NumberRange) -> NumberRange:
+    """Return the numbers for which `number function other` can be true for some number of `against`."""
+    lowest: float = INT_MIN if isinstance(own.lowest, int) else -math.inf
+    highest: float = INT_MAX if isinstance(own.highest, int) else math.inf
+    if function in ("<", "<="):
+        highest = _below(against.highest, own) if function == "<" else against.highest
+    elif function in (">", ">="):
+        lowest = _above(against.lowest, own) if function == ">" else against.lowest
+    elif function == "==":
+        lowest, highest = against.lowest, against.highest
+    elif against.lowest == against.highest:  # `!=` a number at a bound of an integer moves the bound
+        lowest = _above(own.lowest, own) if own.lowest == against.lowest else lowest
+        highest = _below(own.highest, own) if own.highest == against.highest else highest
+    if isinstance(own.lowest, int):
+        lowest, highest = _whole(lowest, math.ceil, INT_MIN), _whole(highest, math.floor, INT_MAX)
+    else:
+        lowest, highest = float(lowest), float(highest)  # bounds of floats are floats, also beside an int
+    return NumberRange(lowest, highest)
+
+
+def _below(bound: float, own: NumberRange) -> float:
+    """Return the largest number below a bound, of the kind that the fact has."""
+    if isinstance(own.lowest, int):
+        return bound if math.isinf(bound) or bound >= INT_MAX else math.ceil(bound) - 1
+    number = float(bound)
+    return number if number < bound else math.nextafter(number, -math.inf)
+
+
+def _above(bound: float, own: NumberRange) -> float:
+    """Return the smallest number above a bound, of the kind that the fact has."""
+    if isinstance(own.lowest, int):
+        return bound if math.isinf(bound) or bound <= INT_MIN else math.floor(bound) + 1
+    number = float(bound)
+    return number if number > bound else math.nextafter(number, math.inf)
+
+
+def _whole(bound: float, rounded: Callable[[float], int], unbounded: int) -> int:
+    return unbounded if math.isinf(bound) else rounded(bound)

@@ -1,6 +1,6 @@
 """Lowering in a process of its own, which a vendor's ahead-of-time half may end.
 
-Run as `python -m etconfig.conformance.runner.lowering_apart`: it reads the settings and a directory for
+Run as `python -m etconfig.conformance.runner.lowering_process`: it reads the settings and a directory for
 programs from stdin, and writes a line of JSON to stdout for whatever happens.
 """
 
@@ -21,7 +21,7 @@ from etconfig.conformance.process.child_process import child_environment, descri
 from etconfig.conformance.subject.lowering import LoweringError, LoweringProgress, lowered_here
 from etconfig.conformance.subject.subject import Subject
 
-_COMMAND = (sys.executable, "-m", "etconfig.conformance.runner.lowering_apart")
+_COMMAND = (sys.executable, "-m", "etconfig.conformance.runner.lowering_process")
 
 _ENDED = {"ended": True}
 """The last message."""

@@ -24,10 +24,9 @@ from etconfig.expression.checked import (
     fact_names,
 )
 from etconfig.expression.operations import OPERATIONS
-from etconfig.expression.proof_steps import ProofSteps
-from etconfig.expression.range_arithmetic import range_of_operation
-from etconfig.expression.range_comparison import range_compared
-from etconfig.expression.ranges import (
+from etconfig.expression.proof.proof_steps import ProofSteps
+from etconfig.expression.proof.range_arithmetic import range_compared, range_of_operation
+from etconfig.expression.proof.ranges import (
     ANY_BOOL,
     FALSE,
     TRUE,
@@ -45,7 +44,7 @@ from etconfig.expression.ranges import (
 from etconfig.facts.registry import FactRegistry
 
 Requirement: TypeAlias = "tuple[Checked, bool]"
-"""A condition and whether it holds; one that does not hold is false, unknown or without a value."""
+"""A condition and whether it holds; a condition that does not hold is false, unknown or without a value."""
 
 _ROUNDS = 3
 """The number of passes over the requirements: a later one may narrow a fact of an earlier one."""
@@ -416,7 +415,7 @@ def _truths(function: str, left: ValueRange, right: ValueRange) -> frozenset[boo
 
 
 def _pairs_of_words(operands: Iterable[ValueRange]) -> int:
-    """Return about the time of an operation on texts, beyond that of any operation."""
+    """Return about how much longer an operation on texts takes than any other operation."""
     pairs = 1
     for each in operands:
         if isinstance(each, TextRange) and each.words is not None:

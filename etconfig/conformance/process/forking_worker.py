@@ -1,4 +1,4 @@
-"""`KeptWorker`: a process that has imported the kit, and forks a child for each isolated check."""
+"""`ForkingWorker`: a process that has imported the kit, and forks a child for each isolated check."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CAN_FORK = sys.platform == "linux"
 """True where the kit forks; elsewhere, each isolated check starts a process of its own."""
 
 
-class KeptWorker:
+class ForkingWorker:
     """Runs requests in forked children of one process, which starts with the first request.
 
     A child begins with the modules of the kit, numpy and etconfig, but with nothing of the vendor's, so it
@@ -101,7 +101,7 @@ class KeptWorker:
                         pipe.close()
             process.wait()
 
-    def __enter__(self) -> KeptWorker:
+    def __enter__(self) -> ForkingWorker:
         return self
 
     def __exit__(

@@ -8,7 +8,6 @@ from contextlib import suppress
 from itertools import islice
 from typing import TypeAlias
 
-from etconfig.expression.assumptions import Assumptions
 from etconfig.expression.checked import (
     Checked,
     Constant,
@@ -19,10 +18,11 @@ from etconfig.expression.checked import (
     Operation,
     children,
 )
-from etconfig.expression.example_buckets import texts_in_buckets
 from etconfig.expression.expression import Expression
-from etconfig.expression.proof_steps import ProofSteps
-from etconfig.expression.ranges import BoolRange, ListRange, NumberRange, TextRange, ValueRange
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.example_buckets import texts_in_buckets
+from etconfig.expression.proof.proof_steps import ProofSteps
+from etconfig.expression.proof.ranges import BoolRange, ListRange, NumberRange, TextRange, ValueRange
 
 ConditionTruths: TypeAlias = "Sequence[tuple[Expression, bool]]"
 """Conditions, and whether each is met."""
@@ -48,7 +48,7 @@ def example_facts(truths: ConditionTruths, device: Assumptions) -> dict[str, obj
 
     Args:
         truths: The conditions.
-        device: What is assumed about the facts; it includes the conditions.
+        device: The assumptions about the facts; they include the conditions.
 
     Returns:
         The values of known facts, by name; None if there is no such device.

@@ -9,10 +9,10 @@ from dataclasses import replace
 from itertools import chain, combinations, islice, product
 from typing import NamedTuple, TypeAlias
 
-from etconfig.expression.assumptions import Assumptions
-from etconfig.expression.example_facts import SearchLimitError, example_facts
 from etconfig.expression.expression import Expression
-from etconfig.expression.proof_steps import ProofLimitError
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.example_facts import SearchLimitError, example_facts
+from etconfig.expression.proof.proof_steps import ProofLimitError
 
 MAX_COMBINATIONS = 1024
 """The most combinations of conditions that are tried; beyond it, every pair is."""
@@ -48,11 +48,11 @@ def example_devices(
 
     Args:
         conditions: The conditions.
-        nothing: What is known of the facts of any device.
+        nothing: The knowledge about the facts of any device.
         most: The most combinations to try; beyond it, or if they take too many steps, pairs are tried.
 
     Returns:
-        The facts of the devices, those that meet the fewest conditions first; and what was left out, in
+        The facts of the devices, the devices that meet the fewest conditions first; and what was left out, in
         words, or None.
     """
     groups = _groups(conditions, nothing)
@@ -171,7 +171,7 @@ def _groups(conditions: Sequence[Expression], nothing: Assumptions) -> list[_Gro
 
 
 def _only(nothing: Assumptions, names: Container[str]) -> Assumptions:
-    """Return what is assumed about some facts only."""
+    """Return the assumptions about some facts only."""
     ranges = {name: values for name, values in nothing.ranges.items() if name in names}
     known = {name: is_known for name, is_known in nothing.known.items() if name in names}
     return replace(nothing, ranges=ranges, known=known)
