@@ -216,26 +216,28 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
         if missing:
             return Outcome.UNDECLARED, f"{subject.backend_id} does not declare {', '.join(missing)}"
         check.run(subject)
-    except CheckFailedError as error:
-        return Outcome.FAILED, str(error)
-    except NotApplicableError as error:
-        return Outcome.NOT_APPLICABLE, str(error)
-    except NotDelegatedError as error:
-        return Outcome.NOT_DELEGATED, str(error)
-    except PluginLoadError as error:  # the reader is the author
-        return Outcome.FAILED, f"{located_cause(error)}; {error.author_help}"
-    except PluginCallError as error:
-        return Outcome.FAILED, f"{error.message}; correct {error.call}, and return what the options allow"
-    except DelegateError as error:
-        place = error_place(subject.entry, error.__cause__)
-        return Outcome.FAILED, f"{place}{error_text(error)}"
     except Exception as error:
-        return Outcome.FAILED, error_text(error)
+        return _OUTCOMES.get(type(error), Outcome.FAILED), _message_of(error, subject)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit and GeneratorExit would end the kit, with any exit status
         return _ending(error)
     return Outcome.PASSED, None
+
+
+_OUTCOMES = {NotApplicableError: Outcome.NOT_APPLICABLE, NotDelegatedError: Outcome.NOT_DELEGATED}
+"""The outcomes that an error of a check stands for; others are failures."""
+
+
+def _message_of(error: Exception, subject: Subject) -> str:
+    if isinstance(error, (CheckFailedError, *_OUTCOMES)):
+        return str(error)
+    if isinstance(error, PluginLoadError):  # the reader is the author
+        return f"{located_cause(error)}; {error.author_help}"
+    if isinstance(error, PluginCallError):
+        return f"{error.message}; correct {error.call}, and return what the options allow"
+    place = error_place(subject.entry, error.__cause__) if isinstance(error, DelegateError) else ""
+    return f"{place}{error_text(error)}"
 
 
 def _ending(error: BaseException) -> tuple[Outcome, str]:

@@ -52,7 +52,10 @@ def range_of_operation(function: str, operands: Sequence[ValueRange]) -> ValueRa
     gives = OPERATIONS[function].gives
     if gives is ExpressionType.BOOL and len(operands) == 2:
         return _truth(function, *operands)
-    assert gives is not None  # of the functions whose operands decide it, all have a rule above
+    if gives is None:
+        number = operands[0]
+        assert isinstance(number, NumberRange)  # other types of operands decide no result yet
+        gives = ExpressionType.INT if isinstance(number.lowest, int) else ExpressionType.FLOAT
     return _ALL[gives]
 
 

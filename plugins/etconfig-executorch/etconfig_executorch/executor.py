@@ -242,7 +242,7 @@ class _Method(RunnableMethod):
         return index, type(instruction).__name__
 
     def _as_stored(self, checked: Sequence[object]) -> list[Any]:
-        """Return checked inputs as the runtime stores them; copies of those that it writes to."""
+        """Return checked inputs as the runtime stores them; copies of the inputs that it writes to."""
         stored = [_as_stored(value, order) for value, order in zip(checked, self._dim_orders, strict=True)]
         for position in self._request.written_inputs:
             stored[position] = stored[position].copy(order="K")
