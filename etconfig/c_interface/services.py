@@ -13,9 +13,9 @@ import numpy as np
 from etconfig.backend import Allocator, ExecuteContext, LibraryGuard
 from etconfig.base.scalar_types import MAX_RANK
 from etconfig.c_interface.arguments import CArguments
-from etconfig.c_interface.failure import INTERNAL, INVALID_ARGUMENT, NOT_FOUND, OK, MessageBuffer
+from etconfig.c_interface.backend_error import INTERNAL, INVALID_ARGUMENT, NOT_FOUND, OK, MessageBuffer
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_c_text
-from etconfig.c_interface.layout import (
+from etconfig.c_interface.structs import (
     AllocateService,
     CancelService,
     CServices,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 FAMILIES = (
     "attention",
-    "batch_norm",
+    "batch_normalization",
     "contractions",
     "distances",
     "embedding_bags",
@@ -26,7 +26,7 @@ FAMILIES = (
     "ordering",
     "pointwise.activations",
     "pointwise.arithmetic",
-    "pointwise.comparison",
+    "pointwise.comparisons",
     "pointwise.complex_numbers",
     "pointwise.gelu",
     "pointwise.math_functions",

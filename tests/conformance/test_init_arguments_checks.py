@@ -14,7 +14,7 @@ from mutants.mutant import BACKEND
 
 from etconfig.backend import InitContext, Processed
 from etconfig.conformance.checks import init_arguments
-from etconfig.conformance.checks.catalog import checks_of
+from etconfig.conformance.checks.check_catalog import checks_of
 from etconfig.conformance.checks.init_arguments import (
     OTHER_HOST,
     host_mismatch,
@@ -22,7 +22,7 @@ from etconfig.conformance.checks.init_arguments import (
     spec_bad,
 )
 from etconfig.conformance.interpose.interposer import ReplacingInit
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.program.editing.replacing import replace_payloads
 from etconfig.schema.spec import CompileSpecEncoding, CompileSpecInfo

@@ -24,9 +24,9 @@ from kit_checks import (
     subject,
 )
 
-from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import Outcome, Result
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.outcomes import Outcome, Result
 from etconfig.conformance.process import forking_worker
 from etconfig.conformance.process.forking_worker import ForkingWorker
 from etconfig.conformance.runner import runner
@@ -160,7 +160,7 @@ def seeing(what: str) -> str:
     """Return the source of a check that fails with what it sees."""
     return f"""
 import os, sys, tempfile, threading
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.runner import forking, worker
 import kit_checks
 def see(subject):

@@ -12,7 +12,7 @@ from kit_checks import NativeSubject
 from mutants.mutant import BACKEND
 
 from etconfig.conformance.checks import payload
-from etconfig.conformance.checks.catalog import checks_of
+from etconfig.conformance.checks.check_catalog import checks_of
 from etconfig.conformance.checks.payload import (
     corrupt,
     empty_payload,
@@ -20,8 +20,8 @@ from etconfig.conformance.checks.payload import (
     read_only_buffer,
 )
 from etconfig.conformance.interpose.payload_damage import damages, incremented
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject.changed_payload import load_changed
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError

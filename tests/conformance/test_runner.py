@@ -9,8 +9,8 @@ import pytest
 from kit_checks import failing, inapplicable, made, passing, quitting, stumbling, subject, undelegated
 
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import LEVELS, Outcome, Result, is_newer
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import LEVELS, Outcome, Result, is_newer
 from etconfig.conformance.process.forking_worker import ForkingWorker
 from etconfig.conformance.runner import runner
 from etconfig.conformance.runner.runner import run_check, run_conformance

@@ -12,7 +12,7 @@ from mutants.mutant import BACKEND
 
 from etconfig.backend import Capabilities
 from etconfig.conformance.checks import side_by_side
-from etconfig.conformance.checks.catalog import checks_of
+from etconfig.conformance.checks.check_catalog import checks_of
 from etconfig.conformance.checks.side_by_side import (
     fault_contained,
     in_threads,
@@ -20,8 +20,8 @@ from etconfig.conformance.checks.side_by_side import (
     matrix,
     parallel_same,
 )
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import MethodInUseError
 

@@ -19,7 +19,7 @@ from kit_checks import NativeSubject, subject
 from etconfig.conformance.checks import option_effects
 from etconfig.conformance.checks.no_globals import no_globals
 from etconfig.conformance.checks.option_effects import execute_update, option_leak
-from etconfig.conformance.kit.outcome import NotApplicableError, NotDelegatedError
+from etconfig.conformance.kit.outcomes import NotApplicableError, NotDelegatedError
 from etconfig.conformance.process.vendor_state import VendorState, package_of
 from etconfig.plugin import EntryPoint
 from etconfig.plugin.v1 import BackendOptions, option

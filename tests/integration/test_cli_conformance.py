@@ -13,8 +13,8 @@ from etconfig_reference.conformance import GOLDEN
 from kit_checks import failing, inapplicable, made, passing
 
 from etconfig.base.written_files import FilesOfRun
-from etconfig.conformance.checks import catalog
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.checks import check_catalog as catalog
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.runner import lowering_process, report, runner, suite, worker
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.subject import Subject

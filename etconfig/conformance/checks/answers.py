@@ -10,7 +10,7 @@ import numpy as np
 
 from etconfig.base.scalar_types import ScalarType
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import (
+from etconfig.conformance.kit.outcomes import (
     CheckFailedError,
     NotApplicableError,
     NotDelegatedError,

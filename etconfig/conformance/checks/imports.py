@@ -16,12 +16,12 @@ from importlib import import_module
 from typing import Any
 
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.process.guards import watch_actions
 from etconfig.conformance.process.loading import probe
 from etconfig.conformance.process.output_watch import watch_output
-from etconfig.conformance.subject.contributions import facts_of_vendor
 from etconfig.conformance.subject.subject import Subject
+from etconfig.conformance.subject.vendor_plugins import facts_of_vendor
 
 BUDGET_SECONDS = 0.6
 """The time that loading a plugin may take, not counting etconfig and pydantic, nor other processes."""

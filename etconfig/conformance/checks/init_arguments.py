@@ -8,7 +8,7 @@ from functools import partial
 from etconfig.base.compile_specs import CompileSpecs
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.interposer import ReplacingInit
-from etconfig.conformance.kit.outcome import CheckFailedError, NotDelegatedError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotDelegatedError
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError

@@ -12,7 +12,7 @@ from etconfig.backend import Backend, ExecuteContext, InitContext, Processed, Va
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.fault_injector import ARGUMENTS, FaultInjector
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, suggesting
 from etconfig.conformance.process.output_watch import watch_output
 from etconfig.conformance.process.process_resources import ProcessResources
 from etconfig.conformance.subject.changed_payload import refuses_part

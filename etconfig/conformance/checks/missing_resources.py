@@ -10,11 +10,11 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, req
 from pathlib import Path
 
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.process.guards import cut_network, hide_devices
 from etconfig.conformance.process.loading import require_ordinary_load
-from etconfig.conformance.subject.contributions import VendorFacts
 from etconfig.conformance.subject.subject import Subject
+from etconfig.conformance.subject.vendor_plugins import VendorFacts
 from etconfig.errors import BackendUnavailableError, DelegateError, EtconfigError, PluginLoadError
 from etconfig.facts.detecting.host import Host
 from etconfig.facts.detecting.system import System

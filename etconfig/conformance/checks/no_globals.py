@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
 from etconfig.conformance.process.vendor_state import VendorState, package_of
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject

@@ -21,7 +21,7 @@ import numpy as np
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.process.process_resources import open_files, resident_bytes, threads
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject

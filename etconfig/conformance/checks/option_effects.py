@@ -7,8 +7,8 @@ from typing import Any
 
 from etconfig.base.plain_data import jsonable
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
-from etconfig.conformance.subject.option_values import (
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, suggesting
+from etconfig.conformance.subject.option_choices import (
     effective_values,
     options_place,
     other_values,

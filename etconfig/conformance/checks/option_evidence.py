@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from etconfig.conformance.checks import observation
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
 from etconfig.conformance.process.forked_call import apart
 from etconfig.conformance.process.forking_worker import CAN_FORK
 from etconfig.conformance.subject.golden import DelegatedCase
-from etconfig.conformance.subject.option_values import options_place, other_values
+from etconfig.conformance.subject.option_choices import options_place, other_values
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import DelegateError, OptionError

@@ -14,10 +14,10 @@ from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.interpose.payload_damage import PayloadChange, damages, incremented
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.subject.changed_payload import load_changed
-from etconfig.conformance.subject.comparison import check_outputs
 from etconfig.conformance.subject.golden import DelegatedCase
+from etconfig.conformance.subject.output_comparison import check_outputs
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateInvalidCompatibilityError, EtconfigError
 from etconfig.method.delegate import Payload

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from etconfig.backend import InitContext, Processed
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, suggesting
 from etconfig.conformance.process.process_resources import ProcessResources, resident_bytes
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject

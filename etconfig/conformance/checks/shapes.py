@@ -8,7 +8,7 @@ import numpy as np
 
 from etconfig.conformance.cases.case import CaseRun
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import suggesting
+from etconfig.conformance.kit.outcomes import suggesting
 from etconfig.conformance.subject.subject import Subject
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.changed_payload import refuses_part
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.loaded_peer import LoadedPeer

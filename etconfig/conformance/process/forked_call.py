@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.diagnostics.error_text import error_text
 
 ApartT = TypeVar("ApartT")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import Outcome, Result, is_newer
+from etconfig.conformance.kit.outcomes import Outcome, Result, is_newer
 
 
 class UnknownCheckError(ValueError):

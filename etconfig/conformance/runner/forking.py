@@ -17,7 +17,7 @@ import warnings
 from typing import Any
 
 PRELOADED = (
-    "etconfig.conformance.checks.catalog",
+    "etconfig.conformance.checks.check_catalog",
     "etconfig.schema.options",
     "etconfig.plugin.registry",
     "etconfig.plugin.v1",

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from etconfig.base.interrupts import own_process
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.kit.kit_settings import Settings
 from etconfig.conformance.process.child_process import child_environment, describe_end
 from etconfig.conformance.subject.lowering import LoweringError, LoweringProgress, lowered_here
 from etconfig.conformance.subject.subject import Subject

@@ -11,9 +11,9 @@ from typing import Any
 
 from etconfig.base.records import record
 from etconfig.base.version import __version__
-from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import KIT, CheckFailedError, Outcome, Result
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.outcomes import KIT, CheckFailedError, Outcome, Result
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
 from etconfig.plugin.api_version import CURRENT

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from etconfig.app.programs.executors import NUMPY, find_executor
-from etconfig.conformance.checks.catalog import all_checks, with_bases
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import (
+from etconfig.conformance.checks.check_catalog import all_checks, with_bases
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import (
     CheckFailedError,
     NotApplicableError,
     NotDelegatedError,
@@ -19,7 +20,6 @@ from etconfig.conformance.kit.outcome import (
     Result,
     is_newer,
 )
-from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.process.child_process import ask_process
 from etconfig.conformance.process.forking_worker import ForkingWorker
 from etconfig.conformance.process.shared_process import SharedProcess

@@ -15,10 +15,10 @@ except ImportError as error:
     raise ImportError(f"BackendConformance needs pytest: {command}") from error
 
 from etconfig.app.programs.executors import NUMPY
-from etconfig.conformance.checks.catalog import all_checks, with_bases
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import KIT, LEVELS, Outcome, Result
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.checks.check_catalog import all_checks, with_bases
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import KIT, LEVELS, Outcome, Result
 from etconfig.conformance.process.forking_worker import ForkingWorker
 from etconfig.conformance.runner.runner import run_after
 from etconfig.conformance.runner.xfails import XfailsError, read_xfails

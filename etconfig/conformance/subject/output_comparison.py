@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 
 DEFAULT_TOLERANCES: Mapping[str, float] = {
     "float64": 1e-9,

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import torch
 
-from etconfig.conformance.cases.models.elementwise import Add
-from etconfig.conformance.cases.models.model import CaseModel, forward
+from etconfig.conformance.cases.models.case_model import CaseModel, forward
+from etconfig.conformance.cases.models.elementwise_models import Add
 
 _Run: TypeAlias = tuple[Sequence[float], Sequence[float]]
 

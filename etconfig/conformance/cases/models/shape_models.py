@@ -8,9 +8,9 @@ import torch
 from torch import nn
 from torch.export import Dim
 
-from etconfig.conformance.cases.models.elementwise import Add
-from etconfig.conformance.cases.models.layers import linear_layer
-from etconfig.conformance.cases.models.model import CaseModel, forward, values
+from etconfig.conformance.cases.models.case_model import CaseModel, forward, values
+from etconfig.conformance.cases.models.elementwise_models import Add
+from etconfig.conformance.cases.models.layer_models import linear_layer
 
 ROWS = (3, 1, 8)
 """Rows of the runs: one between the declared bounds, the smallest, the largest."""

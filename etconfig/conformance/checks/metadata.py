@@ -13,10 +13,10 @@ from pathlib import Path
 
 from etconfig.app.programs.api import load_program
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
 from etconfig.conformance.process.loading import require_ordinary_load
-from etconfig.conformance.subject.contributions import VendorFacts, entries_of_vendor
 from etconfig.conformance.subject.subject import Subject
+from etconfig.conformance.subject.vendor_plugins import VendorFacts, entries_of_vendor
 from etconfig.errors import BackendUnavailableError, FactError, PluginLoadError
 from etconfig.facts.detecting.detection import DETECTOR_LIMIT_S
 from etconfig.facts.registry import Volatility

@@ -11,8 +11,8 @@ from etconfig.app.programs.api import load_program
 from etconfig.base.compile_specs import CompileSpecs
 from etconfig.base.provenance import Sourced
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.subject.option_values import (
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
+from etconfig.conformance.subject.option_choices import (
     format_options,
     options_place,
     other_values,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from ctypes import addressof, create_string_buffer
 
-from etconfig.c_interface.layout import CMessage
+from etconfig.c_interface.structs import CMessage
 
 OK = 0
 INTERNAL = 0x01

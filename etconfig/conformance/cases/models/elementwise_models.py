@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from etconfig.conformance.cases.models.model import CaseModel, forward, values
+from etconfig.conformance.cases.models.case_model import CaseModel, forward, values
 
 NAN, INF = float("nan"), float("inf")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.detecting.detection import detect, fact_of

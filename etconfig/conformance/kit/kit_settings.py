@@ -11,7 +11,7 @@ from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.executors import NUMPY
 from etconfig.base.parameters import AnyPath, as_path
 from etconfig.base.records import record
-from etconfig.conformance.kit.outcome import KIT, LEVELS
+from etconfig.conformance.kit.outcomes import KIT, LEVELS
 
 
 @record(frozen=True, kw_only=True)

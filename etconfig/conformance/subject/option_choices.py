@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from etconfig.base.effective import EffectiveSource
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import Diagnostic
 from etconfig.method.method import Method

@@ -13,7 +13,7 @@ from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.fault_injector import PLACES, FaultInjector
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, suggesting
 from etconfig.conformance.subject.subject import Subject
 from etconfig.method.method import Method
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from etconfig.conformance.cases.case import INPUTS, LARGE, OUTPUTS, ROWS
-from etconfig.conformance.cases.models.model import CaseModel, MethodModel, forward, values, weights
+from etconfig.conformance.cases.models.case_model import CaseModel, MethodModel, forward, values, weights
 
 
 class Matmul(nn.Module):

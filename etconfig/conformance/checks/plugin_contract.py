@@ -9,10 +9,10 @@ from typing import Any
 
 from etconfig.backend import Backend
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.process.loading import COSTLY
-from etconfig.conformance.subject.contributions import facts_of_vendor
 from etconfig.conformance.subject.subject import Subject
+from etconfig.conformance.subject.vendor_plugins import facts_of_vendor
 from etconfig.diagnostics import nearest
 from etconfig.errors import BackendUnavailableError, PluginLoadError
 from etconfig.plugin.api_version import CURRENT

@@ -11,9 +11,9 @@ from typing import Any
 
 from etconfig.backend import LibraryGuard
 from etconfig.base.records import record
-from etconfig.c_interface.failure import OK, MessageBuffer
+from etconfig.c_interface.backend_error import OK, MessageBuffer
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_memory
-from etconfig.c_interface.layout import (
+from etconfig.c_interface.structs import (
     ABI_MAJOR,
     ABI_MINOR,
     AvailabilityFunction,
