@@ -44,10 +44,10 @@ def _raise_ctrl_c(_number: int, _frame: FrameType | None) -> None:
 
 
 def is_of_signal_handler(error: BaseException) -> bool:
-    """Return True if a handler of a signal raised an exception, such as that of SIGALRM for a time limit.
+    """Return True if a signal handler raised an exception, such as the one of SIGALRM for a time limit.
 
     Such an exception belongs to the caller, not to the code that it interrupted. Python passes a handler the
-    frame that it interrupts, which is the one that calls it in the traceback. A handler that is written in C,
+    frame that it interrupts, which is its caller in the traceback. A handler that is written in C,
     or has forgotten the frame, is not recognized.
     """
     frames = _frames(error.__traceback__)

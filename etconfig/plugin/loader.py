@@ -64,8 +64,8 @@ class Hook(Generic[AnswerT]):
         request: The type of its request.
         answer: The type of its answer.
         check: Raises PluginLoadError if the core cannot use an answer.
-        check_beside: Raises PluginLoadError if an answer conflicts with those of other plugins, which are
-            its last argument; None if answers cannot conflict.
+        check_beside: Raises PluginLoadError if an answer conflicts with other plugins' answers, which are its
+            last argument; None if answers cannot conflict.
     """
 
     group: str

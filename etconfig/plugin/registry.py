@@ -19,7 +19,7 @@ from etconfig.plugin.loader import AnswerT, Hook, ResultT, load_plugin
 from etconfig.schema.spec import BackendSpec
 
 if TYPE_CHECKING:
-    from etconfig.plugin.given import GivenBackends
+    from etconfig.plugin.code_backends import GivenBackends
 
 
 class _Once(Generic[ResultT]):
@@ -67,7 +67,7 @@ class PluginRegistry:
             PluginLoadError: the core cannot use one of them.
             TypeError, ValueError: as for `specs_of_given`.
         """
-        from etconfig.plugin.given import specs_of_given  # needs pydantic, which facts do not
+        from etconfig.plugin.code_backends import specs_of_given  # needs pydantic, which facts do not
 
         specs = specs_of_given(given, self._installed_spec)
         for entry, spec in specs.items():
@@ -81,7 +81,7 @@ class PluginRegistry:
         return registry
 
     def on_index(self, index: PluginIndex) -> PluginRegistry:
-        """Return a registry of another index; the plugins given in code are those of this registry."""
+        """Return a registry of another index; it has this registry's plugins given in code."""
         registry = PluginRegistry(index, self._check_backend)
         registry._answers.update({entry: self._answers[entry] for entry in index.given})
         return registry
@@ -154,8 +154,8 @@ class PluginRegistry:
     def backend_entry(self, backend_id: str) -> EntryPoint:
         """Return the entry point that declares a backend.
 
-        If several do, and the policy prefers none of them, one with an implementation wins over those that
-        only declare options. They are imported, unless their distributions say which they are.
+        If several do, and the policy prefers none of them, a plugin with an implementation wins over plugins
+        that only declare options. They are imported, unless their distributions say which they are.
 
         Raises:
             UnknownPluginError: no usable plugin declares it.

@@ -8,9 +8,9 @@ from functools import lru_cache
 from etconfig.base.option_path import OptionPath
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.expression import Expression
-from etconfig.expression.assumptions import Assumptions
 from etconfig.expression.checked import Checked, Constant, FactValueOf, Operation, children
-from etconfig.expression.proof_steps import ProofLimitError, ProofSteps
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.proof_steps import ProofLimitError, ProofSteps
 from etconfig.facts.registry import FactRegistry, FactType
 from etconfig.facts.usual_texts import usual_texts
 from etconfig.profile.layer import Assignment

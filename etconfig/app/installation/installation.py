@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from etconfig.kernel.registry import Kernel
     from etconfig.models.catalog import ModelCatalog
     from etconfig.plugin import PluginFailure
+    from etconfig.plugin.code_backends import GivenBackends
     from etconfig.plugin.entry_points import EntryPoint
-    from etconfig.plugin.given import GivenBackends
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile.document import Document
     from etconfig.profile.executor_table import ExecutorTable

@@ -12,10 +12,10 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, Span
 from etconfig.errors import ConfigError
 from etconfig.expression import Expression
-from etconfig.expression.assumptions import Assumptions
 from etconfig.expression.checked import Checked
-from etconfig.expression.example_facts import SearchLimitError, example_facts
-from etconfig.expression.proof_steps import ProofLimitError, ProofSteps
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.example_facts import SearchLimitError, example_facts
+from etconfig.expression.proof.proof_steps import ProofLimitError, ProofSteps
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile.condition_index import ConditionIndex
 from etconfig.profile.directory import SUFFIX

@@ -1,4 +1,4 @@
-"""Guesses at the value that was meant by one that does not fit its option.
+"""Guesses at the value that was meant, for values that do not fit their option.
 
 This module is imported only for values that are wrong.
 """
@@ -267,7 +267,7 @@ def _written(wanted: OptionType, raw: object) -> str:
 def _example(wanted: OptionType, raw: object, *, as_json: bool) -> str:
     """Return a value of a type, with dots where the user's own belongs.
 
-    Of several tables, it is the one that `raw` names, or the first.
+    Of several tables, it is the table that `raw` names, or the first.
     """
     if wanted.kind is OptionKind.ARRAY and wanted.item is not None:
         return f"[{_example(wanted.item, raw, as_json=as_json)}]"
