@@ -101,8 +101,11 @@ def _findings(installation: Installation) -> Iterator[Finding]:
     yield from _contributions_to_kit(installation)
     reported = (BACKENDS, EXECUTORS)  # one by one, above
     yield from (_failure(f) for f in installation.plugins.failures if f.group not in reported)
+    reported = {each.message for each in installation.project_warnings}
     for name in index.policy.unmatched(index.installed):
-        yield Finding("plugin choice", "warning", f"{name!r} names no installed plugin", "check its spelling")
+        detail = f"{name!r} names no installed plugin"
+        if detail not in reported:
+            yield Finding("plugin choice", "warning", detail, "check its spelling")
 
 
 def _kernels(installation: Installation) -> Iterator[Finding]:

@@ -249,11 +249,17 @@ class Installation:
 
     @cached_property
     def project_warnings(self) -> tuple[Diagnostic, ...]:
-        """The warning about a second project file beside the one that counts, unless a variable names it."""
-        if self.environ.get(PROJECT_VARIABLE) or self.project_path is None:
-            return ()
-        warning = ignored_project_file(self.project_path.parent)
-        return () if warning is None else (warning,)
+        """Warnings about a second project file, unless a variable names the one that counts, and plugins.
+
+        The choice of plugins may name one that is not installed, and nearly an installed one.
+        """
+        from etconfig.app.installation.misspelled_names import misspelled_plugins
+
+        found = [*misspelled_plugins(self.index, self._project_document)]
+        if self.project_path is not None and not self.environ.get(PROJECT_VARIABLE):
+            ignored = ignored_project_file(self.project_path.parent)
+            found += [] if ignored is None else [ignored]
+        return tuple(found)
 
     @cached_property
     def executor(self) -> Reference | None:

@@ -25,6 +25,7 @@ from etconfig.app.configuring.targets import (
     without_undeclared,
 )
 from etconfig.app.installation.installation import Installation
+from etconfig.app.installation.misspelled_names import misspelled_backends
 from etconfig.app.validating.validated_programs import (
     ProjectPrograms,
     engine_problems,
@@ -211,6 +212,9 @@ class Validator:
         yield from self._condition_problems(layers[-1], None if project else chain[-1])
         specs, broken = self._specs(layers)
         yield from broken
+        if self.device is not None:
+            known = self._facts.with_overrides(self._by_hand)
+            yield from misspelled_backends(known, self._backend_ids)
         is_resolved = project is not None or self._is_about_device(chain[-1])
         if not is_resolved:
             self.unmatched.add(path)
