@@ -297,9 +297,9 @@ def _read_plugins(section: TomlTable) -> PluginChoices:
     chosen = {name: prefer.string(name) for name in prefer.data} if prefer else {}
     preferred = {name: distribution for name, distribution in chosen.items() if distribution is not None}
     references = [each for key in ("allow", "deny") for each in _read_names(plugins, key)]
-    for name, distribution in preferred.items() if prefer else ():
-        references.append(Reference(name, partial(prefer.key_span, name)))
-        references.append(Reference(distribution, partial(prefer.value_span, name)))
+    if prefer is not None:
+        references += [Reference(name, partial(prefer.key_span, name)) for name in preferred]
+        references += [Reference(value, partial(prefer.value_span, n)) for n, value in preferred.items()]
     return PluginChoices(
         prefer=preferred,
         allow=tuple(plugins.strings("allow")) if "allow" in plugins.data else None,

@@ -60,12 +60,13 @@ def misspelled_backends(facts: FactSheet, backend_ids: Collection[str]) -> Itera
     if not isinstance(names, tuple):
         return
     known = {*backend_ids, *BACKEND_PACKAGES, *REMOVED_BACKENDS}
+    where = f"in the fact {_BACKENDS_FACT}, from {facts[_BACKENDS_FACT].origin}"
     for name in names:
         guess = None if name in known else _certain(name, known, nearest_backend)
         if guess is not None:
             yield Diagnostic(
                 code="unknown-backend",
-                message=f"{name!r} in the fact {_BACKENDS_FACT}, from {facts[_BACKENDS_FACT].origin}, is not a known backend",
+                message=f"{name!r} {where}, is not a known backend",
                 help=f"did you mean {guess!r}?",
                 severity=Severity.WARNING,
             )

@@ -138,7 +138,7 @@ def _side(
     request: ConfigurationRequest,
     resolved: list[OnDevice[Resolution]],
 ) -> Resolution | Mapping[OptionPath, ReportedValue]:
-    """Return the result of one side, and add it to `resolved`, or of a saved one the values by option path."""
+    """Return the resolution of one side, which is added to `resolved`, or the values of a saved one."""
     from etconfig.resolver.explaining.saved import load_saved_resolution
 
     kind, colon, rest = text.partition(":")
