@@ -141,16 +141,8 @@ class Installation:
             TypeError: `path` is not a path.
         """
         path = as_path("path", path)
-        other = Installation(
-            self._directory,
-            environ=self.environ,
-            profile_directories=self._profile_directories,
-            search_path=self._search_path,
-        )
-        other._is_own_environment = self._is_own_environment
-        other._given_kernels = self._given_kernels
+        other = self.without_project()
         other._project_path = path
-        other.executor_texts = self.executor_texts
         if self.project_path is not None and path.resolve() == self.project_path.resolve():
             other.index, other.plugins = self.index, self.plugins
         else:
@@ -159,6 +151,23 @@ class Installation:
             if known is not None and known.given:
                 other.index = replace(other.index, given=known.given)
                 other.plugins = self.plugins.on_index(other.index)
+        return other
+
+    def without_project(self) -> Installation:
+        """Return the same installation without its project file, such as one that cannot be read.
+
+        Example:
+            >>> etconfig.Installation(".").without_project().project is None
+            True
+        """
+        other = Installation(
+            environ=self.environ,
+            profile_directories=self._profile_directories,
+            search_path=self._search_path,
+        )
+        other._is_own_environment = self._is_own_environment
+        other._given_kernels = self._given_kernels
+        other.executor_texts = self.executor_texts
         return other
 
     def refreshed(self) -> Installation:

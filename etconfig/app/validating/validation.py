@@ -47,7 +47,7 @@ from etconfig.profile.layer import Layer
 from etconfig.profile.layers import layers_of, salvage_layers
 from etconfig.profile.names import PROJECT_FILES
 from etconfig.profile.profile import Profile
-from etconfig.profile.project import ProjectFile, parse_plugin_choices, parse_project, salvage_layer
+from etconfig.profile.project import ProjectFile, parse_project, salvage_layer
 from etconfig.resolver.compiling.matching import verify_layers
 from etconfig.resolver.compiling.resolver import Resolver, Target
 from etconfig.resolver.deciding.arguments import ANY_METHOD
@@ -104,10 +104,7 @@ class Validator:
         for check in ("_conditions", "_expressions", "_combinations"):
             if check in vars(self):  # made on first use, with all steps left
                 getattr(self, check).steps.renew()
-        try:
-            validator = self._for_project(path) if is_project else self
-        except ConfigError as error:
-            return error.diagnostics
+        validator = self._for_project(path) if is_project else self
         found = _each_once(validator._problems(path, is_project))
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
 
@@ -124,16 +121,11 @@ class Validator:
         return tuple(unselectable_profiles(tuple(self._contestants.values()), self._profiles))
 
     def _for_project(self, path: Path) -> Validator:
-        """Return the validator of a project file: it is checked with the plugins that it names itself.
-
-        Raises:
-            ConfigError: the project file cannot be read, is not TOML, or chooses plugins wrongly.
-        """
+        """Return the validator of a project file: it is checked with the plugins that it names itself."""
         try:
             return replace(self, installation=self.installation.with_project(path))
-        except ConfigError:
-            parse_plugin_choices(load_document(path))  # so problems have the name that was given
-            return self  # the rest is reported as problems of the file
+        except ConfigError:  # it is reported with the other problems of the file
+            return replace(self, installation=self.installation.without_project())
 
     @cached_property
     def _facts(self) -> FactSheet:
@@ -341,7 +333,7 @@ class Validator:
             yield from self._condition_problems(layers[-1], profile)
             yield from self._settings_problems(layers, self._specs(layers)[0])
         except ConfigError:
-            return  # it is not TOML, or chooses plugins wrongly, which was reported
+            return  # it is not TOML, which was reported
         yield from verify_against_programs(layers, self._known_programs, self._backend_ids)
 
     def _condition_problems(self, layer: Layer, profile: Profile | None) -> Iterator[Diagnostic]:
@@ -490,6 +482,7 @@ def validate_file(
     path = as_path("path", path)
     programs = programs_by_name(program)
     installation = find_installation(installation, next(iter(programs.values()), None) if programs else None)
+    installation, unreadable = readable_installation(installation)
     if facts is not None:
         check_facts(facts)
     if fact_overrides is not None:
@@ -497,7 +490,19 @@ def validate_file(
     validator = Validator(
         installation=installation, programs=programs, device=facts, fact_overrides=fact_overrides
     )
-    return (*validator.problems(path), *validator.selection_problems())
+    return _each_once((*unreadable, *validator.problems(path), *validator.selection_problems()))
+
+
+def readable_installation(installation: Installation) -> tuple[Installation, tuple[Diagnostic, ...]]:
+    """Return an installation whose plugins are known, and the problems of a project file that is left out.
+
+    Without its choice of plugins, nothing could be checked.
+    """
+    try:
+        installation.index  # noqa: B018  (read now)
+    except ConfigError as error:
+        return installation.without_project(), error.diagnostics
+    return installation, ()
 
 
 def _each_once(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
