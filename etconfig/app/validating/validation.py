@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import cached_property
@@ -42,7 +42,7 @@ from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin import BACKENDS, EXECUTORS
 from etconfig.profile.document import load_document
-from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.inheritance import ProfileReader, misplaced_profile
 from etconfig.profile.layer import Layer
 from etconfig.profile.layers import layers_of, salvage_layers
 from etconfig.profile.names import PROJECT_FILES
@@ -75,6 +75,8 @@ class Validator:
         device: If given, arguments must resolve on it, also without a program. If a check needs a
             device and none is given, it uses this one.
         fact_overrides: Facts set by hand, by name; they win over those that files set.
+        of_directories: The files that were found in a directory: a profile that `auto` may select must lie
+            there where its name says.
         only_matching: True to resolve a profile only if its `match` holds on the device.
         unmatched: The profiles that were not resolved for this reason; filled by `problems`.
     """
@@ -83,6 +85,7 @@ class Validator:
     programs: Mapping[str, Delegating] | None = None
     device: FactSheet | None = None
     fact_overrides: FactOverrides | None = None
+    of_directories: Collection[Path] = ()
     only_matching: bool = False
     unmatched: set[Path] = field(default_factory=set, repr=False, compare=False)
     _known: dict[str, BackendSpec | Diagnostic] = field(
@@ -109,7 +112,7 @@ class Validator:
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
 
     def selection_problems(self) -> tuple[Diagnostic, ...]:
-        """Return a warning for each profile checked so far that `auto` can never select beside others.
+        """Return a problem for each profile checked so far that `auto` can never select beside others.
 
         These are the profiles on the profile path; for a profile that is not there, those checked so far
         that lie in the same directory of profiles.
@@ -202,6 +205,8 @@ class Validator:
             yield from self._salvaged_problems(path, is_project)
             return
         yield from self._condition_problems(layers[-1], None if project else chain[-1])
+        if project is None and path in self.of_directories and chain[-1].match is not None:
+            yield from misplaced_profile(chain[-1], path)
         specs, broken = self._specs(layers)
         yield from broken
         if self.device is not None:

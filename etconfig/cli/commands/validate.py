@@ -128,6 +128,9 @@ def command(
             if not _is_in(error, files.paths):
                 raise
             validators = {"": Validator(installation=installation)}  # the error is found again, and shown
+        validators = {
+            name: replace(each, of_directories=files.of_directories) for name, each in validators.items()
+        }
         problems = _check(files.paths, validators, unreadable)
         unmatched = set.intersection(*(validator.unmatched for validator in validators.values()))
         return problems, [path for path in files.paths if path in unmatched]
