@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -12,10 +13,11 @@ from etconfig.backend import Backend
 from etconfig.errors import DuplicatePluginError, PluginLoadError, UnknownPluginError
 from etconfig.plugin.backends import check_spec, make_backend
 from etconfig.plugin.contributions import BACKEND_HOOK
-from etconfig.plugin.entry_points import FACTS, EntryPoint
+from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
 from etconfig.plugin.failure import PluginFailure, load_error
 from etconfig.plugin.index import PluginIndex
-from etconfig.plugin.loader import AnswerT, Hook, ResultT, load_plugin
+from etconfig.plugin.loader import IMPORT_LIMIT_S, AnswerT, Hook, ResultT, import_error, load_plugin
+from etconfig.plugin.trial import ends_of_imports
 from etconfig.schema.spec import BackendSpec
 
 if TYPE_CHECKING:
@@ -85,6 +87,18 @@ class PluginRegistry:
         registry = PluginRegistry(index, self._check_backend)
         registry._answers.update({entry: self._answers[entry] for entry in index.given})
         return registry
+
+    def try_imports(self) -> None:
+        """Import all plugins in another process; those that end or hang it are broken, and not imported here.
+
+        Plugins of facts that declare none are tried so whenever they are needed.
+        """
+        groups = (BACKENDS, EXECUTORS, KERNELS, CONFORMANCE)
+        modules = dict.fromkeys(entry.module for group in groups for entry in self.index.entries(group))
+        ends = ends_of_imports([each for each in modules if each not in sys.modules], IMPORT_LIMIT_S)
+        for entry in self.index.installed:
+            if entry.module in ends:
+                self._answers[entry].error = import_error(entry, ends[entry.module])
 
     @property
     def failures(self) -> tuple[PluginFailure, ...]:

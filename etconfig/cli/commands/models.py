@@ -132,10 +132,11 @@ def select_variant(
 
     installation = make_installation()
     device = read_device(installation, sheet, fact_texts)
+    known = device.known
     choice = select_model(
         name,
         models=file,
-        facts=None if sheet is None else device.facts,
+        facts=None if sheet is None else known,
         fact_overrides=cast("dict[str, object]", device.by_hand),
         executor=chosen_executor(installation, executor),
         installation=installation,

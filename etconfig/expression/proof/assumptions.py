@@ -190,7 +190,7 @@ class Assumptions:
             decides = any if condition.decisive else all
             if decides(map(self.implies, condition.operands)):
                 return True
-        has_value = all(map(self.known.get, _values_read(condition))) and not _may_fail(condition)
+        has_value = all(map(self.known.get, _values_read(condition))) and not may_fail(condition)
         return has_value and self.is_always(condition)
 
     def may_divide_by_zero(self, tree: Checked) -> bool:
@@ -231,7 +231,7 @@ class Assumptions:
 
     def _assume_not_met(self, tree: Checked) -> Assumptions | None:
         """Assume that a condition does not hold: it is false, or its facts are unknown."""
-        if not all(self.known.get(name) for name in fact_names(tree)) or _may_fail(tree):
+        if not all(self.known.get(name) for name in fact_names(tree)) or may_fail(tree):
             return self
         return self.assume(tree, False)
 
@@ -440,11 +440,11 @@ def _values_read(tree: Checked) -> Iterator[str]:
         yield from _values_read(each)
 
 
-def _may_fail(tree: Checked) -> bool:
+def may_fail(tree: Checked) -> bool:
     """Return True if an expression may have no value even with known facts: integers may overflow."""
     if isinstance(tree, Operation) and tree.function.startswith("int "):
         return _computed(tree) is None
-    return any(map(_may_fail, children(tree)))
+    return any(map(may_fail, children(tree)))
 
 
 def _computed(tree: Checked) -> object:
