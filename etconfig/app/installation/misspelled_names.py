@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from etconfig.base.packages import BACKEND_PACKAGES, REMOVED_BACKENDS
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.diagnostics.suggest import is_certain, nearest, nearest_backend
-from etconfig.plugin.policy import ENVIRONMENT_VARIABLE
+from etconfig.plugin.index import ENVIRONMENT_VARIABLE
 
 if TYPE_CHECKING:
     from etconfig.facts.sheet import FactSheet
