@@ -184,10 +184,15 @@ def _show(
     elif form == "github":
         _show_annotations(matrix, differences or ())
     elif form in ("markdown", "html"):
-        from etconfig.cli.rendering.matrix_markup import matrix_html, matrix_markdown
+        from etconfig.cli.rendering.matrix_view import matrix_view
+        from etconfig.report.html import html_page
+        from etconfig.report.markdown import markdown_text
 
-        write = matrix_markdown if form == "markdown" else matrix_html
-        show_document(write(matrix, differences, every=every, shown=repository_names(is_public=True)))
+        view = matrix_view(matrix, differences, every=every, shown=repository_names(is_public=True))
+        if form == "html":
+            show_document(html_page(view))
+        else:  # a comment has its place below a title
+            show_document(markdown_text(replace(view, title=matrix.summary, lines=())))
     elif differences is None:
         _show_text(matrix, every=every)
     if differences is not None and expect is not None:
@@ -195,7 +200,7 @@ def _show(
 
 
 def _show_text(matrix: DeviceMatrix, *, every: bool) -> None:
-    from etconfig.cli.rendering.matrix_text import devices_text, hidden_text, options_text
+    from etconfig.cli.rendering.matrix_view import devices_text, hidden_text, options_text
 
     width = _width()
     show(matrix.summary)
@@ -218,7 +223,7 @@ def _show_comparison(
     from etconfig.analysis.expected_matrix import mismatch_summary
 
     if in_text:
-        from etconfig.cli.rendering.matrix_text import differences_text
+        from etconfig.cli.rendering.matrix_view import differences_text
 
         if differences:
             show_document(differences_text(differences, _width()))
@@ -242,7 +247,7 @@ def _show_annotations(matrix: DeviceMatrix, differences: Sequence[MatrixDifferen
 
 def _placed(matrix: DeviceMatrix) -> Iterator[Diagnostic]:
     """Yield each problem once, with a note that names the devices that have it."""
-    from etconfig.cli.rendering.matrix_text import names_of
+    from etconfig.cli.rendering.matrix_view import names_of
 
     for problem, devices in matrix.problems.items():
         yield replace(problem, notes=(*problem.notes, names_of(devices, matrix)))

@@ -15,7 +15,7 @@ from etconfig.base.records import record
 from etconfig.base.written_files import RefusedFileError
 from etconfig.cli.shared.output import note, show_done, shows_progress
 from etconfig.cli.shared.writing import note_reads, refused_write
-from etconfig.display import count_text
+from etconfig.report.model import count_text
 
 if TYPE_CHECKING:
     from etconfig.app.configuring.targets import Delegating

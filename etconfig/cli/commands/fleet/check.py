@@ -12,7 +12,7 @@ from etconfig.cli.shared.fleet_requests import InventoryRequest, show_part
 from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import note, print_json, show, show_findings
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.display import count_text
+from etconfig.report.model import count_text
 
 if TYPE_CHECKING:
     from etconfig.fleet.inventory.validation import InventoryFinding
