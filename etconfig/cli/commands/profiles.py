@@ -11,14 +11,6 @@ import click
 from etconfig.cli.shared.completion import complete_profile_name
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.listings import list_profiles
-from etconfig.cli.shared.options import (
-    device_options,
-    json_option,
-    make_installation,
-    profile_path_option,
-    read_device,
-    require_match_option,
-)
 from etconfig.cli.shared.output import (
     print_json,
     print_table,
@@ -26,6 +18,14 @@ from etconfig.cli.shared.output import (
     show_diagnostics,
     show_document,
     show_table,
+)
+from etconfig.cli.shared.requests import (
+    device_options,
+    json_option,
+    make_installation,
+    profile_path_option,
+    read_device,
+    require_match_option,
 )
 from etconfig.cli.shared.usage import SuggestingGroup
 

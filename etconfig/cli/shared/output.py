@@ -142,26 +142,28 @@ def style_for(stream: TextIO) -> Style:
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Print diagnostics on stderr, with `--quiet` the errors; of very many, the first and how many more."""
-    from etconfig.diagnostics.render import render, worth_showing
-
-    found = [each for each in diagnostics if each.is_error or not _display("quiet")]
-    shown = worth_showing(found)
-    style = style_for(command_errors())
-    show_styled(render(shown, "text", style), style, err=True)
-    if len(shown) < len(found):
-        show(f"and {len(found) - len(shown):,} more problems", err=True)
+    hidden = _show_problems(
+        [each for each in diagnostics if each.is_error or not _display("quiet")], err=True
+    )
+    if hidden:
+        show(f"and {hidden:,} more problems", err=True)
 
 
 def show_findings(diagnostics: Iterable[Diagnostic]) -> None:
     """Do the same as `show_diagnostics` on stdout, for a command whose result they are."""
+    hidden = _show_problems([*diagnostics], err=False)
+    if hidden:
+        show(f"{hidden:,} more problems are not shown; --json has all", err=True)
+
+
+def _show_problems(found: Sequence[Diagnostic], *, err: bool) -> int:
+    """Print those that are worth showing, and return the number of others."""
     from etconfig.diagnostics.render import render, worth_showing
 
-    found = list(diagnostics)
     shown = worth_showing(found)
-    style = style_for(command_output())
-    show_styled(render(shown, "text", style), style)
-    if len(shown) < len(found):
-        show(f"{len(found) - len(shown):,} more problems are not shown; --json has all", err=True)
+    style = style_for(command_errors() if err else command_output())
+    show_styled(render(shown, "text", style), style, err=err)
+    return len(found) - len(shown)
 
 
 def fail(error: EtconfigError) -> None:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from etconfig.cli.rendering.fleet_text import check_page, give_tables
-from etconfig.cli.shared.fleet_options import (
+from etconfig.cli.shared.fleet_requests import (
+    InventoryRequest,
+    PlanRequest,
     Share,
+    file_errors,
     html_option,
     ids_option,
     inventory_options,
     plan_options,
     workers_option,
 )
-from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
-from etconfig.cli.shared.options import json_option
 from etconfig.cli.shared.output import note, show
+from etconfig.cli.shared.requests import json_option
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.report.model import Table, View, part_text
@@ -117,11 +120,8 @@ def _compared(
             note(f"note: {remark}")
         before, after = (request.planned(side.installation) for side in sides)
         with file_errors():
-            return (
-                inventory.with_inventories(inventories)
-                .runs(place)
-                .compare(before, after, files_of_command(), moved)
-            )
+            runs = replace(inventory, inventories=inventories).runs(place)
+            return runs.compare(before, after, files_of_command(), moved)
 
 
 def _changes_table(found: FleetDifference, *, with_ids: bool) -> Table:

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.rendering.fleet_text import check_page, give_tables, is_covered
-from etconfig.cli.shared.fleet_options import (
+from etconfig.cli.shared.fleet_requests import (
+    InventoryRequest,
+    PlanRequest,
     coverage_option,
+    file_errors,
     html_option,
     ids_option,
     inventories_argument,
@@ -17,9 +20,8 @@ from etconfig.cli.shared.fleet_options import (
     plan_options,
     workers_option,
 )
-from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
-from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import note, show
+from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.report.model import Table, View, count_text
