@@ -132,7 +132,7 @@ class TestIsolation:
     @pytest.mark.skipif(not hasattr(os, "killpg"), reason="only POSIX groups processes")
     def test_leftover_files_are_removed_and_processes_ended(self, run: Callable[..., object]) -> None:
         outcome, said = run(littering)  # type: ignore[misc]
-        path, pid = said.split()
+        path, pid = said.rsplit(maxsplit=1)
         assert outcome is Outcome.FAILED
         assert not Path(path).parent.exists()
         assert any(not is_running(int(pid)) for _ in range(100))
