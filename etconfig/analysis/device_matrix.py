@@ -11,7 +11,8 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.escape import shorten
 from etconfig.diagnostics.render import to_jsonable
-from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text, shown_names
 from etconfig.resolver.explaining.difference import ABSENT_TEXT, canonical
 from etconfig.resolver.explaining.explain import show_setting
 from etconfig.resolver.explaining.toml_text import toml_value
@@ -77,7 +78,7 @@ class MatrixResult:
     options: Mapping[str, Any]
 
 
-class DeviceMatrix(Displayed):
+class DeviceMatrix(HasView):
     """The arguments of several devices side by side, from `etconfig.resolve_devices`.
 
     Example:
@@ -192,7 +193,7 @@ class DeviceMatrix(Displayed):
         """Return the matrix as plain data: the output of `etconfig matrix --json`."""
         return {MATRIX_KEY: MATRIX_VERSION, "devices": [device.to_jsonable() for device in self.devices]}
 
-    def _display(self) -> Display:
+    def _view(self) -> View:
         shown = [*islice(self.problems, 3)]
         more = len(self.problems) - len(shown)
         lines = [f"{each.severity.value}: {each} ({shown_names(self.problems[each])})" for each in shown]
@@ -200,7 +201,7 @@ class DeviceMatrix(Displayed):
         numbers = self.result_numbers
         headers = ("OPTION", *(f"{each.number}: {shown_names(each.devices)}" for each in self.results))
         tables = [
-            DisplayTable(
+            Table(
                 caption="",
                 headers=("DEVICE", "PROFILE", "RESULT"),
                 rows=[
@@ -208,13 +209,13 @@ class DeviceMatrix(Displayed):
                     for each in self.devices
                 ],
             ),
-            DisplayTable(
+            Table(
                 caption="options that differ",
                 headers=headers,
                 rows=[(path, *self.values(path)) for path in self.differing],
             ),
         ]
-        return Display(title=f"DeviceMatrix: {self.summary}", lines=lines, tables=tables)
+        return View(title=f"DeviceMatrix: {self.summary}", lines=lines, tables=tables)
 
 
 def value_text(value: object) -> str:

@@ -11,10 +11,10 @@ from etconfig.base.option_path import parse_option_path
 from etconfig.base.records import record
 from etconfig.base.written_files import FileKind
 from etconfig.diagnostics import Diagnostic, Span
-from etconfig.display import count_text
 from etconfig.errors import ConfigError, SavedResultError
 from etconfig.profile.bounds import MAX_DOCUMENT_BYTES
 from etconfig.profile.document import Document, load_document
+from etconfig.report.model import count_text
 from etconfig.resolver.explaining.difference import ABSENT_TEXT, canonical
 from etconfig.resolver.explaining.toml_text import toml_key, toml_value
 

@@ -8,8 +8,8 @@ from etconfig.analysis.finding import Finding, finding_of
 from etconfig.app.configuring.project_programs import read_project_programs
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.executors import NUMPY, choose_executor, executor_with_options
-from etconfig.display import count_text
 from etconfig.errors import ConfigError, PluginError
+from etconfig.report.model import count_text
 
 
 def project_findings(installation: Installation) -> Iterator[Finding]:

@@ -24,9 +24,9 @@ from etconfig.device.deciding.evaluation import ExpressionEvaluator
 from etconfig.device.deciding.packed import PackedConfiguration
 from etconfig.device.deciding.packed_reader import packed_configuration
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
-from etconfig.display import count_text
 from etconfig.errors import FactError, OptionError, ProfileError, SavedResultError
 from etconfig.facts.sheet import FactSheet
+from etconfig.report.model import count_text
 
 _SHEET = "a FactSheet, as etconfig.load_fact_sheet reads it"
 

@@ -9,20 +9,21 @@ from types import MappingProxyType
 
 from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.base.provenance import Origin, OriginKind
-from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.facts import sheet_json
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.deferred import DeferredFacts, DeferredPart, DeferredValues, LazyFacts
 from etconfig.facts.fact import Fact, known_facts, unknown_facts
 from etconfig.facts.overrides import FactOverrides, checked_values, source_facts
 from etconfig.facts.registry import HIDDEN_VALUE, FactRegistry, FactValue
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text, shown_text
 
 _TELLING = ("device.model", "os.name", "cpu.arch", "cpu.available_cores", "power.source")
 """The facts by which a device is recognized in one line."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FactSheet(Displayed):
+class FactSheet(HasView):
     """All facts of one device, by name.
 
     A sheet contains every fact of its registry, unknown ones with a reason, and the members of indexed
@@ -152,14 +153,14 @@ class FactSheet(Displayed):
         known = f"{len(self.values)} of {count_text(len(self.facts), 'fact')} known"
         return f"<FactSheet: {known}{f'; {named}' if named else ''}>"
 
-    def _display(self) -> Display:
+    def _view(self) -> View:
         shown = self.shown_values
         known = [fact for fact in self.facts.values() if fact.is_known]
         unknown = [fact for fact in self.facts.values() if not fact.is_known]
-        return Display(
+        return View(
             title=f"FactSheet: {len(known)} of {count_text(len(self.facts), 'fact')} known",
             tables=(
-                DisplayTable(
+                Table(
                     caption="",
                     headers=("FACT", "VALUE", "UNIT", "FROM"),
                     rows=[
@@ -167,7 +168,7 @@ class FactSheet(Displayed):
                         for fact in known
                     ],
                 ),
-                DisplayTable(
+                Table(
                     caption=count_text(len(unknown), "unknown fact"),
                     headers=("FACT", "REASON"),
                     rows=[(fact.name, fact.reason or "") for fact in unknown],

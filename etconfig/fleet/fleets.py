@@ -13,7 +13,6 @@ from etconfig.base.option_path import parse_option_path
 from etconfig.base.packages import how_to_install
 from etconfig.base.parameters import AnyPath, as_path, check_type, plain_value
 from etconfig.base.written_files import FilesOfRun
-from etconfig.display import part_text
 from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.deciding.recipe import PlanRecipe, make_plan
 from etconfig.fleet.inventory.database import DEFAULT_MEMORY, is_installed
@@ -24,6 +23,7 @@ from etconfig.fleet.running.part_result import PartResult
 from etconfig.fleet.running.reports import coverage_data, option_histogram
 from etconfig.fleet.running.runs import FleetRuns, PlannedRun
 from etconfig.fleet.running.workers import InventoryReading
+from etconfig.report.model import part_text
 
 
 def open_fleet(

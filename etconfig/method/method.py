@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 from etconfig.base.effective import ComparedOption, EffectiveOption, compare_options
 from etconfig.base.interrupts import is_of_signal_handler
 from etconfig.base.parameters import check_type, plain_value
-from etconfig.display import Display, Displayed, DisplayTable, shown_text
 from etconfig.errors import (
     AttributeNotFoundError,
     BackendUnavailableError,
@@ -32,12 +31,14 @@ from etconfig.method.contract import (
 from etconfig.method.options_update import joint_update, validated_changes
 from etconfig.method.stop import CancelToken, StopCheck
 from etconfig.program.metadata import MethodMeta, signature_texts
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, shown_text
 
 if TYPE_CHECKING:
     from etconfig.method.outputs import OutputChecker
 
 
-class Method(Displayed):
+class Method(HasView):
     """One loaded, runnable instance of a method. `LoadedProgram.load_method` makes it.
 
     Its memory, delegates and worker threads are its own: different Methods, also of one program,
@@ -350,16 +351,16 @@ class Method(Displayed):
     def __repr__(self) -> str:
         return f"<Method {self._title()}>"
 
-    def _display(self) -> Display:
+    def _view(self) -> View:
         inputs, outputs = signature_texts(self._meta)
         rows = [
             (backend, option, str(plain_value(value)))
             for backend, options in self._options.items()
             for option, value in _fields(options)
         ]
-        table = DisplayTable(caption="options in force", headers=("BACKEND", "OPTION", "VALUE"), rows=rows)
+        table = Table(caption="options in force", headers=("BACKEND", "OPTION", "VALUE"), rows=rows)
         lines = (f"inputs: {inputs or 'none'}", f"outputs: {outputs or 'none'}")
-        return Display(title=f"Method {self._title()}", lines=lines, tables=(table,))
+        return View(title=f"Method {self._title()}", lines=lines, tables=(table,))
 
     def _title(self) -> str:
         name = self.name if self._instance is None else f"{self.name}@{self._instance}"

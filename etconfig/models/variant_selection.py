@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
-from etconfig.display import Display, Displayed, DisplayTable, shown_text
 from etconfig.errors import EtconfigError, ModelError, ProgramError
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.needs import VariantNeeds
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, shown_text
 
 BACKENDS_FACT = "runtime.backends"
 """The fact with the ids of the backends that can run on a device."""
@@ -45,7 +46,7 @@ class RejectedVariant:
 
 
 @record(frozen=True, kw_only=True)
-class ModelChoice(Displayed):
+class ModelChoice(HasView):
     """The variant of a model that was selected for a device.
 
     Attributes:
@@ -98,11 +99,11 @@ class ModelChoice(Displayed):
         file = shown_text(str(self.variant))
         return f"<ModelChoice {shown_text(self.name)}: variant {self.variant.number}, {file}>"
 
-    def _display(self) -> Display:
+    def _view(self) -> View:
         rows = verdict_rows(self.verdicts)
-        return Display(
+        return View(
             title=f"ModelChoice: variant {self.variant.number} of model {self.name}, {self.variant}",
-            tables=(DisplayTable(caption="", headers=VERDICT_HEADERS, rows=rows),),
+            tables=(Table(caption="", headers=VERDICT_HEADERS, rows=rows),),
         )
 
     def to_jsonable(self) -> dict[str, Any]:

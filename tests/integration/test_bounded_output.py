@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from command_line import ON_DEVICE, Outcome
 
-from etconfig.cli.shared.listings import MAX_ROWS
 from etconfig.diagnostics.escape import MAX_TEXT
 from etconfig.diagnostics.render import MAX_DIAGNOSTICS
+from etconfig.report.model import MAX_ROWS
 
 Cli = Callable[..., Outcome]
 FORMS = ("text", "concise", "github")

@@ -239,6 +239,12 @@ class TestRefusals:
         assert (done.status, done.stdout, done.stderr) == (2, "", expected)
 
 
+def test_the_options_of_all_commands_go_with_a_list(cli: Callable[..., Outcome]) -> None:
+    done = cli("conformance", "--list", "--color", "never", "--quiet")
+    assert (done.status, done.stderr) == (0, "")
+    assert "LEVEL" in done.stdout
+
+
 class TestLower:
     """`--lower` checks nothing, and writes golden programs."""
 

@@ -498,9 +498,9 @@ class TestMarkup:
         found.feed(done.stdout)
         assert found.tags <= {
             *("html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "br", "code"),
-            *("div", "table", "tr", "th", "td", "details", "summary"),
+            *("div", "table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary"),
         }
-        assert found.attributes <= {"lang", "charset", "http-equiv", "content", "name", "class"}
+        assert found.attributes <= {"lang", "charset", "http-equiv", "content", "name", "class", "scope"}
         assert "&lt;script&gt;alert(1)&lt;" in done.stdout
 
     def test_differences_and_problems_come_first(self, cli: Cli, sheets: Path) -> None:

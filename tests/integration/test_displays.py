@@ -13,17 +13,19 @@ from command_line import DATA, DIGITS
 
 import etconfig
 from etconfig.base.provenance import Origin, OriginKind, Sourced
-from etconfig.display import MAX_CELL, MAX_ROWS, Display, DisplayTable
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.fact import Fact
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
+from etconfig.report.html import own_html
+from etconfig.report.model import MAX_CELL, Table, View
+from etconfig.report.text import MAX_OWN_ROWS, own_text
 from etconfig.resolver.compiling.overrides import layer_from_overrides
 from etconfig.resolver.compiling.resolver import Resolver, Target
 from etconfig.resolver.deciding.provenance import Provenance
 
 PI5 = etconfig.load_fact_sheet(DATA / "sheets" / "raspberry-pi-5.json")
-ALLOWED = {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary"}
+ALLOWED = {"div", "strong", "table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary"}
 HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -51,7 +53,7 @@ class Checker(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert tag in ALLOWED
-        assert {name for name, _ in attrs} <= {"style", "class"}
+        assert {name for name, _ in attrs} <= {"style", "class", "scope"}
         self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -189,10 +191,10 @@ class TestHostileContents:
     def test_everywhere(self, text: str) -> None:
         origin = Origin(OriginKind.PROFILE, text, detail=text)
         provenance = Provenance(winner=Sourced(text, origin), beaten=(Sourced(text, origin),), facts=(text,))
-        table = DisplayTable(caption=text, headers=(text,), rows=[(text,)], is_folded=True)
-        for shown in (provenance, Display(title=text, lines=(text,), tables=(table,))):
-            html = shown._repr_html_() if isinstance(shown, Provenance) else shown.html()
-            line = str(shown) if isinstance(shown, Provenance) else shown.text()
+        table = Table(caption=text, headers=(text,), rows=[(text,)], is_folded=True)
+        for shown in (provenance, View(title=text, lines=(text,), tables=(table,))):
+            html = shown._repr_html_() if isinstance(shown, Provenance) else own_html(shown)
+            line = str(shown) if isinstance(shown, Provenance) else own_text(shown)
             checked = Checker(html)
             assert html.startswith('<div class="tex2jax_ignore mathjax_ignore">')
             assert all(word.isprintable() for word in checked.words)
@@ -200,7 +202,7 @@ class TestHostileContents:
             assert not any(each.lstrip().startswith("::") for each in line.splitlines())
             html.encode()
             assert len(html) < 8_000
-            assert len(repr(shown)) < 1_000 or isinstance(shown, Display)
+            assert len(repr(shown)) < 1_000 or isinstance(shown, View)
 
     def test_a_sheet_of_hostile_values(self) -> None:
         sheet = PI5.with_overrides({"device.model": HOSTILE[0], "soc.model": HOSTILE[1]})
@@ -245,7 +247,7 @@ class TestSize:
         )
         assert len(config._repr_html_()) < 120_000
         assert "and 251 more method instances" in str(config)
-        assert len(str(config).splitlines()) < 2 * MAX_ROWS
+        assert len(str(config).splitlines()) < 2 * MAX_OWN_ROWS
 
     def test_a_sheet_of_200_facts(self) -> None:
         infos = [
@@ -264,12 +266,12 @@ class TestSize:
 
     def test_more_rows_than_anybody_reads_are_counted(self) -> None:
         tables = [
-            DisplayTable(caption=name, headers=("N",), rows=((str(row),) for row in range(400)))
+            Table(caption=name, headers=("N",), rows=((str(row),) for row in range(400)))
             for name in ("first", "second")
         ]
-        assert Display(title="Many", tables=tables[:1]).text().splitlines()[-1] == "  and 100 more"
-        tables[0] = DisplayTable(caption="first", headers=("N",), rows=[("1",)] * (MAX_ROWS - 1))
-        text = Display(title="Many", tables=tables).text()
+        assert own_text(View(title="Many", tables=tables[:1])).splitlines()[-1] == "  and 100 more"
+        tables[0] = Table(caption="first", headers=("N",), rows=[("1",)] * (MAX_OWN_ROWS - 1))
+        text = own_text(View(title="Many", tables=tables))
         assert text.splitlines()[-3:] == ["  N", "  0", "  and 399 more"]
 
     def test_a_long_text_is_cut_and_the_rest_counted(self) -> None:

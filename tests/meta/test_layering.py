@@ -13,13 +13,13 @@ PACKAGE = Path(__file__).parents[2] / "etconfig"
 TEMPLATES = PACKAGE / "templates"
 """Packages of vendors, which no code of etconfig imports."""
 
-BOTTOM = {"base", "diagnostics", "display", "errors", "flatbuffer"}
+BOTTOM = {"base", "diagnostics", "errors", "flatbuffer", "report"}
 ROOMS: dict[str, set[str]] = {
     "base": set(),
     "diagnostics": {"base"},
-    "display": {"base", "diagnostics"},
     "errors": {"base", "diagnostics"},
     "flatbuffer": set(),
+    "report": {"base", "diagnostics"},
     "mistakes": set(),
     "schema": BOTTOM,
     "facts": BOTTOM,
@@ -184,7 +184,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "torch": {"aot", "conformance"},
     "executorch": {"aot"},
     "click": {"cli"},
-    "rich": {"cli"},
+    "rich": {"report"},
     "duckdb": {"fleet"},
     "distributed": {"fleet"},
 }

@@ -28,7 +28,6 @@ from etconfig.app.installation.misspelled_names import misspelled_backends
 from etconfig.base.parameters import AnyPath, check_type
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
-from etconfig.display import count_text, shown_text
 from etconfig.errors import OptionError, PluginError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
@@ -36,6 +35,7 @@ from etconfig.profile.layer import Layer
 from etconfig.profile.layers import layers_of
 from etconfig.profile.profile import Profile, Reference
 from etconfig.profile.selection import Selection
+from etconfig.report.model import count_text, shown_text
 from etconfig.resolver.compiling.override_forms import Overrides
 from etconfig.resolver.compiling.overrides import (
     SET_VARIABLE,

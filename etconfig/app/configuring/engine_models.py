@@ -12,9 +12,10 @@ from etconfig.app.configuring.targets import find_installation
 from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.base.source_characters import find_unprintable
 from etconfig.diagnostics import Diagnostic, Span
-from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names
 from etconfig.errors import DocumentError, ModelError
 from etconfig.profile.names import NAME_RULES, is_name_of
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text, shown_names
 from etconfig.resolver.deciding.program_check import unknown_model
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ BackendsOfModels: TypeAlias = "Mapping[str, str | Sequence[str]]"
 _EXPECTED = 'backends by model, as {"detector": "OnnxRuntimeBackend"}, or a path of a file of models'
 
 
-class Models(Displayed):
+class Models(HasView):
     """Models that engines run without a program, each with the backends that have options for it.
 
     It takes the place of a program: everywhere that a program's methods get options, these models do,
@@ -146,10 +147,10 @@ class Models(Displayed):
     def __repr__(self) -> str:
         return f"<Models: {shown_names(self._backends)}>"
 
-    def _display(self) -> Display:
+    def _view(self) -> View:
         rows = [(name, ", ".join(ids)) for name, ids in self._backends.items()]
-        table = DisplayTable(caption="", headers=("MODEL", "BACKENDS"), rows=rows)
-        return Display(title=f"Models: {count_text(len(rows), 'model')}", tables=(table,))
+        table = Table(caption="", headers=("MODEL", "BACKENDS"), rows=rows)
+        return View(title=f"Models: {count_text(len(rows), 'model')}", tables=(table,))
 
 
 def models_of_file(installation: Installation) -> Models | None:

@@ -17,9 +17,9 @@ from etconfig.app.programs.engine_object import EngineObject
 from etconfig.base.option_path import OptionPath
 from etconfig.base.parameters import check_type
 from etconfig.base.records import record
-from etconfig.display import count_text
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, MethodInUseError, OptionError
 from etconfig.facts.sheet import FactSheet
+from etconfig.report.model import count_text
 from etconfig.resolver.deciding.arguments import Arguments
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.schema.declaration import Applies

@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from etconfig.base.records import record
-from etconfig.display import shown_text
 from etconfig.errors import (
     BackendUnavailableError,
     EtconfigError,
@@ -24,6 +23,7 @@ from etconfig.errors import (
 )
 from etconfig.models.catalog import ModelVariant
 from etconfig.models.variant_selection import ModelChoice, variant_data
+from etconfig.report.model import shown_text
 
 if TYPE_CHECKING:
     from etconfig.app.programs.loaded_program import LoadedProgram

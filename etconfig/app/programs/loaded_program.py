@@ -18,7 +18,6 @@ from etconfig.app.programs.given_backends import BackendsByName, split_backends
 from etconfig.backend import BoundBackend, Capabilities
 from etconfig.base.parameters import as_count, check_type
 from etconfig.base.records import Immutable
-from etconfig.display import Display, Displayed, DisplayTable, shown_names, shown_text
 from etconfig.errors import (
     BackendUnavailableError,
     MissingOperatorError,
@@ -31,6 +30,8 @@ from etconfig.program.delegated import delegated_dtypes
 from etconfig.program.metadata import MethodMeta, signature_texts
 from etconfig.program.process_lock import ProcessLock
 from etconfig.program.program import Program
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, shown_names, shown_text
 from etconfig.resolver.deciding.arguments import ANY_METHOD, Arguments
 from etconfig.schema.validate import change_options
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from etconfig.tracing import RecordingTracer
 
 
-class LoadedProgram(OpenedProgram, Displayed, Immutable):
+class LoadedProgram(OpenedProgram, HasView, Immutable):
     """A program and the installation that runs it, as `load_program` makes them; threads may share it.
 
     It is immutable.
@@ -284,12 +285,12 @@ class LoadedProgram(OpenedProgram, Displayed, Immutable):
         path = shown_text(self.program.path or "in memory")
         return f"<LoadedProgram {path}: {shown_names(self.method_names)}>"
 
-    def _display(self) -> Display:
+    def _view(self) -> View:
         headers = ("METHOD", "INPUTS", "OUTPUTS", "BACKENDS")
-        table = DisplayTable(caption="", headers=headers, rows=map(self._row, self.method_names))
+        table = Table(caption="", headers=headers, rows=map(self._row, self.method_names))
         size = f"{self.program.size_bytes:,} bytes"
         title = f"LoadedProgram: {self.program.path or 'in memory'}, {size}"
-        return Display(title=title, tables=(table,))
+        return View(title=title, tables=(table,))
 
     def _row(self, method: str) -> tuple[str, ...]:
         try:

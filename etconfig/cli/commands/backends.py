@@ -17,8 +17,9 @@ from etconfig.app.programs.executors import (
 )
 from etconfig.base.packages import how_to_install
 from etconfig.cli.shared.completion import complete_backend
-from etconfig.cli.shared.listings import MAX_WIDTH, list_backends, list_with_runtime, passed_over
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.listings import list_backends, list_with_runtime, passed_over
+from etconfig.cli.shared.output import fail, note, print_json, print_table, show, show_table
+from etconfig.cli.shared.requests import (
     RequestedDevice,
     device_options,
     executor_if_installed,
@@ -27,9 +28,9 @@ from etconfig.cli.shared.options import (
     make_installation,
     read_device,
 )
-from etconfig.cli.shared.output import fail, note, print_json, print_table, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.plugin import BACKENDS
+from etconfig.report.text import MAX_WIDTH
 
 _FEW = 12
 """The most options that are always shown in full."""
@@ -116,7 +117,7 @@ def _list(installation: Installation, executor: str, as_json: bool) -> None:
     if as_json:
         print_json(listing.to_jsonable())
     elif listing.rows:
-        print_table(listing.headers, listing.rows)
+        show_table(listing)
     else:
         show("No backend plugin is installed. For the backends that ExecuTorch ships, such as XNNPACK:")
         show(f"  {how_to_install('etconfig-upstream')}")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.output import print_json, shows_progress
+from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     FiniteNumber,
     configuration_options,
@@ -24,7 +25,6 @@ from etconfig.cli.shared.options import (
     no_models_option,
     run_program_argument,
 )
-from etconfig.cli.shared.output import print_json, shows_progress
 from etconfig.cli.shared.standard_output import command_errors
 from etconfig.cli.shared.usage import StrictCommand
 

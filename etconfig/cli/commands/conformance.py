@@ -13,9 +13,9 @@ from click.core import ParameterSource
 
 from etconfig.base.written_files import FileKind, RefusedFileError
 from etconfig.cli.shared.completion import complete_backend, complete_check
-from etconfig.cli.shared.options import json_option
 from etconfig.cli.shared.output import print_json, print_table, show
-from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.requests import json_option
+from etconfig.cli.shared.usage import StrictCommand, given_parameters
 from etconfig.cli.shared.writing import (
     OutputPath,
     check_can_write,
@@ -148,9 +148,8 @@ def command(
 
 def _refuse_others(context: click.Context, mode: str, used: Collection[str]) -> None:
     """Refuse options that have no effect if nothing is checked. Raises UsageError."""
-    for parameter in context.command.params:
-        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-        if is_given and parameter.name not in used:
+    for parameter in given_parameters(context):
+        if parameter.name not in used:
             option = parameter.get_error_hint(context)
             raise click.UsageError(f"{mode} checks nothing, so {option} has no effect; leave it out", context)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from etconfig.cli.shared.completion import complete_device
-from etconfig.cli.shared.fact_difference import print_difference
+from etconfig.cli.shared.fact_difference import compare_sheets
 from etconfig.cli.shared.format import format_fact
-from etconfig.cli.shared.known_device import SheetPath
-from etconfig.cli.shared.options import json_option, make_installation, read_device
+from etconfig.cli.shared.inputs import SheetPath
 from etconfig.cli.shared.output import print_json, print_table, show_json
+from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import SuggestingGroup
 
 
@@ -94,13 +94,4 @@ def diff_devices(old: Path, new: Path, as_json: bool) -> int:
       etconfig devices diff raspberry-pi/pi-4 raspberry-pi/pi-5
       etconfig devices diff pi-5 pi5.json --json
     """
-    from etconfig.facts.difference import diff_sheets
-
-    installation = make_installation()
-    before, after = (read_device(installation, sheet, ()).facts for sheet in (old, new))
-    difference = diff_sheets(before, after)
-    if as_json:
-        print_json(difference.to_jsonable())
-    else:
-        print_difference(before, after, difference)
-    return 1 if difference else 0
+    return compare_sheets(old, new, ignore_live=False, as_json=as_json)

@@ -17,15 +17,15 @@ from etconfig.cli.shared.each_device import (
     show_each,
     show_notes,
 )
-from etconfig.cli.shared.known_device import known_device
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.inputs import known_device, standard_input
+from etconfig.cli.shared.output import print_json, show, show_blocks
+from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     json_option,
     models_option,
+    programs_option,
     several_devices_options,
 )
-from etconfig.cli.shared.output import print_json, show, show_blocks
-from etconfig.cli.shared.standard_input import standard_input
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.diagnostics.escape import escape_line
 
@@ -39,13 +39,7 @@ if TYPE_CHECKING:
 @click.command("diff", cls=StrictCommand)
 @click.argument("old", metavar="A")
 @click.argument("new", metavar="B")
-@click.option(
-    "--program",
-    "programs",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Resolve for the methods of this program. Repeatable.",
-)
+@programs_option
 @models_option
 @several_devices_options
 @json_option

@@ -8,19 +8,20 @@ from pathlib import Path
 import click
 
 from etconfig.cli.shared.completion import complete_option_path
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.output import print_json, show_blocks
+from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     configuration_options,
     json_option,
     models_option,
+    optional_program,
 )
-from etconfig.cli.shared.output import print_json, show_blocks
 from etconfig.cli.shared.usage import StrictCommand
 
 
 @click.command("explain", cls=StrictCommand)
 @click.argument("path", shell_complete=complete_option_path)
-@click.argument("program", required=False, type=click.Path(path_type=Path))
+@optional_program
 @models_option
 @configuration_options
 @json_option

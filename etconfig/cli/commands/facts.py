@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.fact_difference import print_difference
+from etconfig.cli.shared.fact_difference import compare_sheets
 from etconfig.cli.shared.format import format_fact, format_known
-from etconfig.cli.shared.known_device import KnownDevicePath, SheetPath
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.inputs import KnownDevicePath, SheetPath
+from etconfig.cli.shared.output import print_json, print_table, show, show_json
+from etconfig.cli.shared.requests import (
     chosen_executor,
     device_options,
     executor_option,
@@ -19,8 +20,7 @@ from etconfig.cli.shared.options import (
     make_installation,
     read_device,
 )
-from etconfig.cli.shared.output import print_json, print_table, show, show_json
-from etconfig.cli.shared.usage import DISPLAY_OPTIONS, SuggestingGroup
+from etconfig.cli.shared.usage import SuggestingGroup, given_parameters
 from etconfig.cli.shared.writing import OutputPath, force_option, write_file
 from etconfig.facts.sheet_json import SHEET
 
@@ -89,7 +89,10 @@ def command(
       etconfig facts --facts board.json --redact --save public.json
     """
     if context.invoked_subcommand is not None:
-        _refuse_options_before(context, context.invoked_subcommand)
+        for parameter in given_parameters(context):  # which the subcommand would ignore
+            raise click.UsageError(
+                f"{parameter.opts[0]} does not apply to `facts {context.invoked_subcommand}`"
+            )
         return
     if serial is not None and sheet is not None:
         option = "--device" if isinstance(sheet, KnownDevicePath) else "--facts"
@@ -143,16 +146,7 @@ def diff(old: Path, new: Path | None, ignore_live: bool, as_json: bool) -> int:
       etconfig facts diff before.json after.json
       etconfig facts diff pi5.json --ignore-live
     """
-    from etconfig.facts.difference import diff_sheets
-
-    installation = make_installation()
-    before, after = (read_device(installation, sheet, ()).facts for sheet in (old, new))
-    difference = diff_sheets(before, after, ignore_live=ignore_live)
-    if as_json:
-        print_json(difference.to_jsonable())
-    else:
-        print_difference(before, after, difference)
-    return 1 if difference else 0
+    return compare_sheets(old, new, ignore_live=ignore_live, as_json=as_json)
 
 
 @command.command("schema")
@@ -166,14 +160,6 @@ def schema() -> None:
     from etconfig.facts.json_schema import sheet_schema
 
     print_json(sheet_schema(make_installation().fact_registry))
-
-
-def _refuse_options_before(context: click.Context, subcommand: str) -> None:
-    """Refuse options of `facts` itself before a subcommand, which would ignore them."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is click.core.ParameterSource.COMMANDLINE and parameter.name not in DISPLAY_OPTIONS:
-            raise click.UsageError(f"{parameter.opts[0]} does not apply to `facts {subcommand}`")
 
 
 def _facts_over_adb(installation: Installation, serial: str, fact_texts: Sequence[str]) -> FactSheet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ import click
 from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
 from etconfig.cli.rendering.program_text import print_program
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     configuration_options,
     data_option,
@@ -21,8 +22,7 @@ from etconfig.cli.shared.options import (
     no_models_option,
     program_argument,
 )
-from etconfig.cli.shared.output import print_json, show
-from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.usage import StrictCommand, refuse
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def command(
     check_no_defaults(no_defaults, effective=effective, as_json=as_json)
     if program.suffix.lower() == BUNDLE_SUFFIX:
         given = {"--data": data, "--memory-plan": picture, "--executor": executor, "--effective": effective}
-        _check_alone(program, given)
+        refuse(given, f"{program} is not a program")
         show_bundle(program, as_json=as_json)
         return
     if not effective and request.has_choices:
@@ -129,13 +129,6 @@ def _effective_views(
             with loaded.load_method(arguments.method, arguments) as method:
                 views[arguments.label] = EffectiveView.of_method(method, arguments)
     return views
-
-
-def _check_alone(path: Path, given: Mapping[str, object]) -> None:
-    """Refuse options that are for programs only."""
-    for name, value in given.items():
-        if value:
-            raise click.UsageError(f"{path} is not a program: leave out {name}")
 
 
 def _show_memory(path: Path, report: ProgramReport) -> None:

@@ -17,8 +17,13 @@ from etconfig.cli.shared.each_device import (
     show_notes,
 )
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.options import ConfigurationRequest, models_option, several_devices_options
 from etconfig.cli.shared.output import fail, show
+from etconfig.cli.shared.requests import (
+    ConfigurationRequest,
+    models_option,
+    programs_argument,
+    several_devices_options,
+)
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
 
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @click.command("lock", cls=StrictCommand)
-@click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
+@programs_argument
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if the file would change.")
 @models_option
 @several_devices_options

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.device_sheets import expanded_sheets, sheet_names
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.known_device import sheet_options
-from etconfig.cli.shared.options import (
-    ConfigurationRequest,
-    fact_option,
-    json_option,
-    models_option,
-    profile_options,
-)
+from etconfig.cli.shared.inputs import expanded_sheets, sheet_names
 from etconfig.cli.shared.output import (
     note,
     print_error,
@@ -32,7 +24,15 @@ from etconfig.cli.shared.output import (
     show_findings,
     with_progress,
 )
-from etconfig.cli.shared.standard_input import standard_input
+from etconfig.cli.shared.requests import (
+    ConfigurationRequest,
+    fact_option,
+    json_option,
+    models_option,
+    profile_options,
+    programs_argument,
+    sheet_options,
+)
 from etconfig.cli.shared.standard_output import terminal_width
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
@@ -48,7 +48,7 @@ _WIDTH, _MIN_WIDTH = 120, 60
 
 
 @click.command("matrix", cls=StrictCommand)
-@click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
+@programs_argument
 @models_option
 @partial(sheet_options, several=True)
 @profile_options
@@ -134,25 +134,12 @@ def command(
 def _matrix(request: ConfigurationRequest, programs: Sequence[Path], sheets: Sequence[Path]) -> DeviceMatrix:
     from etconfig.analysis.matrix_building import build_matrix
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
-    from etconfig.app.configuring.targets import options_by_backend
-    from etconfig.facts.assignment import parse_fact_assignments
-    from etconfig.resolver.compiling.overrides import layer_from_overrides
 
     loaded = request.open_all(programs)
     installation = loaded[0].installation if loaded else request.installation
-    registry = installation.fact_registry
-    configurations = DeviceConfigurations(
-        loaded,
-        installation,
-        profile=standard_input() if request.profile == "-" else request.profile,
-        require_match=request.require_match,
-        fact_overrides=parse_fact_assignments(request.fact_texts, registry),
-        overrides=layer_from_overrides(
-            request.overrides, "--set", known_options=partial(options_by_backend, installation)
-        ),
-    )
+    configurations = DeviceConfigurations(loaded, installation, **request.settings())
     named = [*zip(sheet_names(sheets), sheets, strict=True)]
-    return build_matrix(configurations, with_progress(named, "resolving"), registry)
+    return build_matrix(configurations, with_progress(named, "resolving"), installation.fact_registry)
 
 
 def _write(path: Path, matrix: DeviceMatrix) -> int:
@@ -184,10 +171,15 @@ def _show(
     elif form == "github":
         _show_annotations(matrix, differences or ())
     elif form in ("markdown", "html"):
-        from etconfig.cli.rendering.matrix_markup import matrix_html, matrix_markdown
+        from etconfig.cli.rendering.matrix_view import matrix_view
+        from etconfig.report.html import html_page
+        from etconfig.report.markdown import markdown_text
 
-        write = matrix_markdown if form == "markdown" else matrix_html
-        show_document(write(matrix, differences, every=every, shown=repository_names(is_public=True)))
+        view = matrix_view(matrix, differences, every=every, shown=repository_names(is_public=True))
+        if form == "html":
+            show_document(html_page(view))
+        else:  # a comment has its place below a title
+            show_document(markdown_text(replace(view, title=matrix.summary, lines=())))
     elif differences is None:
         _show_text(matrix, every=every)
     if differences is not None and expect is not None:
@@ -195,7 +187,7 @@ def _show(
 
 
 def _show_text(matrix: DeviceMatrix, *, every: bool) -> None:
-    from etconfig.cli.rendering.matrix_text import devices_text, hidden_text, options_text
+    from etconfig.cli.rendering.matrix_view import devices_text, hidden_text, options_text
 
     width = _width()
     show(matrix.summary)
@@ -218,7 +210,7 @@ def _show_comparison(
     from etconfig.analysis.expected_matrix import mismatch_summary
 
     if in_text:
-        from etconfig.cli.rendering.matrix_text import differences_text
+        from etconfig.cli.rendering.matrix_view import differences_text
 
         if differences:
             show_document(differences_text(differences, _width()))
@@ -242,7 +234,7 @@ def _show_annotations(matrix: DeviceMatrix, differences: Sequence[MatrixDifferen
 
 def _placed(matrix: DeviceMatrix) -> Iterator[Diagnostic]:
     """Yield each problem once, with a note that names the devices that have it."""
-    from etconfig.cli.rendering.matrix_text import names_of
+    from etconfig.cli.rendering.matrix_view import names_of
 
     for problem, devices in matrix.problems.items():
         yield replace(problem, notes=(*problem.notes, names_of(devices, matrix)))

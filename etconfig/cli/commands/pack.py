@@ -12,9 +12,14 @@ import click
 from etconfig.base.written_files import FileKind, head_of, replace_files
 from etconfig.cli.shared.each_device import OnDevice, notes_of_resolution, show_notes
 from etconfig.cli.shared.format import format_bytes, format_count
-from etconfig.cli.shared.options import ConfigurationRequest, models_option, several_configurations_options
+from etconfig.cli.shared.inputs import standard_input
 from etconfig.cli.shared.output import show, show_diagnostics, show_document
-from etconfig.cli.shared.standard_input import standard_input
+from etconfig.cli.shared.requests import (
+    ConfigurationRequest,
+    models_option,
+    programs_argument,
+    several_devices_options,
+)
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import (
     OutputPath,
@@ -45,7 +50,7 @@ _CODE = FileKind(
 
 
 @click.command("pack", cls=StrictCommand)
-@click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
+@programs_argument
 @click.option(
     "-o",
     "--output",
@@ -73,7 +78,7 @@ _CODE = FileKind(
     "of etdevice.",
 )
 @models_option
-@several_configurations_options
+@partial(several_devices_options, several_profiles=True)
 def command(
     programs: Sequence[Path],
     output: Path | None,
@@ -141,27 +146,23 @@ def _write_bundle(
     programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest], *, strict: bool
 ) -> None:
     """Pack the profiles of the requests with their conditions."""
-    from etconfig.app.configuring.targets import options_by_backend
     from etconfig.app.packing.bundling import make_bundle
-    from etconfig.facts.assignment import parse_fact_assignments
-    from etconfig.resolver.compiling.overrides import layer_from_overrides
 
     first = requests[0]
-    known_options = partial(options_by_backend, first.installation)
     named = [request.profile for request in requests if request.profile is not None]
     if "auto" in named and set(named) != {"auto"}:
         raise click.UsageError(
             "auto stands for every profile that can be selected: give --profile auto alone"
         )
     profiles = [standard_input() if name == "-" else name for name in named]
+    settings = first.settings()
+    del settings["profile"]  # `profiles` are those of all requests
     packed = make_bundle(
         first.open_all(programs),
         profiles=profiles or None,
-        require_match=first.require_match,
-        fact_overrides=parse_fact_assignments(first.fact_texts, first.installation.fact_registry),
-        overrides=layer_from_overrides(first.overrides, "--set", known_options=known_options),
         strict=strict,
         installation=first.installation,
+        **settings,
     )
     show_diagnostics(packed.warnings)
     _save(packed.bundle, "profile", output)
@@ -245,13 +246,11 @@ def _emit(
 def _write_resolved(programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest]) -> None:
     """Pack the configuration of each request without conditions."""
     from etconfig.app.packing.resolved_bundle import notes_beside_the_map, pack_resolutions
-    from etconfig.facts.assignment import parse_fact_assignments
 
     first = requests[0]
+    resolutions = _resolutions(programs, requests)
     bundle = pack_resolutions(
-        _resolutions(programs, requests),
-        fact_overrides=parse_fact_assignments(first.fact_texts, first.installation.fact_registry),
-        installation=first.installation,
+        resolutions, fact_overrides=first.facts_by_hand, installation=first.installation
     )
     show_diagnostics(notes_beside_the_map(map(bundle.configuration, bundle.profile_names)))
     _save(bundle, "configuration", output)

@@ -11,7 +11,15 @@ import click
 from etconfig.cli.shared.completion import complete_profile_name
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.listings import list_profiles
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.output import (
+    print_json,
+    print_table,
+    show,
+    show_diagnostics,
+    show_document,
+    show_table,
+)
+from etconfig.cli.shared.requests import (
     device_options,
     json_option,
     make_installation,
@@ -19,7 +27,6 @@ from etconfig.cli.shared.options import (
     read_device,
     require_match_option,
 )
-from etconfig.cli.shared.output import print_json, print_table, show, show_diagnostics, show_document
 from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:
@@ -59,7 +66,7 @@ def list_command(profile_paths: Sequence[Path] = (), as_json: bool = False) -> i
     if as_json:
         print_json(listing.to_jsonable())
     else:
-        print_table(listing.headers, listing.rows)
+        show_table(listing)
     problems = installation.profiles.problems
     show_diagnostics(problems)
     return 1 if problems else 0

@@ -18,14 +18,6 @@ from etconfig.cli.shared.each_device import (
     show_notes,
 )
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.options import (
-    ConfigurationRequest,
-    json_option,
-    locked_option,
-    models_option,
-    read_device,
-    several_devices_options,
-)
 from etconfig.cli.shared.output import (
     print_json,
     print_table,
@@ -33,7 +25,16 @@ from etconfig.cli.shared.output import (
     show_blocks,
     show_document,
 )
-from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.requests import (
+    ConfigurationRequest,
+    json_option,
+    locked_option,
+    models_option,
+    programs_argument,
+    read_device,
+    several_devices_options,
+)
+from etconfig.cli.shared.usage import StrictCommand, refuse
 
 if TYPE_CHECKING:
     from etconfig.device.bundle.tables import BundleTables
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @click.command("resolve", cls=StrictCommand)
-@click.argument("programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path))
+@programs_argument
 @models_option
 @several_devices_options
 @locked_option
@@ -91,8 +92,20 @@ def command(
         raise click.UsageError("--no-defaults is for the table and --explain")
     show_one = partial(_show, as_json=as_json, as_toml=as_toml, explain=explain, no_defaults=no_defaults)
     if bundle is not None:
-        _check_alone(programs, requests, has_format=as_toml or explain)
-        _resolve_bundle(bundle, requests[0], as_json=as_json)
+        if len(requests) > 1:
+            raise click.UsageError("--bundle is decided for one device: give one --facts or --device")
+        request = requests[0]
+        given = {
+            "PROGRAM": programs,
+            "--models": request.models is not None,
+            "--set": request.overrides,
+            "--profile-path": request.profile_paths,
+            "--require-match": request.require_match,
+            "--locked": request.locked,
+            "--toml and --explain": as_toml or explain,
+        }
+        refuse(given, "--bundle has profiles and options in it")
+        _resolve_bundle(bundle, request, as_json=as_json)
         return 0
     opened = [*opened_apart(requests[0], programs)]
     is_one = len(requests) == len(opened) == 1
@@ -141,27 +154,6 @@ def _show(resolution: Resolution, *, as_json: bool, as_toml: bool, explain: bool
             print_table(headers, rows)
             show()
         show(f"{format_count(count - len(rows), 'option')} at the default")
-
-
-def _check_alone(
-    programs: Sequence[Path], requests: Sequence[ConfigurationRequest], *, has_format: bool
-) -> None:
-    """Refuse what a bundle has decided already, and a second device."""
-    if len(requests) > 1:
-        raise click.UsageError("--bundle is decided for one device: give one --facts or --device")
-    request = requests[0]
-    given = {
-        "PROGRAM": bool(programs),
-        "--models": request.models is not None,
-        "--set": bool(request.overrides),
-        "--profile-path": bool(request.profile_paths),
-        "--require-match": request.require_match,
-        "--locked": request.locked,
-        "--toml and --explain": has_format,
-    }
-    for name, is_given in given.items():
-        if is_given:
-            raise click.UsageError(f"--bundle has profiles and options in it: leave out {name}")
 
 
 def _resolve_bundle(path: Path, request: ConfigurationRequest, *, as_json: bool) -> None:

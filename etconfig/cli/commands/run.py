@@ -13,7 +13,8 @@ import click
 from etconfig.base.records import record
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
 from etconfig.cli.shared.format import format_count, format_seconds
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     configuration_options,
     count_from,
@@ -24,9 +25,9 @@ from etconfig.cli.shared.options import (
     no_models_option,
     run_program_argument,
 )
-from etconfig.cli.shared.output import print_json, show
-from etconfig.cli.shared.steps import MethodStep, StepsCommand, read_steps, step_options
+from etconfig.cli.shared.steps import MethodStep, read_steps, step_options
 from etconfig.cli.shared.trace_file import TRACE, TraceFile, trace_options
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from etconfig.resolver.deciding.arguments import Arguments
 
 
-@click.command("run", cls=StepsCommand)
+@click.command("run", cls=StrictCommand)
 @run_program_argument
 @step_options[0]
 @step_options[1]

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.app.installation.installation import Installation
-from etconfig.cli.shared.device_sheets import expanded_sheets, sheet_names
-from etconfig.cli.shared.files import FoundFiles, files_argument, named_as_given
+from etconfig.cli.shared.files import files_argument, named_as_given
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.options import device_options, make_installation, profile_path_option, read_device
+from etconfig.cli.shared.inputs import FoundFiles, StandardInput, expanded_sheets, sheet_names
 from etconfig.cli.shared.output import (
     note,
     print_error,
@@ -27,7 +26,13 @@ from etconfig.cli.shared.output import (
     style_for,
     with_progress,
 )
-from etconfig.cli.shared.standard_input import StandardInput
+from etconfig.cli.shared.requests import (
+    device_options,
+    make_installation,
+    open_targets,
+    profile_path_option,
+    read_device,
+)
 from etconfig.cli.shared.standard_output import command_output
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import files_of_command, writing
@@ -36,8 +41,6 @@ from etconfig.diagnostics.render import FORMATS, render, worth_showing
 from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
-    from etconfig.app.configuring.targets import Delegating
-    from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.app.validating.fixing import FixedFile
     from etconfig.app.validating.validation import Validator
 
@@ -237,13 +240,7 @@ def _make_validators(
     """Return the validator of each device, by its name; one without a device if none is given."""
     from etconfig.app.validating.validation import Validator
 
-    loaded: dict[str, Delegating] | None = None
-    if programs or models is not None:
-        loaded = {str(path): _load(path, installation) for path in programs}
-    if loaded is not None and models is not None:
-        from etconfig.app.configuring.engine_models import Models
-
-        loaded[str(models)] = Models.read(models, installation)
+    loaded = open_targets(programs, models, installation) or None
     if not sheets and not fact_texts:
         return {"": Validator(installation=installation, programs=loaded)}
     devices = [read_device(installation, sheet, fact_texts) for sheet in sheets or (None,)]
@@ -263,13 +260,6 @@ def _is_in(error: ConfigError, files: Iterable[Path]) -> bool:
     """Return True if the file with the first problem of an error is one of these."""
     spans = error.diagnostics[0].spans if error.diagnostics else ()
     return any(Path(spans[0].file).resolve() == each.resolve() for each in files) if spans else False
-
-
-def _load(path: Path, installation: Installation) -> LoadedProgram:
-    from etconfig.app.programs.api import load_program
-    from etconfig.app.programs.executors import NUMPY
-
-    return load_program(path, executor=NUMPY, installation=installation)
 
 
 def _check(

@@ -10,7 +10,8 @@ import click
 
 from etconfig.cli.shared.completion import complete_method
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.output import print_json, print_table, show
+from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     FiniteNumber,
     configuration_options,
@@ -21,7 +22,6 @@ from etconfig.cli.shared.options import (
     no_models_option,
     program_argument,
 )
-from etconfig.cli.shared.output import print_json, print_table, show
 from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.output import fail, is_read, note, show, show_diagnostics, show_json
+from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     FiniteNumber,
     configuration_options,
     json_option,
     models_option,
+    optional_program,
 )
-from etconfig.cli.shared.output import fail, is_read, note, show, show_diagnostics, show_json
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import ConfigError, ProgramError
 
@@ -39,7 +40,7 @@ _EFFECTS = {"execute": "at the next execute", "load": "needs a reload"}
 
 
 @click.command("watch", cls=StrictCommand)
-@click.argument("program", required=False, type=click.Path(path_type=Path))
+@optional_program
 @click.option(
     "--interval",
     "interval_s",

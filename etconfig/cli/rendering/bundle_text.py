@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,7 +127,7 @@ def _decided(resolution: BundleResolution) -> Iterator[tuple[str, ...]]:
                     yield label, backend, name, show_setting(option.value), option.origin
 
 
-def _table(headers: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> None:
+def _table(headers: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
     """Print a table after a blank line, unless it is empty."""
     found = [*rows]
     if found:

@@ -6,41 +6,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etconfig.cli.shared.output import print_table, show
+from etconfig.cli.shared.output import print_json, print_table, show, show_tables
 from etconfig.cli.shared.writing import check_can_write, write_file
-from etconfig.display import part_text
+from etconfig.report.html import PAGE, html_page
+from etconfig.report.model import View, part_text
 
 if TYPE_CHECKING:
     from etconfig.fleet.inventory.validation import InventoryFinding
-    from etconfig.fleet.running.html import FleetTable
     from etconfig.fleet.running.part_result import PartResult
 
 
-def show_fleet_tables(title: str, tables: Sequence[FleetTable], page: Path | None) -> None:
-    """Print tables, and write them as HTML if that is requested."""
-    shown = [table for table in tables if table.rows]
-    for number, table in enumerate(shown):
-        if number:
-            show()
-        show(f"{table.title}:")
-        print_table(table.headers, table.texts)
-    write_fleet_page(title, shown, page)
+def give_tables(view: View, data: object, page: Path | None, *, as_json: bool) -> None:
+    """Print tables, or their data as JSON, and write them as an HTML page if that is requested."""
+    if as_json:
+        print_json(data)
+    else:
+        show_tables(view.tables)
+    if page is not None:
+        write_file(page, html_page(view).encode(), PAGE)
 
 
-def check_fleet_page(page: Path | None) -> None:
-    """Check, before long work begins, that `write_fleet_page` can write."""
-    from etconfig.fleet.running.html import PAGE
-
+def check_page(page: Path | None) -> None:
+    """Check, before long work begins, that `give_tables` can write a page."""
     if page is not None:
         check_can_write(page, PAGE)
-
-
-def write_fleet_page(title: str, tables: Sequence[FleetTable], page: Path | None) -> None:
-    """Write tables as an HTML page, if that is requested."""
-    from etconfig.fleet.running.html import PAGE, html_page
-
-    if page is not None:
-        write_file(page, html_page(title, tables).encode(), PAGE)
 
 
 def is_covered(result: PartResult, required: float | None) -> bool:

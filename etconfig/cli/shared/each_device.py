@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from etconfig.base.records import record
-from etconfig.cli.shared.options import ConfigurationRequest
 from etconfig.cli.shared.output import fail, show, show_diagnostics
+from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import ConfigError
 

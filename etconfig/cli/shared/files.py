@@ -1,4 +1,4 @@
-"""The argument FILES: files, directories and patterns, expanded to files."""
+"""The argument FILES of `etconfig validate`, and the names that its findings have for files."""
 
 from __future__ import annotations
 
@@ -6,60 +6,17 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.base.records import record
-from etconfig.cli.shared.standard_input import standard_input
-from etconfig.profile.directory import files_below
+from etconfig.cli.shared.inputs import FoundFiles, find_files
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
 
 _SUFFIX = ".toml"
-
-
-@record(frozen=True, kw_only=True)
-class FoundFiles:
-    """The files that arguments stand for.
-
-    Attributes:
-        paths: The files, each once, in the order of the arguments.
-        missing: The reason for each argument that stands for no file, and for each directory below one that
-            cannot be read.
-        of_directories: The files that stand for a directory.
-    """
-
-    paths: list[Path]
-    missing: tuple[str, ...] = ()
-    of_directories: frozenset[Path] = frozenset()
-
-
-def find_files(texts: Sequence[str], suffix: str = _SUFFIX) -> FoundFiles:
-    """Expand the arguments to files.
-
-    A directory stands for every file with the suffix below it, except hidden ones; a pattern such
-    as `profiles/**/*.toml` for the files that match it. Both are sorted by path. `-` is standard input.
-
-    Raises:
-        click.BadParameter: no argument stands for a file.
-    """
-    paths: dict[Path, None] = {}
-    missing: list[str] = []
-    of_directories: set[Path] = set()
-    for text in texts:
-        try:
-            found = _files_of(text, suffix, missing)
-            paths.update(dict.fromkeys(found))
-            of_directories.update(found if Path(text).is_dir() else ())
-        except click.BadParameter as error:
-            missing.append(error.message)
-    if missing and not paths:
-        raise click.BadParameter("; ".join(missing))
-    return FoundFiles(paths=list(paths), missing=tuple(missing), of_directories=frozenset(of_directories))
 
 
 def _find_argument(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> FoundFiles:
@@ -127,30 +84,3 @@ def _renamed(problem: Diagnostic, before: str, after: str) -> Diagnostic:
     place = re.compile(rf"(?<![\w./\\-]){re.escape(before)}(?=:\d)")  # not the end of a longer path
     message, *notes = (place.sub(lambda _: after, text) for text in (problem.message, *problem.notes))
     return replace(problem, message=message, notes=tuple(notes))
-
-
-def _files_of(text: str, suffix: str, unread: list[str]) -> list[Path]:
-    """Return the files of one argument; directories below it that cannot be read are added to `unread`."""
-    if text == "-":
-        return [standard_input()]
-    path = Path(text)
-    if path.is_dir():
-        listing = files_below(path, suffix)
-        unread += (
-            f"Directory {str(each.filename)!r} cannot be read: {each.strerror}" for each in listing.errors
-        )
-        return _all_of(listing.files, f"Directory {text!r} contains no {suffix} file")
-    if os.path.lexists(path):  # also if its name looks like a pattern, or it is a broken link
-        return [path]
-    if set(text) & set("*?["):
-        # Path.glob takes no absolute patterns
-        matching = (Path(name) for name in glob(text, recursive=True))  # noqa: PTH207
-        return _all_of((path for path in matching if path.is_file()), f"No file matches {text!r}")
-    raise click.BadParameter(f"File {text!r} does not exist")
-
-
-def _all_of(paths: Iterable[Path], otherwise: str) -> list[Path]:
-    found = sorted(paths)
-    if not found:
-        raise click.BadParameter(otherwise)
-    return found

@@ -1,28 +1,40 @@
-"""Requests that the options of `etconfig fleet` make: inventories, how to read them, and what is resolved."""
+"""Options of `etconfig fleet`, and the requests that they make: inventories, and what is resolved."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import atexit
+import gc
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from etconfig.app.installation.installation import Installation
+from etconfig.base.packages import how_to_install
 from etconfig.base.records import record
 from etconfig.base.written_files import RefusedFileError
+from etconfig.cli.shared.completion import complete_profile
 from etconfig.cli.shared.output import note, show_done, shows_progress
-from etconfig.cli.shared.writing import note_reads, refused_write
-from etconfig.display import count_text
+from etconfig.cli.shared.requests import (
+    count_from,
+    models_option,
+    open_targets,
+    profile_path_option,
+    programs_option,
+    require_match_option,
+    taken_values,
+)
+from etconfig.cli.shared.writing import OutputPath, force_option, note_reads, refused_write
+from etconfig.report.model import count_text
 
 if TYPE_CHECKING:
-    from etconfig.app.configuring.targets import Delegating
     from etconfig.facts.registry import FactRegistry
     from etconfig.fleet.deciding.plan import FleetPlan
     from etconfig.fleet.inventory.database import Database
-    from etconfig.fleet.inventory.inventory import InventoryPart
+    from etconfig.fleet.inventory.inventory import InventoryOpener, InventoryPart
     from etconfig.fleet.running.runs import FleetRuns, PlannedRun
 
 
@@ -114,9 +126,13 @@ class InventoryRequest:
         note_reads(runs.files_read())
         return runs
 
-    def with_inventories(self, inventories: Sequence[str]) -> InventoryRequest:
-        """Return the same with other inventories."""
-        return replace(self, inventories=inventories)
+    def opener(self, database: Database, registry: FactRegistry) -> InventoryOpener:
+        """Return what opens inventories."""
+        from etconfig.fleet.inventory.inventory import InventoryOpener
+
+        return InventoryOpener(
+            database, registry, id_column=self.id_column, ignored=self.ignored, cache=self.cache
+        )
 
     def parts(self, database: Database, registry: FactRegistry) -> list[InventoryPart]:
         """Open all inventories.
@@ -124,14 +140,11 @@ class InventoryRequest:
         Raises:
             FactError: with the problems of all.
         """
-        from etconfig.fleet.inventory.inventory import InventoryOpener, find_sources
+        from etconfig.fleet.inventory.inventory import find_sources
 
-        opener = InventoryOpener(
-            database, registry, id_column=self.id_column, ignored=self.ignored, cache=self.cache
-        )
         sources = find_sources(self.inventories, self.table)
         note_reads(path for source in sources for path in source.files)
-        return list(opener.open_all(sources))
+        return list(self.opener(database, registry).open_all(sources))
 
 
 @record(frozen=True, kw_only=True)
@@ -155,26 +168,14 @@ class PlanRequest:
         from etconfig.fleet.deciding.recipe import PlanRecipe, make_plan
         from etconfig.fleet.running.runs import PlannedRun
 
-        programs, settings = self._programs(installation), self._settings()
+        programs = [*open_targets(self.programs, self.models, installation).values()]
+        settings = self._settings()
         plan = make_plan(installation, programs, **settings)
         return PlannedRun(plan=plan, recipe=lambda: PlanRecipe.of(plan, programs, **settings))
 
     def plan(self, installation: Installation) -> FleetPlan:
         """Compile what decides, for use in this process."""
         return self.planned(installation).plan
-
-    def _programs(self, installation: Installation) -> list[Delegating]:
-        from etconfig.app.programs.api import load_program
-        from etconfig.app.programs.executors import NUMPY
-
-        found: list[Delegating] = [
-            load_program(path, executor=NUMPY, installation=installation) for path in self.programs
-        ]
-        if self.models is not None:
-            from etconfig.app.configuring.engine_models import Models
-
-            found.append(Models.read(self.models, installation))
-        return found
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -183,3 +184,183 @@ class PlanRequest:
             "fact_overrides": list(self.fact_texts),
             "overrides": list(self.overrides),
         }
+
+
+class Share(click.FloatRange):
+    """The type of a share: `99.5%`, or a number from 0 to 1."""
+
+    name = "share"
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=1)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the share from 0 to 1.
+
+        Raises:
+            click.BadParameter: it is none.
+        """
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= 1:
+            self.fail(f"{value!r} is not a share, such as 99.5% or 0.995", param, ctx)
+        return share
+
+
+def _check_installed() -> None:
+    """Check that DuckDB is installed.
+
+    Raises:
+        click.ClickException: it is not; with the command that installs it.
+    """
+    from etconfig.fleet.inventory.database import is_installed
+
+    if not is_installed():
+        install = how_to_install("'etconfig[fleet]'")
+        raise click.ClickException(f"etconfig fleet needs DuckDB, which is not installed: {install}")
+    atexit.unregister(gc.freeze)  # what it freezes, DuckDB's bindings would report as leaked
+
+
+def _check_memory(context: click.Context, parameter: click.Parameter, text: str) -> str:
+    """Refuse what is not an amount of memory."""
+    number = text.rstrip("KMGTiBkb ")
+    if not number.replace(".", "", 1).isdecimal() or number == text:
+        raise click.BadParameter(
+            f"{text!r} is not an amount of memory, such as 512MiB or 2GiB", context, parameter
+        )
+    return text
+
+
+_INVENTORY_OPTIONS = (
+    click.option(
+        "--id", "id_column", metavar="COLUMN", help="The column that names devices; by default device_id."
+    ),
+    click.option("--table", metavar="NAME", help="The table of a DuckDB database; by default its only one."),
+    click.option(
+        "--ignore", "ignored", multiple=True, metavar="COLUMN", help="Leave a column out. Repeatable."
+    ),
+    click.option(
+        "--cache",
+        metavar="DIRECTORY",
+        type=OutputPath(is_directory=True),
+        help="Where to keep converted JSON; by default .etconfig-fleet beside each inventory.",
+    ),
+    click.option(
+        "--memory",
+        default="1GiB",
+        show_default=True,
+        metavar="SIZE",
+        callback=_check_memory,
+        help="Memory for DuckDB; beyond it, it writes to the disk.",
+    ),
+    click.option("--threads", type=count_from(1), help="Threads; by default one for each core."),
+)
+
+
+def inventory_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how to read inventories; the command gets them as one `inventory`."""
+
+    @wraps(function)
+    def with_inventory(**parameters: Any) -> Any:
+        _check_installed()
+        inventory = InventoryRequest(**taken_values(InventoryRequest, parameters))
+        return function(inventory=inventory, **parameters)
+
+    return _with_options(with_inventory, _INVENTORY_OPTIONS)
+
+
+inventories_argument = click.argument("inventories", metavar="INVENTORY...", nargs=-1, required=True)
+
+
+_PLAN_OPTIONS = (
+    programs_option,
+    models_option,
+    click.option(
+        "--profile",
+        shell_complete=complete_profile,
+        help="auto, or one profile for all devices; by default that of the project file, else auto.",
+    ),
+    require_match_option,
+    click.option(
+        "--fact",
+        "fact_texts",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Set a fact on every device. Repeatable.",
+    ),
+    click.option(
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="PATH=VALUE",
+        help="Set an option on every device. Repeatable.",
+    ),
+    profile_path_option,
+)
+
+
+def plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what is resolved; the command gets them as one `request`."""
+
+    @wraps(function)
+    def with_request(**parameters: Any) -> Any:
+        return function(request=PlanRequest(**taken_values(PlanRequest, parameters)), **parameters)
+
+    return _with_options(with_request, _PLAN_OPTIONS)
+
+
+def _with_options(
+    function: Callable[..., Any], options: Sequence[Callable[[Any], Any]]
+) -> Callable[..., Any]:
+    """Add options to a command, in their order."""
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def workers_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--on`; the command gets the address as `place`, or None."""
+    return click.option(
+        "--on",
+        "place",
+        metavar="ADDRESS",
+        callback=_check_workers,
+        help="Resolve on a cluster of Dask (etconfig[dask]), such as dask://host:8786.",
+    )(function)
+
+
+def _check_workers(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is None:
+        return None
+    from etconfig.fleet.running.clusters import parse_cluster_address
+
+    try:
+        address = parse_cluster_address(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from error
+    if address.missing is not None:
+        raise click.ClickException(address.missing)
+    return text
+
+
+def html_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--html`; the command gets the path as `page`; and `--force`."""
+    page = click.option(
+        "--html", "page", metavar="FILE", type=OutputPath(), help="Write the tables as HTML, too."
+    )
+    return page(force_option(function))
+
+
+ids_option = click.option("--show-ids", is_flag=True, help="Show the names of devices in reports.")
+coverage_option = click.option(
+    "--require-coverage",
+    "required",
+    type=Share(),
+    metavar="SHARE",
+    help="Exit with 1 if fewer devices get options, such as 100%.",
+)

@@ -7,21 +7,12 @@ controls the terminal, breaks a line, or becomes a command for a CI service.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from etconfig.cli.shared.listings import (
-    MAX_ROWS,
-    cell_text,
-    first_rows,
-    json_text,
-    more_text,
-    record_text,
-    table_text,
-)
 from etconfig.cli.shared.standard_output import command_errors, command_output, terminal_width
 from etconfig.diagnostics.escape import (
     escape_json,
@@ -31,6 +22,8 @@ from etconfig.diagnostics.escape import (
     escape_unencodable,
     shorten,
 )
+from etconfig.report.model import MAX_ROWS, Table
+from etconfig.report.text import json_text, more_text, table_text, terminal_text
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
@@ -39,9 +32,6 @@ if TYPE_CHECKING:
     from etconfig.errors import EtconfigError
 
 ItemT = TypeVar("ItemT")
-
-_GAP, _MIN_WRAPPED = 3, 12
-"""The characters between two columns of a table, and the least width of a column that is wrapped."""
 
 _STEP_WIDTH = len("100% of this step")
 
@@ -112,7 +102,7 @@ def show_blocks(blocks: Iterable[str]) -> None:
     blocks = list(blocks)
     lines = "".join(blocks[:MAX_ROWS]).split("\n")
     show_document("\n".join(map(shorten, lines)))
-    _print(more_text(len(blocks)), nl=False)
+    _print(more_text(len(blocks) - MAX_ROWS), nl=False)
 
 
 def show_escaped(text: str) -> None:
@@ -152,26 +142,28 @@ def style_for(stream: TextIO) -> Style:
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Print diagnostics on stderr, with `--quiet` the errors; of very many, the first and how many more."""
-    from etconfig.diagnostics.render import render, worth_showing
-
-    found = [each for each in diagnostics if each.is_error or not _display("quiet")]
-    shown = worth_showing(found)
-    style = style_for(command_errors())
-    show_styled(render(shown, "text", style), style, err=True)
-    if len(shown) < len(found):
-        show(f"and {len(found) - len(shown):,} more problems", err=True)
+    hidden = _show_problems(
+        [each for each in diagnostics if each.is_error or not _display("quiet")], err=True
+    )
+    if hidden:
+        show(f"and {hidden:,} more problems", err=True)
 
 
 def show_findings(diagnostics: Iterable[Diagnostic]) -> None:
     """Do the same as `show_diagnostics` on stdout, for a command whose result they are."""
+    hidden = _show_problems([*diagnostics], err=False)
+    if hidden:
+        show(f"{hidden:,} more problems are not shown; --json has all", err=True)
+
+
+def _show_problems(found: Sequence[Diagnostic], *, err: bool) -> int:
+    """Print those that are worth showing, and return the number of others."""
     from etconfig.diagnostics.render import render, worth_showing
 
-    found = list(diagnostics)
     shown = worth_showing(found)
-    style = style_for(command_output())
-    show_styled(render(shown, "text", style), style)
-    if len(shown) < len(found):
-        show(f"{len(found) - len(shown):,} more problems are not shown; --json has all", err=True)
+    style = style_for(command_errors() if err else command_output())
+    show_styled(render(shown, "text", style), style, err=err)
+    return len(found) - len(shown)
 
 
 def fail(error: EtconfigError) -> None:
@@ -224,44 +216,28 @@ def show_json(text: str) -> None:
     _print(escape_json(text, command_output().encoding), nl=False)
 
 
-def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], count: int | None = None) -> None:
-    """Print rows on stdout: a table on a terminal, aligned columns in a pipe.
+def print_table(
+    headers: Sequence[str], rows: Iterable[Sequence[str | int]], count: int | None = None
+) -> None:
+    """Print rows on stdout below their headers; `count` is the number of rows, if it is known."""
+    show_table(Table(headers=headers, rows=rows, count=count))
 
-    In a terminal that is too narrow for the table, each row is a block of lines, so that nothing is cut.
 
-    Args:
-        headers: The headers of the columns.
-        rows: The rows.
-        count: The number of rows, if it is known: then only those that are shown are made.
-    """
-    if not command_output().isatty():
-        _print(table_text(headers, rows, count), nl=False)
+def show_table(table: Table) -> None:
+    """Print a table on stdout: laid out for a terminal, in aligned columns for a pipe."""
+    stream = command_output()
+    if not stream.isatty():
+        _print(table_text(table), nl=False)
         return
-    shown, count = first_rows(rows, count)
-    _print_rich(headers, [[cell_text(cell) for cell in row] for row in shown])
-    _print(more_text(count), nl=False)
+    has_color = _display("color") != "never"
+    _print(terminal_text(table, stream, terminal_width(80), has_color=has_color), nl=False)
 
 
-def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    system: Literal["auto"] | None = None if _display("color") == "never" else "auto"
-    console = Console(file=command_output(), width=terminal_width(80), color_system=system)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    needed = 2
-    for index, header in enumerate(headers):
-        # A column without spaces, such as the names of backends, is not wrapped; the last one is.
-        is_whole = index < len(headers) - 1 and not any(" " in row[index] for row in rows)
-        table.add_column(header, no_wrap=is_whole, overflow="fold")
-        width = max(cell_len(header), *(cell_len(row[index]) for row in rows), 0)
-        needed += _GAP + (width if is_whole else min(width, max(_MIN_WRAPPED, cell_len(header))))
-    if needed - _GAP > console.width:
-        _print(record_text(headers, rows), nl=False)
-        return
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
+def show_tables(tables: Iterable[Table]) -> None:
+    """Print tables on stdout below their captions, with blank lines between; empty ones are left out."""
+    for at, table in enumerate(table for table in tables if table.rows):
+        if at:
+            show()
+        if table.caption:
+            show(f"{table.caption}:")
+        show_table(table)

@@ -9,11 +9,9 @@ import click
 
 from etconfig.base.records import record
 from etconfig.cli.shared.completion import complete_method
-from etconfig.cli.shared.options import input_option
-from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.requests import input_option
+from etconfig.cli.shared.usage import options_in_order
 
-_ORDER = "etconfig.steps"
-"""The key of click's context for the names of the options of steps, in the order of the command line."""
 _NAMES = ("method", "instance", "inputs")
 
 _DEFAULT = "forward"
@@ -51,19 +49,6 @@ class MethodStep:
         return self.method if self.instance is None else f"{self.method}@{self.instance}"
 
 
-class StepsCommand(StrictCommand):
-    """A command with several methods, which remembers the order of its options."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as `StrictCommand` does."""
-        given = list(args)
-        rest = super().parse_args(ctx, args)
-        if not ctx.resilient_parsing:
-            _, _, order = self.make_parser(ctx).parse_args(given)
-            ctx.meta[_ORDER] = [each.name for each in order if each.name in _NAMES]
-        return rest
-
-
 def read_steps(methods: Sequence[str], instances: Sequence[str], inputs: Sequence[Path]) -> list[MethodStep]:
     """Return the steps of the current command line: an option belongs to the method before it.
 
@@ -72,7 +57,7 @@ def read_steps(methods: Sequence[str], instances: Sequence[str], inputs: Sequenc
     Raises:
         click.UsageError: a method has two instances.
     """
-    order: list[str] = click.get_current_context().meta[_ORDER]
+    order = [name for name in options_in_order(click.get_current_context()) if name in _NAMES]
     if "method" not in order:
         order = ["method", *order]
     first = order.index("method")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from etconfig.cli.shared.output import keep_display, print_error
 from etconfig.cli.shared.standard_output import own_standard_output
@@ -101,6 +102,21 @@ def may_be_path(parameter: click.Parameter) -> bool:
     """Return True for a parameter whose value may be a path, or the name of a thing as arguments are."""
     is_profile = parameter.name == "profile" and takes_value(parameter)
     return isinstance(parameter, click.Argument) or isinstance(parameter.type, click.Path) or is_profile
+
+
+def given_parameters(context: click.Context) -> Iterator[click.Parameter]:
+    """Yield the parameters of the command itself that the command line has, without options that all have."""
+    for parameter in context.command.params:
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if is_given and parameter.name not in DISPLAY_OPTIONS:
+            yield parameter
+
+
+def refuse(given: Mapping[str, object], why: str) -> None:
+    """Raise UsageError for the first option that is given; by name, whether or with which value it is."""
+    for name, value in given.items():
+        if value:
+            raise click.UsageError(f"{why}: leave out {name}")
 
 
 def takes_value(parameter: click.Parameter) -> bool:

@@ -47,8 +47,9 @@ def _listing_text(things: str, as_json: bool) -> str | None:
     from pathlib import Path
 
     from etconfig.app.installation.installation import Installation
-    from etconfig.cli.shared.listings import json_text, list_backends, list_profiles, table_text
+    from etconfig.cli.shared.listings import list_backends, list_profiles
     from etconfig.diagnostics.escape import escape_json
+    from etconfig.report.text import json_text, table_text
 
     installation = Installation(Path.cwd())
     if things == "backends" and installation.executor is not None:
@@ -58,4 +59,4 @@ def _listing_text(things: str, as_json: bool) -> str | None:
         return None
     if as_json:
         return escape_json(json_text(listing.to_jsonable()), command_output().encoding)
-    return table_text(listing.headers, listing.rows) if listing.rows else None
+    return table_text(listing) if listing.rows else None

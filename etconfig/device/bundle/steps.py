@@ -31,9 +31,9 @@ from etconfig.device.bundle.tables import (
     StoredKind,
     ValueRow,
 )
-from etconfig.display import shown_text
 from etconfig.expression.operations import OPERATIONS_OF_BUNDLES, Op
 from etconfig.facts.registry import FactType
+from etconfig.report.model import shown_text
 from etconfig.schema.option_type import OptionKind
 
 MAX_STEPS: Final = 1 << 20

@@ -9,8 +9,8 @@ from typing import Any
 from etconfig.base.option_path import OptionPath
 from etconfig.base.provenance import OriginKind
 from etconfig.fleet.deciding.plan import FleetPlan
-from etconfig.fleet.running.html import FleetTable
 from etconfig.fleet.running.part_result import PartResult
+from etconfig.report.model import Table
 
 _CAUSES = {
     "no-matching-profile": "no profile matches",
@@ -43,7 +43,7 @@ def coverage_data(result: PartResult, plan: FleetPlan) -> dict[str, Any]:
     }
 
 
-def coverage_tables(data: dict[str, Any], problems: Sequence[FleetTable]) -> list[FleetTable]:
+def coverage_tables(data: dict[str, Any], problems: Sequence[Table]) -> list[Table]:
     """Return the tables of a coverage: devices by cause, profiles, and what is never used."""
     total = data["devices"]
     rows: list[tuple[str | int, ...]] = [("resolved", data["resolved"], share_text(data["resolved"], total))]
@@ -54,23 +54,23 @@ def coverage_tables(data: dict[str, Any], problems: Sequence[FleetTable]) -> lis
     used = [row for row in data["profiles"] if row["matches"] or row["devices"]]
     used.sort(key=lambda row: (-row["devices"], row["profile"]))
     return [
-        FleetTable(title="Devices", headers=("OUTCOME", "DEVICES", "SHARE"), rows=rows),
+        Table(caption="Devices", headers=("OUTCOME", "DEVICES", "SHARE"), rows=rows),
         *problems,
-        FleetTable(
-            title="Profiles",
+        Table(
+            caption="Profiles",
             headers=("PROFILE", "DEVICES", "SHARE", "MATCHES"),
             rows=[
                 (row["profile"], row["devices"], share_text(row["devices"], total), row["matches"])
                 for row in used
             ],
         ),
-        FleetTable(
-            title="Profiles that match no device",
+        Table(
+            caption="Profiles that match no device",
             headers=("PROFILE",),
             rows=[(name,) for name in data["unmatched_profiles"]],
         ),
-        FleetTable(
-            title="Options that nothing sets on any device",
+        Table(
+            caption="Options that nothing sets on any device",
             headers=("OPTION",),
             rows=[(path,) for path in data["options_never_set"]],
         ),
@@ -88,14 +88,14 @@ def never_set(result: PartResult) -> list[str]:
     return sorted(path for path, is_set in all_options.items() if not is_set)
 
 
-def problem_table(result: PartResult, *, with_ids: bool) -> FleetTable:
+def problem_table(result: PartResult, *, with_ids: bool) -> Table:
     """Return the problems, those of most devices first."""
     headers = ("CAUSE", "PROBLEM", "PROFILE", "DEVICES", *(("FIRST DEVICE",) if with_ids else ()))
     rows = [
         (cause, message, profile or "", devices, *((example or "",) if with_ids else ()))
         for cause, message, profile, devices, example in result.problems()
     ]
-    return FleetTable(title="Problems", headers=headers, rows=rows)
+    return Table(caption="Problems", headers=headers, rows=rows)
 
 
 def option_histogram(result: PartResult, path: OptionPath) -> dict[str, Counter[str]]:

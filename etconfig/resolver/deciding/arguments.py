@@ -10,7 +10,8 @@ from etconfig.base.parameters import check_type
 from etconfig.base.provenance import Origin, OriginKind
 from etconfig.base.records import record
 from etconfig.diagnostics import Span, did_you_mean
-from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names, shown_text
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text, shown_names, shown_text
 from etconfig.resolver.deciding.device import DeviceView
 from etconfig.resolver.deciding.option_candidates import OptionCandidates
 from etconfig.resolver.deciding.provenance import Provenance
@@ -124,7 +125,7 @@ class BackendArguments:
 
 
 @record(frozen=True, kw_only=True)
-class Arguments(Displayed):
+class Arguments(HasView):
     """The options of every backend of one method instance: what an executor receives.
 
     `arguments[XnnpackOptions]` and `arguments["XnnpackBackend"]` give a backend's options.
@@ -184,8 +185,8 @@ class Arguments(Displayed):
         parts += [count_text(len(defaults), "default")] if defaults else []
         return f"<Arguments {shown_text(self.label)}: {'; '.join(parts) or 'no backend'}>"
 
-    def _display(self) -> Display:
-        return Display(title=f"Arguments of {self.label}", tables=argument_tables(self, ""))
+    def _view(self) -> View:
+        return View(title=f"Arguments of {self.label}", tables=argument_tables(self, ""))
 
     def __iter__(self) -> Iterator[str]:
         """Return the backend ids."""
@@ -248,14 +249,14 @@ def set_and_default_rows(arguments: Arguments) -> tuple[list[ShownOption], list[
     return set_here, defaults
 
 
-def argument_tables(arguments: Arguments, caption: str) -> tuple[DisplayTable, ...]:
+def argument_tables(arguments: Arguments, caption: str) -> tuple[Table, ...]:
     """Return the options of a method instance; if there are many, its defaults are folded."""
     headers = ("BACKEND", "OPTION", "VALUE", "FROM")
     set_here, defaults = set_and_default_rows(arguments)
     if len(set_here) + len(defaults) <= _FEW:
-        return (DisplayTable(caption=caption, headers=headers, rows=[*set_here, *defaults]),)
+        return (Table(caption=caption, headers=headers, rows=[*set_here, *defaults]),)
     folded = f"{f'{caption}, ' if caption else ''}{count_text(len(defaults), 'default')}"
     return (
-        DisplayTable(caption=caption, headers=headers, rows=set_here),
-        DisplayTable(caption=folded, headers=headers, rows=defaults, is_folded=True),
+        Table(caption=caption, headers=headers, rows=set_here),
+        Table(caption=folded, headers=headers, rows=defaults, is_folded=True),
     )

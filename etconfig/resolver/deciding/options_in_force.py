@@ -8,8 +8,9 @@ from typing import Any
 from etconfig.base.effective import ComparedOption, EffectiveOption, compare_options
 from etconfig.base.plain_data import jsonable
 from etconfig.diagnostics.error_text import error_text
-from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names, shown_text
 from etconfig.errors import EngineError, PluginCallError
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text, shown_names, shown_text
 from etconfig.schema.coerce import show_value
 from etconfig.schema.option_type import OptionKind
 from etconfig.schema.options import BackendOptions
@@ -23,7 +24,7 @@ _LONGEST = 60
 """The most characters of a table that are shown in one cell; a longer one is shown key by key."""
 
 
-class OptionsInForce(Mapping[str, ComparedOption], Displayed):
+class OptionsInForce(Mapping[str, ComparedOption], HasView):
     """Every option of an object that an engine made: the requested value beside the one in force.
 
     Attributes:
@@ -81,17 +82,17 @@ class OptionsInForce(Mapping[str, ComparedOption], Displayed):
         what = shown_text(f"{self.label}:{self.backend}")
         return f"<OptionsInForce {what}: {count_text(len(self), 'option')}; {differing}>"
 
-    def _display(self) -> Display:
+    def _view(self) -> View:
         rows = [_row(option) for option in self._options.values()]
         headers = ("OPTION", "REQUESTED", "IN FORCE", "SOURCE", "DIFFERS", "REASON")
         parts = [row for option in self._options.values() for row in _part_rows(option)]
         omitted = f"without {count_text(self._omitted, 'option')} that nothing sets" if self._omitted else ""
-        return Display(
+        return View(
             title=f"Options in force in {self.label}, {self.backend}",
             lines=(omitted,) if omitted else (),
             tables=(
-                DisplayTable(caption="", headers=headers, rows=rows),
-                DisplayTable(caption="Long tables", headers=("KEY", "REQUESTED", "IN FORCE"), rows=parts),
+                Table(caption="", headers=headers, rows=rows),
+                Table(caption="Long tables", headers=("KEY", "REQUESTED", "IN FORCE"), rows=parts),
             ),
         )
 

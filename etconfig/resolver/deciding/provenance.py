@@ -9,13 +9,14 @@ from typing import Any
 from etconfig.base.plain_data import jsonable
 from etconfig.base.provenance import Origin, Sourced
 from etconfig.base.records import record
-from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.profile.layer import UNSET
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text, shown_text
 from etconfig.schema.coerce import show_value
 
 
 @record(frozen=True, kw_only=True)
-class Provenance(Displayed):
+class Provenance(HasView):
     """The origin of a value with the values that it beat.
 
     Attributes:
@@ -43,9 +44,9 @@ class Provenance(Displayed):
         beaten = f"; beat {count_text(len(self.beaten), 'other value')}" if self.beaten else ""
         return f"<Provenance: {_value_text(self.winner)} from {shown_text(str(self.winner.origin))}{beaten}>"
 
-    def _display(self) -> Display:
+    def _view(self) -> View:
         lines = [self.reason] if self.reason else []
-        return Display(
+        return View(
             title=f"{_value_text(self.winner)} from {self.winner.origin}",
             lines=[*lines, f"depends on {', '.join(self.facts)}"] if self.facts else lines,
             tables=(provenance_table("", self),),
@@ -63,13 +64,13 @@ class Provenance(Displayed):
         }
 
 
-def provenance_table(caption: str, provenance: Provenance) -> DisplayTable:
+def provenance_table(caption: str, provenance: Provenance) -> Table:
     """Return the value and those that it beat as a table."""
     rows = [("wins", _value_text(provenance.winner), str(provenance.winner.origin))]
     if len(provenance.origins) > 1:
         rows += [(f"key {key!r}", "", str(origin)) for key, origin in provenance.keys.items()]
     rows += [("beat", _value_text(each), str(each.origin)) for each in provenance.beaten]
-    return DisplayTable(caption=caption, headers=("", "VALUE", "FROM"), rows=rows)
+    return Table(caption=caption, headers=("", "VALUE", "FROM"), rows=rows)
 
 
 def _value_text(sourced: Sourced[object]) -> str:

@@ -14,11 +14,12 @@ from etconfig.base.fingerprint import fingerprint
 from etconfig.base.parameters import check_type
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
-from etconfig.display import Display, Displayed, count_text, shown_names, shown_text
 from etconfig.errors import BackendUnavailableError, EtconfigError, OptionError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.registry import HIDDEN_VALUE, FactValue
 from etconfig.facts.sheet import FactSheet
+from etconfig.report.has_view import HasView
+from etconfig.report.model import View, count_text, shown_names, shown_text
 from etconfig.resolver.compiling.matching import declare_instance_help
 from etconfig.resolver.deciding.arguments import (
     ANY_METHOD,
@@ -43,7 +44,7 @@ _MAX_WARNINGS = 3
 
 
 @record(frozen=True, kw_only=True)
-class Resolution(Displayed):
+class Resolution(HasView):
     """The resolver's result. Two are equal when their arguments are; origins do not count.
 
     Attributes:
@@ -291,13 +292,13 @@ class Resolution(Displayed):
         by = "" if self.selected_by is None else f" ({self.selected_by})"
         return f"profile {self.profile}{by}"
 
-    def _display(self) -> Display:
+    def _view(self) -> View:
         shown = [*self][:_MAX_INSTANCES]
         more = len(self) - len(shown)
         tables = [table for each in shown for table in argument_tables(each, each.label)]
         lines = [f"{problem.severity.value}: {problem}" for problem in self.warnings[:_MAX_WARNINGS]]
         lines += [f"and {count_text(more, 'more method instance')}"] if more else []
-        return Display(
+        return View(
             title=f"Resolution: {self._profile_text()}, {count_text(len(self), 'method instance')}",
             lines=lines,
             tables=sorted(tables, key=lambda table: table.is_folded),

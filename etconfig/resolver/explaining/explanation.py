@@ -10,10 +10,11 @@ from etconfig.base.option_path import OptionPath, parse_option_path
 from etconfig.base.parameters import check_type
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, nearest
-from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.errors import OptionError
 from etconfig.facts.registry import HIDDEN_VALUE
 from etconfig.facts.sheet import FactSheet
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text, shown_text
 from etconfig.resolver.deciding.provenance import Provenance, provenance_table
 from etconfig.resolver.deciding.resolved import Resolved
 from etconfig.resolver.explaining.explain import find_provenance, option_text, show_setting
@@ -22,7 +23,7 @@ _MAX_SHOWN = 20
 
 
 @record(frozen=True)
-class Explanation(Displayed):
+class Explanation(HasView):
     """The provenance of one option in one or more method instances.
 
     Attributes:
@@ -83,7 +84,7 @@ class Explanation(Displayed):
         lines = "\n\n".join([*blocks, *([f"and {more:,} more method instances"] if more else [])]).split("\n")
         return escape_lines("\n".join(map(shorten, lines)))
 
-    def _display(self) -> Display:
+    def _view(self) -> View:
         shown = [*self.options.items()][:_MAX_SHOWN]
         tables = [
             provenance_table(f"{path} = {show_setting(found.winner.value)}", found) for path, found in shown
@@ -91,8 +92,8 @@ class Explanation(Displayed):
         used = dict.fromkeys(name for _, found in shown for name in found.facts)
         rows = [(name, *self._fact_texts(name)) for name in used]
         more = len(self) - len(shown)
-        facts = DisplayTable(caption="depends on", headers=("FACT", "VALUE", "FROM"), rows=rows)
-        return Display(
+        facts = Table(caption="depends on", headers=("FACT", "VALUE", "FROM"), rows=rows)
+        return View(
             title=f"Explanation of {self.asked}",
             lines=[f"and {count_text(more, 'more method instance')}"] if more else [],
             tables=[*tables, facts],

@@ -7,15 +7,16 @@ from typing import Any, Generic
 
 from etconfig.base.provenance import Sourced
 from etconfig.base.records import record
-from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names, shown_text
 from etconfig.facts.registry import FactValue
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text, shown_names, shown_text
 from etconfig.resolver.deciding.resolved import ResolvedT
 from etconfig.resolver.explaining.difference import OptionChange, ReportedValue, differences, reported_values
 from etconfig.schema.coerce import show_value
 
 
 @record(frozen=True, kw_only=True)
-class WhatIf(Displayed, Generic[ResolvedT]):
+class WhatIf(HasView, Generic[ResolvedT]):
     """The answer to "what if these facts were different?". It is true if a profile or option changes.
 
     Attributes:
@@ -50,12 +51,12 @@ class WhatIf(Displayed, Generic[ResolvedT]):
         facts = shown_names(self._fact_lines())
         return f"<WhatIf {facts}: {shown_text(self._profile_line())}; {self._count()}>"
 
-    def _display(self) -> Display:
-        return Display(
+    def _view(self) -> View:
+        return View(
             title=f"What if {', '.join(self._fact_lines())}: {self._count()}",
             lines=(self._profile_line(),),
             tables=(
-                DisplayTable(
+                Table(
                     caption="",
                     headers=("OPTION", "OLD", "FROM", "NEW", "FROM"),
                     rows=[_row(change) for change in self.changes],

@@ -119,7 +119,7 @@ class TestProvenance:
         found = resolution.explain("forward:CpuBackend.num_threads")
         assert f"\n  reason: {THREADS.reason}\n" in str(found)
         assert found.to_jsonable()[0]["reason"] == THREADS.reason
-        assert THREADS.reason in repr(found.provenance._display().lines)
+        assert THREADS.reason in repr(found.provenance._view().lines)
         for other in (resolve([PHYSICAL], cpu__physical_cores=6), resolve([THREADS])):
             assert "reason" not in other.explain("forward:CpuBackend.num_threads").to_jsonable()[0]
 

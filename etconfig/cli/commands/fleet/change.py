@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.rendering.fleet_text import check_fleet_page, show_fleet_tables, write_fleet_page
-from etconfig.cli.shared.fleet_options import (
+from etconfig.cli.rendering.fleet_text import check_page, give_tables
+from etconfig.cli.shared.fleet_requests import (
+    InventoryRequest,
+    PlanRequest,
     Share,
+    file_errors,
     html_option,
     ids_option,
     inventory_options,
     plan_options,
     workers_option,
 )
-from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
-from etconfig.cli.shared.options import json_option
-from etconfig.cli.shared.output import note, print_json, show
+from etconfig.cli.shared.output import note, show
+from etconfig.cli.shared.requests import json_option
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command
-from etconfig.display import part_text
+from etconfig.report.model import Table, View, part_text
 
 if TYPE_CHECKING:
     from etconfig.fleet.running.difference import FleetDifference
-    from etconfig.fleet.running.html import FleetTable
 
 
 @click.command("diff", cls=StrictCommand)
@@ -79,14 +81,10 @@ def show_difference(
 
     if len(inventory.inventories) < 3:
         raise click.UsageError("give at least one inventory, then OLD and NEW")
-    check_fleet_page(page)
+    check_page(page)
     found = _compared(inventory, request, place, moved)
-    tables = [_changes_table(found, with_ids=show_ids)]
-    if as_json:
-        print_json(found.to_jsonable(with_ids=show_ids))
-        write_fleet_page("Changes", tables, page)
-    else:
-        show_fleet_tables("Changes", tables, page)
+    view = View(title="Changes", tables=[_changes_table(found, with_ids=show_ids)])
+    give_tables(view, found.to_jsonable(with_ids=show_ids), page, as_json=as_json)
     share = share_text(found.changed, found.devices)
     note(
         f"{part_text(found.changed, found.devices, 'device', 'change')} ({share}); "
@@ -122,15 +120,11 @@ def _compared(
             note(f"note: {remark}")
         before, after = (request.planned(side.installation) for side in sides)
         with file_errors():
-            return (
-                inventory.with_inventories(inventories)
-                .runs(place)
-                .compare(before, after, files_of_command(), moved)
-            )
+            runs = replace(inventory, inventories=inventories).runs(place)
+            return runs.compare(before, after, files_of_command(), moved)
 
 
-def _changes_table(found: FleetDifference, *, with_ids: bool) -> FleetTable:
-    from etconfig.fleet.running.html import FleetTable
+def _changes_table(found: FleetDifference, *, with_ids: bool) -> Table:
     from etconfig.fleet.running.reports import share_text
 
     headers = ("OPTION", "OLD", "NEW", "DEVICES", "SHARE", *(("FIRST DEVICE",) if with_ids else ()))
@@ -145,4 +139,4 @@ def _changes_table(found: FleetDifference, *, with_ids: bool) -> FleetTable:
         )
         for change, count in found.changes.items()
     ]
-    return FleetTable(title="Changes", headers=headers, rows=rows)
+    return Table(caption="Changes", headers=headers, rows=rows)

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.rendering.fleet_text import show_inventory_findings
-from etconfig.cli.shared.fleet_options import inventories_argument, inventory_options
-from etconfig.cli.shared.fleet_requests import InventoryRequest, show_part
-from etconfig.cli.shared.options import json_option, make_installation
+from etconfig.cli.shared.fleet_requests import (
+    InventoryRequest,
+    inventories_argument,
+    inventory_options,
+    show_part,
+)
 from etconfig.cli.shared.output import note, print_json, show, show_findings
+from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.display import count_text
+from etconfig.report.model import count_text
 
 if TYPE_CHECKING:
     from etconfig.fleet.inventory.validation import InventoryFinding
@@ -59,20 +63,14 @@ def validate_inventory(inventory: InventoryRequest, limit: int | None, as_json: 
       etconfig fleet validate devices.jsonl --json
       etconfig fleet validate devices.jsonl --rows all --json
     """
-    from etconfig.fleet.inventory.inventory import InventoryOpener, find_sources
+    from etconfig.fleet.inventory.inventory import find_sources
     from etconfig.fleet.inventory.validation import duplicates_of, no_devices, validate_part
 
     sources = find_sources(inventory.inventories, inventory.table)
     findings: list[InventoryFinding] = []
     registry = make_installation().fact_registry
     with inventory.database() as database:
-        opener = InventoryOpener(
-            database,
-            registry,
-            id_column=inventory.id_column,
-            ignored=inventory.ignored,
-            cache=inventory.cache,
-        )
+        opener = inventory.opener(database, registry)
         parts = [part for part in map(opener.open, sources) if part is not None]
         for number, part in enumerate(parts, 1):
             show_part(part, number, len(parts))

@@ -7,10 +7,15 @@ from typing import Any
 
 import click
 
-from etconfig.cli.shared.fleet_options import inventories_argument, inventory_options, plan_options
-from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest
-from etconfig.cli.shared.options import json_option, make_installation
+from etconfig.cli.shared.fleet_requests import (
+    InventoryRequest,
+    PlanRequest,
+    inventories_argument,
+    inventory_options,
+    plan_options,
+)
 from etconfig.cli.shared.output import note, print_json, show, show_document
+from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import StrictCommand
 
 

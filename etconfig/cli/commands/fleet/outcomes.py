@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.rendering.fleet_text import (
-    check_fleet_page,
-    is_covered,
-    show_fleet_tables,
-    write_fleet_page,
-)
-from etconfig.cli.shared.fleet_options import (
+from etconfig.cli.rendering.fleet_text import check_page, give_tables, is_covered
+from etconfig.cli.shared.fleet_requests import (
+    InventoryRequest,
+    PlanRequest,
     coverage_option,
+    file_errors,
     html_option,
     ids_option,
     inventories_argument,
@@ -22,12 +20,11 @@ from etconfig.cli.shared.fleet_options import (
     plan_options,
     workers_option,
 )
-from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
-from etconfig.cli.shared.options import json_option, make_installation
-from etconfig.cli.shared.output import note, print_json, show
+from etconfig.cli.shared.output import note, show
+from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command
-from etconfig.display import count_text
+from etconfig.report.model import Table, View, count_text
 
 if TYPE_CHECKING:
     from etconfig.fleet.deciding.plan import FleetPlan
@@ -84,7 +81,7 @@ def resolve_inventory(
     from etconfig.fleet.running.fleet_run import RunInterruptedError
     from etconfig.fleet.running.reports import coverage_data, coverage_tables, problem_table
 
-    check_fleet_page(page)
+    check_page(page)
     planned = request.planned(make_installation(request.profile_paths))
     with file_errors():
         try:
@@ -97,11 +94,7 @@ def resolve_inventory(
             return _INTERRUPTED
     data = coverage_data(result, planned.plan)
     tables = coverage_tables(data, [problem_table(result, with_ids=show_ids)])[:2]
-    if as_json:
-        print_json(data)
-        write_fleet_page("Fleet", tables, page)
-    else:
-        show_fleet_tables("Fleet", tables, page)
+    give_tables(View(title="Fleet", tables=tables), data, page, as_json=as_json)
     note(
         f"{count_text(result.devices, 'device')}, "
         f"{count_text(len(result.resolutions), 'resolution')} written to {output}"
@@ -141,15 +134,11 @@ def show_coverage(
     """
     from etconfig.fleet.running.reports import coverage_data, coverage_tables, problem_table
 
-    check_fleet_page(page)
+    check_page(page)
     result, plan = _summarized(inventory, request, place)
     data = coverage_data(result, plan)
     tables = coverage_tables(data, [problem_table(result, with_ids=show_ids)])
-    if as_json:
-        print_json(data)
-        write_fleet_page("Coverage", tables, page)
-    else:
-        show_fleet_tables("Coverage", tables, page)
+    give_tables(View(title="Coverage", tables=tables), data, page, as_json=as_json)
     return 0 if is_covered(result, required) else 1
 
 
@@ -187,27 +176,23 @@ def show_histogram(
       etconfig fleet histogram ReferenceCpuBackend.num_threads devices.parquet --program model.pte
     """
     from etconfig.base.option_path import parse_option_path
-    from etconfig.fleet.running.html import FleetTable
     from etconfig.fleet.running.reports import option_histogram, share_text
 
     try:
         parsed = parse_option_path(path)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    check_fleet_page(page)
+    check_page(page)
     result, _ = _summarized(inventory, request, place)
     found = option_histogram(result, parsed)
     if not found:
         raise click.ClickException(
             f"no device gets an option {path!r}; `etconfig fleet coverage` shows what they get"
         )
-    if as_json:
-        print_json(
-            {"devices": result.devices, "options": {name: dict(values) for name, values in found.items()}}
-        )
+    data = {"devices": result.devices, "options": {name: dict(values) for name, values in found.items()}}
     tables = [
-        FleetTable(
-            title=name,
+        Table(
+            caption=name,
             headers=("VALUE", "DEVICES", "SHARE"),
             rows=[
                 (value, count, share_text(count, result.devices))
@@ -216,10 +201,7 @@ def show_histogram(
         )
         for name, values in found.items()
     ]
-    if as_json:
-        write_fleet_page(path, tables, page)
-    else:
-        show_fleet_tables(path, tables, page)
+    give_tables(View(title=path, tables=tables), data, page, as_json=as_json)
 
 
 def _most_first(item: tuple[str, int]) -> tuple[object, ...]:

@@ -8,19 +8,21 @@ from pathlib import Path
 import click
 
 from etconfig.base.written_files import replace_files
-from etconfig.cli.shared.fleet_options import (
+from etconfig.cli.shared.fleet_requests import (
+    InventoryRequest,
+    PlanRequest,
+    file_errors,
     ids_option,
     inventories_argument,
     inventory_options,
     plan_options,
 )
-from etconfig.cli.shared.fleet_requests import InventoryRequest, PlanRequest, file_errors
-from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import note
+from etconfig.cli.shared.requests import make_installation
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command, writing
-from etconfig.display import count_text
 from etconfig.facts.sheet_json import SHEET
+from etconfig.report.model import count_text
 
 _LONGEST_NAME = 60
 """The longest name of a sheet, in characters: file systems take 255 bytes."""

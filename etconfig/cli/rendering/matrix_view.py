@@ -1,22 +1,93 @@
-"""The text of a matrix: options as rows, results as columns, as many as the terminal has room for."""
+"""A matrix for people: options as rows and results as columns.
+
+The text has as many columns as the terminal has room for; Markdown and HTML have all, from one `View`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import TypeAlias
 
-from etconfig.analysis.device_matrix import DeviceMatrix
+from etconfig.analysis.device_matrix import DeviceMatrix, MatrixResult
 from etconfig.analysis.expected_matrix import MatrixDifference
-from etconfig.cli.shared.listings import MAX_ROWS, cell_text, more_text
-from etconfig.display import count_text
+from etconfig.diagnostics import Diagnostic
+from etconfig.report.model import MAX_ROWS, Table, View, cell_text, count_text
+from etconfig.report.text import aligned, more_text, wrapped_rows
 from etconfig.resolver.explaining.difference import ABSENT_TEXT
+
+Shown: TypeAlias = Callable[[Diagnostic], Diagnostic]
+"""Gives the files of a problem the names that readers know."""
 
 _GAP = 2
 _MAX_CELL = 24
 """The width of a value; a longer one is wrapped."""
 _MAX_PATH = 48
+_MAX_NAMES = 6
+"""The most devices that the header of a column of Markdown or HTML names."""
 _MAX_TABLES, _MAX_RESULTS = 2, 20
 """With more tables below each other, or more results, each option lists its values instead."""
+
+
+def matrix_view(
+    matrix: DeviceMatrix, differences: Sequence[MatrixDifference] | None, *, every: bool, shown: Shown
+) -> View:
+    """Return what each device gets, as it is written in Markdown and HTML.
+
+    Args:
+        matrix: The matrix.
+        differences: The differences from what is expected, if it is compared.
+        every: True to list the options that are the same on every device, too.
+        shown: Gives the files of a problem the names that readers know.
+    """
+    numbers = matrix.result_numbers
+    profiles = [(each.device, each.profile or "none", numbers.get(each.device, "error")) for each in matrix]
+    differing = {*matrix.differing}
+    same = [path for path in matrix.options if path not in differing] if every else []
+    tables = [
+        Table(
+            caption=f"{count_text(len(differences or ()), 'difference')} from what is expected",
+            headers=("device", "option", "expected", "got"),
+            rows=[*map(_difference, differences or ())],
+        ),
+        Table(
+            caption="Problems",
+            headers=("problem", "message", "devices"),
+            rows=[
+                (f"{problem.severity.value}: {problem.code}", str(shown(problem)), names_of(devices, matrix))
+                for problem, devices in matrix.problems.items()
+            ],
+        ),
+        Table(
+            caption="Options that differ",
+            headers=("option", *map(_result_header, matrix.results)),
+            rows=[(path, *matrix.values(path)) for path in matrix.differing],
+        ),
+        Table(
+            caption="Devices",
+            headers=("device", "profile", "result"),
+            rows=[(device, profile, str(result)) for device, profile, result in profiles],
+            is_folded=differences is not None,
+        ),
+        Table(
+            caption="Options that are the same on every device",
+            headers=("option", "value"),
+            rows=[(path, matrix.values(path)[0]) for path in same],
+            is_folded=True,
+        ),
+    ]
+    return View(title="What each device gets", lines=(matrix.summary,), tables=tables)
+
+
+def _result_header(result: MatrixResult) -> str:
+    """Return the number of a result, and the first of its devices in further lines."""
+    more = len(result.devices) - _MAX_NAMES
+    names = [*map(cell_text, result.devices[:_MAX_NAMES]), *([f"and {more:,} more"] if more > 0 else [])]
+    return "\n".join([str(result.number), *names])
+
+
+def _difference(each: MatrixDifference) -> tuple[str, ...]:
+    return each.device, each.subject, each.expected or ABSENT_TEXT, each.got or ABSENT_TEXT
 
 
 def devices_text(matrix: DeviceMatrix, width: int) -> str:
@@ -28,13 +99,13 @@ def devices_text(matrix: DeviceMatrix, width: int) -> str:
     )
     shown = [tuple(map(cell_text, row)) for row in islice(rows, MAX_ROWS)]
     limits = ((width - 10) // 2, (width - 10) // 2, _MAX_CELL)  # 6 for RESULT, and two gaps
-    return _grid(("DEVICE", "PROFILE", "RESULT"), shown, limits) + more_text(len(matrix))
+    return _grid([("DEVICE", "PROFILE", "RESULT"), *shown], limits) + more_text(len(matrix) - MAX_ROWS)
 
 
 def options_text(matrix: DeviceMatrix, paths: Sequence[str], width: int) -> str:
     """Return a row for each option, and a column for each result."""
     rows = [[cell_text(cell) for cell in (path, *matrix.values(path))] for path in paths[:MAX_ROWS]]
-    more = more_text(len(paths))
+    more = more_text(len(paths) - MAX_ROWS)
     first, *widths = (min(max(map(len, column)), _MAX_CELL) for column in zip(*rows, strict=True))
     widest = min(_MAX_PATH, width - _MAX_CELL - _GAP)
     first = min(max(len(row[0]) for row in rows), widest)
@@ -42,7 +113,7 @@ def options_text(matrix: DeviceMatrix, paths: Sequence[str], width: int) -> str:
     if all(len(result.devices) == 1 for result in matrix.results):
         wide = [max(own, len(name)) for own, name in zip(widths, names, strict=True)]
         if first + sum(wide) + _GAP * len(wide) <= width:
-            return _grid(("OPTION", *names), rows, (widest, *wide)) + more
+            return _grid([("OPTION", *names), *rows], (widest, *wide)) + more
     numbers = [str(result.number) for result in matrix.results] if len(names) > 1 else ["VALUE"]
     widths = [max(own, len(number)) for own, number in zip(widths, numbers, strict=True)]
     groups = [*_groups(widths, width - first)]
@@ -50,8 +121,7 @@ def options_text(matrix: DeviceMatrix, paths: Sequence[str], width: int) -> str:
         return "\n".join(_by_value(matrix, path, width) for path in paths[:MAX_ROWS]) + more
     tables = (
         _grid(
-            ("OPTION", *numbers[start:end]),
-            [(row[0], *row[1 + start : 1 + end]) for row in rows],
+            [(row[0], *row[1 + start : 1 + end]) for row in [["OPTION", *numbers], *rows]],
             (widest, *widths[start:end]),
         )
         for start, end in groups
@@ -61,16 +131,12 @@ def options_text(matrix: DeviceMatrix, paths: Sequence[str], width: int) -> str:
 
 def differences_text(differences: Sequence[MatrixDifference], width: int) -> str:
     """Return a row for each difference: the device, what differs, the expected value and the actual one."""
-    rows = [
-        tuple(
-            cell_text(cell)
-            for cell in (each.device, each.subject, each.expected or ABSENT_TEXT, each.got or ABSENT_TEXT)
-        )
-        for each in islice(differences, MAX_ROWS)
-    ]
+    rows = [[*map(cell_text, _difference(each))] for each in differences[:MAX_ROWS]]
     room = width - 3 * _GAP
     limits = (room // 4, room * 3 // 8, room * 3 // 16, room * 3 // 16)
-    return _grid(("DEVICE", "OPTION", "EXPECTED", "GOT"), rows, limits) + more_text(len(differences))
+    return _grid([("DEVICE", "OPTION", "EXPECTED", "GOT"), *rows], limits) + more_text(
+        len(differences) - MAX_ROWS
+    )
 
 
 def _by_value(matrix: DeviceMatrix, path: str, width: int) -> str:
@@ -82,7 +148,7 @@ def _by_value(matrix: DeviceMatrix, path: str, width: int) -> str:
         (cell_text(value), count_text(len(names), "device"), _listed(names, width // 2))
         for value, names in sorted(devices.items(), key=lambda each: -len(each[1]))
     ]
-    lines = _grid(None, rows, (_MAX_CELL // 2, _MAX_CELL, width // 2)).splitlines(keepends=True)
+    lines = _grid(rows, (_MAX_CELL // 2, _MAX_CELL, width // 2)).splitlines(keepends=True)
     return f"{cell_text(path)}\n" + "".join(f"  {line}" for line in lines)
 
 
@@ -109,22 +175,11 @@ def _groups(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
     yield start, len(widths)
 
 
-def _grid(headers: Sequence[str] | None, rows: Sequence[Sequence[str]], limits: Sequence[int]) -> str:
-    """Return aligned columns; cells that are wider than the limit of their column are wrapped."""
-    lines: list[list[str]] = []
-    for row in ([headers] if headers else []) + [*rows]:
-        cells = [_wrapped(cell, limit) for cell, limit in zip(row, limits, strict=True)]
-        height = max(map(len, cells))
-        lines += ([*line] for line in zip(*(c + [""] * (height - len(c)) for c in cells), strict=True))
-    if not lines:
-        return ""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    gap = " " * _GAP
-    padded = (gap.join(map(str.ljust, line, widths)).rstrip() for line in lines)
-    return "".join(f"{line}\n" for line in padded)
+def _grid(rows: Iterable[Sequence[str]], limits: Sequence[int]) -> str:
+    return "".join(f"{line}\n" for line in aligned(wrapped_rows(rows, limits, _pieces)))
 
 
-def _wrapped(cell: str, width: int) -> list[str]:
+def _pieces(cell: str, width: int) -> list[str]:
     """Return the lines of a cell, broken after a separator where there is one in the second half."""
     lines: list[str] = []
     while len(cell) > width:

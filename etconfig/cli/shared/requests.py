@@ -1,9 +1,10 @@
-"""Options that several commands share, and the requests made of them."""
+"""Options that several commands share, and the requests that they make: devices and configurations."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
@@ -13,11 +14,22 @@ import click
 
 from etconfig.app.installation.installation import Installation
 from etconfig.base.records import record
-from etconfig.cli.shared.completion import complete_assignment, complete_method, complete_profile
-from etconfig.cli.shared.device_sheets import expanded_sheets, sheet_names
-from etconfig.cli.shared.known_device import name_of_device, sheet_options
+from etconfig.cli.shared.completion import (
+    complete_assignment,
+    complete_device,
+    complete_method,
+    complete_profile,
+)
+from etconfig.cli.shared.inputs import (
+    InputPath,
+    KnownDevices,
+    expanded_sheets,
+    name_of_device,
+    sheet_names,
+    standard_input,
+)
 from etconfig.cli.shared.output import show_diagnostics
-from etconfig.cli.shared.standard_input import standard_input
+from etconfig.cli.shared.usage import options_in_order
 
 if TYPE_CHECKING:
     from etconfig.app.configuring.configuration import Configuration
@@ -50,6 +62,17 @@ fact_option = click.option(
 locked_option = click.option("--locked", is_flag=True, help="Fail if anything differs from etconfig.lock.")
 
 program_argument = click.argument("program", type=click.Path(path_type=Path))
+optional_program = click.argument("program", required=False, type=click.Path(path_type=Path))
+programs_argument = click.argument(
+    "programs", metavar="[PROGRAM]...", nargs=-1, type=click.Path(path_type=Path)
+)
+programs_option = click.option(
+    "--program",
+    "programs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Resolve for the methods of this program. Repeatable.",
+)
 
 
 def _only_program(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
@@ -176,6 +199,60 @@ class FiniteNumber(click.FloatRange):
         return number
 
 
+_DEVICES = "etconfig.known_devices"
+"""The key of click's context for the values of `--device`, which `--facts` adds to its own."""
+_FACTS_HELP = {
+    False: "Use a saved fact sheet instead of detecting this device; - is standard input.",
+    True: "Use saved fact sheets instead of detecting this device: a file, a directory, a quoted pattern, or "
+    "- for standard input.",
+}
+
+
+def sheet_options(command: CommandT, *, several: bool) -> CommandT:
+    """Add `--facts` and `--device`; the command gets what both name as `sheet`.
+
+    That is one path or None, or with `several` a tuple of them, in the order of the command line.
+    """
+    repeatable = " Repeatable." if several else ""
+    command = click.option(
+        "--device",
+        "device",
+        multiple=several,
+        metavar="NAME",
+        type=KnownDevices(takes_patterns=several),
+        is_eager=True,  # before `--facts`
+        expose_value=False,
+        callback=_keep_devices,
+        shell_complete=complete_device,
+        help=f"Use the sheet of a known device{' or, quoted, of all that a pattern matches' * several}: see "
+        "`etconfig devices list`." + repeatable,
+    )(command)
+    return click.option(
+        "--facts",
+        "sheet",
+        multiple=several,
+        type=InputPath(),
+        callback=_add_devices,
+        help=_FACTS_HELP[several] + repeatable,
+    )(command)
+
+
+def _keep_devices(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    context.meta[_DEVICES] = value
+
+
+def _add_devices(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Return the values of both options; refuse both where a command takes one."""
+    devices = context.meta.pop(_DEVICES, None)
+    if not parameter.multiple:
+        if value is not None and devices is not None:
+            raise click.UsageError("--facts and --device name two devices; give one of them", context)
+        return devices if value is None else value
+    left = {"sheet": deque(value), "device": deque(devices or ())}
+    found = (left[name].popleft() for name in options_in_order(context) if left.get(name))
+    return tuple(path for each in found for path in (each if isinstance(each, list) else [each]))
+
+
 def device_options(command: CommandT, *, several: bool = False) -> CommandT:
     """Add `--facts`, `--device` and `--fact`, which select the device; with `several`, of several devices."""
     return sheet_options(fact_option(command), several=several)
@@ -246,20 +323,29 @@ class ConfigurationRequest:
     def configure_on(self, facts: FactSheet, program: Delegating | None) -> Configuration:
         """Do the same as `configure`, on other facts and without printing warnings."""
         from etconfig.app.configuring.configuration import configure
+
+        installation = self.installation if program is None else program.installation
+        return configure(program, facts=facts, installation=installation, **self.settings())
+
+    def settings(self) -> dict[str, Any]:
+        """Return the profile and what is set by hand, as `configure` takes them."""
         from etconfig.app.configuring.targets import options_by_backend
         from etconfig.resolver.compiling.overrides import layer_from_overrides
 
         known_options = partial(options_by_backend, self.installation)
+        return {
+            "profile": standard_input() if self.profile == "-" else self.profile,
+            "require_match": self.require_match,
+            "fact_overrides": self.facts_by_hand,
+            "overrides": layer_from_overrides(self.overrides, "--set", known_options=known_options),
+        }
 
-        return configure(
-            program,
-            profile=standard_input() if self.profile == "-" else self.profile,
-            require_match=self.require_match,
-            facts=facts,
-            fact_overrides=self.device.by_hand,
-            overrides=layer_from_overrides(self.overrides, "--set", known_options=known_options),
-            installation=self.installation if program is None else program.installation,
-        )
+    @cached_property
+    def facts_by_hand(self) -> dict[str, Sourced[object]]:
+        """The facts that `--fact` sets."""
+        from etconfig.facts.assignment import parse_fact_assignments
+
+        return dict(parse_fact_assignments(self.fact_texts, self.installation.fact_registry))
 
     def open_program(self, program: Path) -> LoadedProgram:
         """Open the program in a file, to configure it.
@@ -287,12 +373,8 @@ class ConfigurationRequest:
             from etconfig.app.configuring.default_program import default_programs
 
             return default_programs(self.installation, self.open_program)
-        opened: list[Delegating] = [*map(self.open_program, programs)]
-        if self.models is not None:
-            from etconfig.app.configuring.engine_models import Models
-
-            opened.append(Models.read(self.models, self.installation))
-        return opened
+        models = open_targets((), self.models, self.installation)
+        return [*map(self.open_program, programs), *models.values()]
 
     def open_together(self, programs: Sequence[Path]) -> Delegating | None:
         """Do the same, and return all as one; None if there is none."""
@@ -334,41 +416,49 @@ class ConfigurationRequest:
         return self.resolve(self.open_together(programs))
 
 
+def open_targets(
+    programs: Iterable[Path], models: Path | None, installation: Installation
+) -> dict[str, Delegating]:
+    """Open programs and a file of models, by their paths, to configure them with the backends of plugins.
+
+    Raises:
+        ProgramError: a program cannot be read.
+        ConfigError: the file of models is wrong.
+    """
+    from etconfig.app.programs.api import load_program
+    from etconfig.app.programs.executors import NUMPY
+
+    opened: dict[str, Delegating] = {
+        str(path): load_program(path, executor=NUMPY, installation=installation) for path in programs
+    }
+    if models is not None:
+        from etconfig.app.configuring.engine_models import Models
+
+        opened[str(models)] = Models.read(models, installation)
+    return opened
+
+
 def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add all options that select or change a configuration; the command gets them as one `request`."""
 
     @wraps(function)
     def with_request(**parameters: Any) -> Any:
-        return function(request=ConfigurationRequest(**_pop_request_values(parameters)), **parameters)
+        request = ConfigurationRequest(**taken_values(ConfigurationRequest, parameters))
+        return function(request=request, **parameters)
 
-    return _with_configuration_options(with_request)
+    return profile_options(device_options(with_request))
 
 
-def several_devices_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def several_devices_options(
+    function: Callable[..., Any], *, several_profiles: bool = False
+) -> Callable[..., Any]:
     """Add the same for several devices; the command gets a request for each of them, as `requests`."""
 
     @wraps(function)
     def with_requests(**parameters: Any) -> Any:
-        values = _pop_request_values(parameters)
-        sheets: Sequence[Path | None] = expanded_sheets(values.pop("sheet")) or [None]
-        requests = [
-            ConfigurationRequest(sheet=sheet, called=name, **values)
-            for sheet, name in zip(sheets, sheet_names(sheets), strict=True)
-        ]
-        for request in requests[1:]:  # plugins and profiles are read once
-            request.share_installation(requests[0])
-        return function(requests=requests, **parameters)
-
-    return _with_configuration_options(with_requests, several_devices=True)
-
-
-def several_configurations_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the same for several profiles or several devices; the command gets a list, `requests`."""
-
-    @wraps(function)
-    def with_requests(**parameters: Any) -> Any:
-        values = _pop_request_values(parameters)
-        profiles = values.pop("profile") or (None,)
+        values = taken_values(ConfigurationRequest, parameters)
+        given = values.pop("profile")
+        profiles = (given or (None,)) if several_profiles else (given,)
         sheets: Sequence[Path | None] = expanded_sheets(values.pop("sheet")) or [None]
         if len(profiles) > 1 and len(sheets) > 1:
             raise click.UsageError("give several --profile or several --facts, not both")
@@ -377,21 +467,16 @@ def several_configurations_options(function: Callable[..., Any]) -> Callable[...
             for profile in profiles
             for sheet, name in zip(sheets, sheet_names(sheets), strict=True)
         ]
+        for request in requests[1:]:  # plugins and profiles are read once
+            request.share_installation(requests[0])
         return function(requests=requests, **parameters)
 
-    return _with_configuration_options(with_requests, several_devices=True, several_profiles=True)
+    return profile_options(device_options(with_requests, several=True), several=several_profiles)
 
 
-def _pop_request_values(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Take the values of a request out of the parameters of a command."""
-    names = [field.name for field in fields(ConfigurationRequest) if field.name in parameters]
-    return {name: parameters.pop(name) for name in names}
-
-
-def _with_configuration_options(
-    function: Callable[..., Any], *, several_devices: bool = False, several_profiles: bool = False
-) -> Callable[..., Any]:
-    return profile_options(device_options(function, several=several_devices), several=several_profiles)
+def taken_values(kind: type[Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    """Take the values for the fields of a record out of the parameters of a command."""
+    return {each.name: parameters.pop(each.name) for each in fields(kind) if each.name in parameters}
 
 
 def profile_options(function: CommandT, *, several: bool = False) -> CommandT:
