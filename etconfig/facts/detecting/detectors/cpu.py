@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from etconfig.facts.detecting.detector import Reading
-from etconfig.facts.detecting.detectors.architecture import architecture
+from etconfig.facts.detecting.detector import Reading, SystemDetector
 from etconfig.facts.detecting.detectors.cpuinfo import (
     CPUINFO,
     cpu_features,
@@ -13,9 +12,17 @@ from etconfig.facts.detecting.detectors.cpuinfo import (
     cpu_vendor,
     read_blocks,
 )
-from etconfig.facts.detecting.detectors.system_detector import SystemDetector
 from etconfig.facts.detecting.detectors.topology import CPUS, cache_bytes, online_cpus, performance_cpus
 from etconfig.facts.detecting.system import System
+from etconfig.facts.misnomers import meant_value
+
+
+def architecture(system: System) -> Reading:
+    """Return `cpu.arch`, from the machine name of uname."""
+    machine = system.host.machine
+    name = None if machine is None else meant_value("cpu.arch", machine) or machine
+    return Reading.of("cpu.arch", name, "uname", otherwise="uname does not report it")
+
 
 _CACHES = {1: "cpu.cache.l1d", 2: "cpu.cache.l2", 3: "cpu.cache.l3"}
 
