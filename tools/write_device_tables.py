@@ -14,8 +14,7 @@ from pathlib import Path
 
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS, cpuinfo, device_names, firmware, macos
-from etconfig.facts.misnomers import _MISNOMERS
-from etconfig.facts.registry import FactInfo, FactType
+from etconfig.facts.registry import _MISNOMERS, FactInfo, FactType
 
 DIRECTORY = Path(__file__).parents[1] / "etconfig/device/include/etconfig/facts"
 PER_LINE = 26

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from etconfig.diagnostics import nearest_word
-from etconfig.facts.misnomers import meant_value
-from etconfig.facts.registry import FactInfo, FactType
+from etconfig.facts.registry import FactInfo, FactType, meant_value
 
 _USUAL_VALUES: Mapping[str, tuple[str, ...]] = {
     "cpu.arch": (

@@ -47,11 +47,10 @@ if TYPE_CHECKING:
     from etconfig.plugin.given import GivenBackends
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile.document import Document
-    from etconfig.profile.executor_table import ExecutorTable
     from etconfig.profile.inheritance import ProfileReader
     from etconfig.profile.library import ProfileLibrary
     from etconfig.profile.profile import Profile, Reference
-    from etconfig.profile.project import ProjectFile
+    from etconfig.profile.project import ExecutorTable, ProjectFile
     from etconfig.profile.selector import ProfileSelector
     from etconfig.resolver.deciding.advice import AdviceReader
     from etconfig.schema.spec import BackendSpec

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from etconfig.facts.detecting.detector import Reading, SystemDetector
+from etconfig.facts.detecting.detector import Reading
 from etconfig.facts.detecting.detectors.accelerators import GPU, NPU
+from etconfig.facts.detecting.detectors.system_detector import SystemDetector
 from etconfig.facts.detecting.system import System
 
 PCI = "/sys/bus/pci/devices"

@@ -9,8 +9,9 @@ import pytest
 from captured_trees import captured_system
 
 from etconfig.facts.detecting.detection import detect
-from etconfig.facts.detecting.detector import MODULES, Reading, SystemDetector
+from etconfig.facts.detecting.detector import Reading
 from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS
+from etconfig.facts.detecting.detectors.system_detector import MODULES, SystemDetector
 from etconfig.facts.detecting.detectors.windows import DISPLAY_KEY, VERSION_KEY
 from etconfig.facts.detecting.host import Host
 from etconfig.facts.detecting.system import System

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from etconfig.facts.detecting.detector import Reading, SystemDetector
+from etconfig.facts.detecting.detector import Reading
 from etconfig.facts.detecting.detectors.device_names import (
     AMD,
     GPUS,
@@ -33,6 +33,7 @@ from etconfig.facts.detecting.detectors.sysfs_devices import (
     find_devices,
     readings,
 )
+from etconfig.facts.detecting.detectors.system_detector import SystemDetector
 from etconfig.facts.detecting.nvml import NvmlGpu
 from etconfig.facts.detecting.system import System
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etconfig.facts.detecting.cgroup import Limit, cpu_quota, cpuset
-from etconfig.facts.detecting.detector import Reading, SystemDetector
+from etconfig.facts.detecting.detector import Reading
 from etconfig.facts.detecting.detectors.cpuinfo import CPUINFO
+from etconfig.facts.detecting.detectors.system_detector import SystemDetector
 from etconfig.facts.detecting.detectors.topology import (
     CPUS,
     Cpus,

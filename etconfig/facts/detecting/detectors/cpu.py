@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from etconfig.facts.detecting.detector import Reading, SystemDetector
+from etconfig.facts.detecting.detector import Reading
 from etconfig.facts.detecting.detectors.cpuinfo import (
     CPUINFO,
     cpu_features,
@@ -12,9 +12,10 @@ from etconfig.facts.detecting.detectors.cpuinfo import (
     cpu_vendor,
     read_blocks,
 )
+from etconfig.facts.detecting.detectors.system_detector import SystemDetector
 from etconfig.facts.detecting.detectors.topology import CPUS, cache_bytes, online_cpus, performance_cpus
 from etconfig.facts.detecting.system import System
-from etconfig.facts.misnomers import meant_value
+from etconfig.facts.registry import meant_value
 
 
 def architecture(system: System) -> Reading:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etconfig.facts.detecting.cgroup import memory_headroom, memory_limit
-from etconfig.facts.detecting.detector import Reading, SystemDetector
+from etconfig.facts.detecting.detector import Reading
+from etconfig.facts.detecting.detectors.system_detector import SystemDetector
 from etconfig.facts.detecting.device_text import bytes_of, decimal_count, text_lines
 from etconfig.facts.detecting.system import System
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from etconfig.facts.detecting.detector import FunctionDetector, Reading, SystemDetector
+from etconfig.facts.detecting.detector import FunctionDetector, Reading
+from etconfig.facts.detecting.detectors.system_detector import SystemDetector
 from etconfig.facts.detecting.device_text import text_lines
 from etconfig.facts.detecting.system import System
 
