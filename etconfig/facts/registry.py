@@ -28,16 +28,6 @@ _MISNOMERS: Mapping[str, Mapping[str, str]] = {
 }
 """The common names by fact; the values of these facts are in lower case."""
 
-
-def meant_value(fact: str, value: object) -> str | None:
-    """Return the fact's own spelling of `value`, or None if `value` may be right."""
-    if fact not in _MISNOMERS or not isinstance(value, str):
-        return None
-    lower = value.lower()
-    meant = _MISNOMERS[fact].get(lower, lower)
-    return None if meant == value else meant
-
-
 FactValue: TypeAlias = "bool | int | float | str | tuple[str, ...]"
 """The value of a fact; the fact's `FactType` decides which of these types it has."""
 
@@ -57,11 +47,22 @@ HIDDEN_FACTS = frozenset(("device.id",))
 """The built-in facts whose values identify the device."""
 
 _NAME = re.compile(rf"[a-z][a-z0-9_]*(\.({INDEX}|[a-z][a-z0-9_]*))+")
+
 _NUMBER = re.compile(rf"(?:\A|(?<=\.)){INDEX_PATTERN}(?=\.|\Z)")
+
 _SHOWN_CHARACTERS = 60
 
 MAX_CHARACTERS = 1 << 20
 """The most characters of a fact, which is a text or a list of texts, and of the texts about it."""
+
+
+def meant_value(fact: str, value: object) -> str | None:
+    """Return the fact's own spelling of `value`, or None if `value` may be right."""
+    if fact not in _MISNOMERS or not isinstance(value, str):
+        return None
+    lower = value.lower()
+    meant = _MISNOMERS[fact].get(lower, lower)
+    return None if meant == value else meant
 
 
 class FactType(enum.Enum):

@@ -46,6 +46,39 @@ OptionalTensors: TypeAlias = tuple[Tensor | None, ...]
 TensorAlias: TypeAlias = Annotated[Tensor, "alias"]
 """An output whose memory the step chooses: it becomes a view of another tensor."""
 
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "Binder",
+    "Bools",
+    "Floats",
+    "Ints",
+    "Kernel",
+    "KernelRegistry",
+    "KernelTable",
+    "OptionalTensors",
+    "Parameter",
+    "Scalar",
+    "Step",
+    "TensorAlias",
+    "Tensors",
+    "Unread",
+    "kernel",
+    "refusal",
+    "table_problem",
+]
+
+ENTRY_POINT_GROUP = "etconfig.kernels"
+"""The entry-point group in which a distribution declares its own `KernelTable`."""
+
+Step: TypeAlias = Callable[[], object]
+"""A bound instruction. Its return value is ignored."""
+
+Unread: TypeAlias = frozenset[str]
+"""Names of a kernel's parameters."""
+
+Binder: TypeAlias = Callable[..., Step]
+"""A kernel's function: takes the arguments of one instruction and returns its step."""
+
 
 @record(frozen=True)
 class ArgumentKind:
@@ -108,40 +141,6 @@ ARGUMENT_KINDS: Mapping[Any, ArgumentKind] = {
     Register: ArgumentKind("a register", frozenset({Register}), varies=True),
 }
 """The kind of each evaluated annotation."""
-
-
-__all__ = [
-    "ENTRY_POINT_GROUP",
-    "Binder",
-    "Bools",
-    "Floats",
-    "Ints",
-    "Kernel",
-    "KernelRegistry",
-    "KernelTable",
-    "OptionalTensors",
-    "Parameter",
-    "Scalar",
-    "Step",
-    "TensorAlias",
-    "Tensors",
-    "Unread",
-    "kernel",
-    "refusal",
-    "table_problem",
-]
-
-ENTRY_POINT_GROUP = "etconfig.kernels"
-"""The entry-point group in which a distribution declares its own `KernelTable`."""
-
-Step: TypeAlias = Callable[[], object]
-"""A bound instruction. Its return value is ignored."""
-
-Unread: TypeAlias = frozenset[str]
-"""Names of a kernel's parameters."""
-
-Binder: TypeAlias = Callable[..., Step]
-"""A kernel's function: takes the arguments of one instruction and returns its step."""
 
 
 @record(frozen=True)

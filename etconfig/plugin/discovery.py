@@ -37,6 +37,8 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _EVERYTHING = PluginPolicy()
 _UNKNOWN_VERSION = "(unknown version)"
 
+_VALUE = re.compile(r"(?P<package>\w+(?:\.\w+)*):(?P<directory>\w[\w.-]*(?:/\w[\w.-]*)*)")
+
 
 def discover_plugins(
     search_path: Iterable[str] | None = None, *, policy: PluginPolicy = _EVERYTHING
@@ -216,9 +218,6 @@ def _read_bytes(path: str) -> bytes:
         return os.read(descriptor, os.fstat(descriptor).st_size)
     finally:
         os.close(descriptor)
-
-
-_VALUE = re.compile(r"(?P<package>\w+(?:\.\w+)*):(?P<directory>\w[\w.-]*(?:/\w[\w.-]*)*)")
 
 
 def profile_directories(index: PluginIndex) -> tuple[dict[EntryPoint, Path], tuple[PluginFailure, ...]]:

@@ -22,6 +22,27 @@ _HELP = 'a project file names an executor: executor = "numpy", or [executor] wit
 _TABLE_HELP = "write the options of an executor in a table of their own, such as [{table}.executorch]"
 _NAME = "name"
 
+_PYPROJECT = "pyproject.toml"
+
+_SELECTION_HELP = 'a project file selects a profile: profile = "vendor/device"'
+
+_KEYS = (
+    "profile",
+    "require_match",
+    "profile_path",
+    "executor",
+    "programs",
+    "models",
+    "model",
+    "plugins",
+    "kernels",
+    *SETTINGS_KEYS,
+)
+
+_PLUGIN_KEYS = ("prefer", "allow", "deny")
+
+_ValueT = TypeVar("_ValueT")
+
 
 @record(frozen=True)
 class ExecutorTable:
@@ -74,25 +95,6 @@ def read_executor_tables(section: TomlTable) -> tuple[ExecutorTable, ...]:
 def _table(section: TomlTable) -> TomlTable | None:
     is_table = isinstance(section.data.get("executor"), dict)
     return section.table("executor") if is_table else None
-
-
-_PYPROJECT = "pyproject.toml"
-_SELECTION_HELP = 'a project file selects a profile: profile = "vendor/device"'
-_KEYS = (
-    "profile",
-    "require_match",
-    "profile_path",
-    "executor",
-    "programs",
-    "models",
-    "model",
-    "plugins",
-    "kernels",
-    *SETTINGS_KEYS,
-)
-_PLUGIN_KEYS = ("prefer", "allow", "deny")
-
-_ValueT = TypeVar("_ValueT")
 
 
 @record(frozen=True, kw_only=True)

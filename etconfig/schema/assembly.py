@@ -26,6 +26,24 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import CoreSchema
 
+ModelT = TypeVar("ModelT", bound=BaseModel)
+"""A class of options."""
+
+_NUMBER_BOUNDS = (Ge, Gt, Le, Lt, MultipleOf)
+
+_LENGTH_BOUNDS = (MinLen, MaxLen)
+
+_BOUNDS: Mapping[OptionKind, tuple[tuple[type, ...], tuple[type, ...]]] = {
+    OptionKind.INTEGER: (_NUMBER_BOUNDS, (int,)),
+    OptionKind.FLOAT: (_NUMBER_BOUNDS, (int, float)),
+    OptionKind.STRING: (_LENGTH_BOUNDS, (int,)),
+    OptionKind.ARRAY: (_LENGTH_BOUNDS, (int,)),
+    OptionKind.TABLE: (_LENGTH_BOUNDS, (int,)),
+}
+"""The bounds that pydantic and `Constraint` check in the same way, and the types of their limits."""
+
+_set = object.__setattr__  # the classes are frozen
+
 
 @record(frozen=True)
 class KeyCheck:
@@ -69,21 +87,6 @@ class KeyCheck:
         return value
 
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
-"""A class of options."""
-
-_NUMBER_BOUNDS = (Ge, Gt, Le, Lt, MultipleOf)
-_LENGTH_BOUNDS = (MinLen, MaxLen)
-_BOUNDS: Mapping[OptionKind, tuple[tuple[type, ...], tuple[type, ...]]] = {
-    OptionKind.INTEGER: (_NUMBER_BOUNDS, (int,)),
-    OptionKind.FLOAT: (_NUMBER_BOUNDS, (int, float)),
-    OptionKind.STRING: (_LENGTH_BOUNDS, (int,)),
-    OptionKind.ARRAY: (_LENGTH_BOUNDS, (int,)),
-    OptionKind.TABLE: (_LENGTH_BOUNDS, (int,)),
-}
-"""The bounds that pydantic and `Constraint` check in the same way, and the types of their limits."""
-
-
 @record(frozen=True, kw_only=True)
 class Assembly:
     """The way to create the options of one class.
@@ -124,9 +127,6 @@ class Assembly:
 def _copied(value: Any) -> Any:
     """Return a copy of an array or table of values that cannot change; None stays."""
     return None if value is None else value.copy()
-
-
-_set = object.__setattr__  # the classes are frozen
 
 
 def plan_assembly(cls: type[BaseModel], infos: Mapping[str, OptionInfo]) -> Assembly | None:

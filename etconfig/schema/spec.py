@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from etconfig.base.compile_specs import CompileSpecs
     from etconfig.schema.options import BackendOptions
 
+_BACKEND_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
 
 @record(frozen=True)
 class Advice:
@@ -60,9 +62,6 @@ class Advice:
                 raise TypeError(f"{name} of an Advice must be a text, not {text!r:.60}")
             if name != "reason" and not text.strip():
                 raise ValueError(f"{name} of an Advice is empty")
-
-
-_BACKEND_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 @record(frozen=True)

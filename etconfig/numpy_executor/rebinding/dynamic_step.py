@@ -22,6 +22,11 @@ from etconfig.program.model import TensorShapeDynamism
 TensorState: TypeAlias = tuple[Tensor, Array, object, bool, int]
 """A tensor, its array, token and `is_alias`, and the number of steps before it got them."""
 
+Bind: TypeAlias = Callable[[], Step]
+"""Binds one instruction to the current values of its arguments."""
+
+_UNBOUND = TensorShapeDynamism.DYNAMIC_UNBOUND
+
 
 class BoundSteps(NamedTuple):
     """Bound steps of several instructions, and the states that tensors had when they were bound.
@@ -100,10 +105,6 @@ def tensors_in(registers: Iterable[Register]) -> list[Tensor]:
             items = (item.value for item in value if type(item) is Register)
             tensors += [each for each in items if type(each) is Tensor]
     return tensors
-
-
-Bind: TypeAlias = Callable[[], Step]
-"""Binds one instruction to the current values of its arguments."""
 
 
 class Part(NamedTuple):
@@ -299,9 +300,6 @@ def _failure(part: Part, error: Exception) -> Exception:
     if isinstance(error, StopSignal):
         return StoppedAt(part.position, part.name)
     return refusal(part.name, error)
-
-
-_UNBOUND = TensorShapeDynamism.DYNAMIC_UNBOUND
 
 
 def _key_of(value: Any) -> Hashable:

@@ -17,6 +17,11 @@ from etconfig.schema.coerce import show_value
 from etconfig.schema.declaration import Scope
 from etconfig.schema.spec import BackendSpec
 
+MethodInstance: TypeAlias = "tuple[str, str | None]"
+"""A method and one of its instances; None is the default instance."""
+
+_NO_RECOMMENDATION = Recommendation()
+
 
 def process_options(specs: Iterable[BackendSpec]) -> tuple[tuple[str, str], ...]:
     """Return the options of the whole process, as backend id and option name."""
@@ -63,12 +68,6 @@ def _conflict(backend: str, option: str, sides: Iterable[tuple[Arguments, object
         notes=tuple(notes),
         help=f"set {backend}.{option} to one value for all methods",
     )
-
-
-MethodInstance: TypeAlias = "tuple[str, str | None]"
-"""A method and one of its instances; None is the default instance."""
-
-_NO_RECOMMENDATION = Recommendation()
 
 
 @record(frozen=True, kw_only=True)

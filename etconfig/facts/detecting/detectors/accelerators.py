@@ -48,6 +48,10 @@ _MEMORY_FILES = ("mem_info_vram_total", "tile0/physical_vram_size_bytes")
 
 _NVML = "NVML"
 
+_ACCEL = "/sys/class/accel"
+
+_NPU_LISTINGS = (SysfsListing(_ACCEL, "accel", "/device"),)
+
 
 def _detect_gpus(system: System) -> Iterator[Reading]:
     devices = find_devices(system, _GPU_LISTINGS, _can_compute)
@@ -118,10 +122,6 @@ GPU = SystemDetector(
     _detect_gpus,
     ("Android", "Darwin", "Windows"),
 )
-
-
-_ACCEL = "/sys/class/accel"
-_NPU_LISTINGS = (SysfsListing(_ACCEL, "accel", "/device"),)
 
 
 def _detect_npus(system: System) -> Iterator[Reading]:

@@ -21,6 +21,10 @@ from etconfig.facts.detecting.system import System
 _NODES = "/sys/devices/system/node/online"
 _BY_CORE = ("cpu.physical_cores", "cpu.performance_cores", "cpu.efficiency_cores")
 
+_AVAILABLE = "cpu.available_cores"
+
+_AFFINITY = "sched_getaffinity"
+
 
 def _detect(system: System) -> Iterator[Reading]:
     online = online_cpus(system)
@@ -79,10 +83,6 @@ CORES = SystemDetector(
     _detect,
     ("Darwin", "Windows"),
 )
-
-
-_AVAILABLE = "cpu.available_cores"
-_AFFINITY = "sched_getaffinity"
 
 
 def _detect_available(system: System) -> Iterator[Reading]:

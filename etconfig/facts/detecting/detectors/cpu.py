@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from etconfig.facts.detecting.detector import Reading
 from etconfig.facts.detecting.detectors.cpuinfo import (
     CPUINFO,
+    architecture,
     cpu_features,
     cpu_model,
     cpu_vendor,
@@ -15,15 +16,6 @@ from etconfig.facts.detecting.detectors.cpuinfo import (
 from etconfig.facts.detecting.detectors.system_detector import SystemDetector
 from etconfig.facts.detecting.detectors.topology import CPUS, cache_bytes, online_cpus, performance_cpus
 from etconfig.facts.detecting.system import System
-from etconfig.facts.registry import meant_value
-
-
-def architecture(system: System) -> Reading:
-    """Return `cpu.arch`, from the machine name of uname."""
-    machine = system.host.machine
-    name = None if machine is None else meant_value("cpu.arch", machine) or machine
-    return Reading.of("cpu.arch", name, "uname", otherwise="uname does not report it")
-
 
 _CACHES = {1: "cpu.cache.l1d", 2: "cpu.cache.l2", 3: "cpu.cache.l3"}
 

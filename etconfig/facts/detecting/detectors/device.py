@@ -6,29 +6,8 @@ from collections.abc import Iterator
 
 from etconfig.facts.detecting.detector import Reading
 from etconfig.facts.detecting.detectors.system_detector import SystemDetector
-from etconfig.facts.detecting.device_text import MAX_LINE_BYTES, is_short
+from etconfig.facts.detecting.device_text import MAX_LINE_BYTES, filled_in, is_short
 from etconfig.facts.detecting.system import System
-
-_PLACEHOLDERS = frozenset(
-    {
-        "default string",
-        "none",
-        "not applicable",
-        "not available",
-        "not specified",
-        "o.e.m.",
-        "system manufacturer",
-        "system product name",
-        "to be filled by o.e.m.",
-        "unknown",
-    }
-)
-
-
-def filled_in(text: str | None) -> str | None:
-    """Return `text`, or None if it is empty or a placeholder."""
-    return text if text and text.lower() not in _PLACEHOLDERS else None
-
 
 _DMI = "/sys/class/dmi/id"
 _DEVICE_TREE = "/proc/device-tree"

@@ -11,6 +11,20 @@ from etconfig.facts.detecting.system import System
 
 _SUPPLY = "/sys/class/power_supply"
 
+_SENSORS = "/sys/class/thermal"
+
+_MAX_CELSIUS = "thermal.max_celsius"
+
+_STATE = "thermal.state"
+
+_PLAUSIBLE_CELSIUS = range(-50, 200)
+"""The range of real temperatures; a sensor that is switched off reports -274 degrees, which is 0 kelvin."""
+
+_NEAR_CELSIUS = 5.0
+"""The state is `fair` from this far below the temperature at which the kernel slows the device down."""
+
+_STATES = ("nominal", "fair", "serious", "critical")
+
 
 class _Battery(NamedTuple):
     path: str
@@ -82,19 +96,6 @@ POWER = SystemDetector(
     _detect_supply,
     ("Android", "Darwin", "Windows"),
 )
-
-
-_SENSORS = "/sys/class/thermal"
-_MAX_CELSIUS = "thermal.max_celsius"
-_STATE = "thermal.state"
-
-_PLAUSIBLE_CELSIUS = range(-50, 200)
-"""The range of real temperatures; a sensor that is switched off reports -274 degrees, which is 0 kelvin."""
-
-_NEAR_CELSIUS = 5.0
-"""The state is `fair` from this far below the temperature at which the kernel slows the device down."""
-
-_STATES = ("nominal", "fair", "serious", "critical")
 
 
 class _Zone(NamedTuple):

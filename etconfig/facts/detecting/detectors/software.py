@@ -16,6 +16,12 @@ from etconfig.facts.detecting.system import System
 _OS_RELEASE_FILES = ("/etc/os-release", "/usr/lib/os-release")
 _NO_UNAME = "uname does not report it"
 
+_DISTRIBUTIONS = ("etconfig", "executorch", "torch", "numpy")
+
+_BACKENDS = "runtime.backends"
+
+_METADATA = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(-py[^-]*)?\.(dist|egg)-info")
+
 
 def _detect_system(system: System) -> Iterator[Reading]:
     name = system.host.system
@@ -42,11 +48,6 @@ OPERATING_SYSTEM = SystemDetector(
     _detect_system,
     ("Android", "Darwin", "Windows"),
 )
-
-
-_DISTRIBUTIONS = ("etconfig", "executorch", "torch", "numpy")
-_BACKENDS = "runtime.backends"
-_METADATA = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)(-py[^-]*)?\.(dist|egg)-info")
 
 
 def _detect_packages(system: System) -> Iterator[Reading]:
