@@ -181,7 +181,8 @@ class BackendSpec:
         factory: Creates the `Backend`. None makes a schema-only backend: its options can be
             validated, resolved and packed for another device, but it cannot run.
         capabilities: A `Capabilities`, or None if nothing is claimed.
-        recommend: The vendor's recommendation: maps the known facts by name to values of options by name.
+        recommend: Deprecated: declare `advice` instead, which can be packed. Maps the known facts by name to
+            recommended values of options by name.
         advice: The vendor's recommendation as data: of the entries of an option, the first one that applies
             decides. An option has entries here, or a value from `recommend`, not both.
         from_program: Maps the compile specs of a delegate to the values of options that they fix, by name.
