@@ -30,9 +30,9 @@ from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT, Com
 from etconfig.numpy_executor.delegate_steps import stable_delegates
 from etconfig.numpy_executor.rebinding import Rebinding
 from etconfig.numpy_executor.registers import Registers
-from etconfig.program.collection import collection_paused
 from etconfig.program.metadata import MethodMeta
 from etconfig.program.model import TensorShapeDynamism
+from etconfig.program.process_lock import collection_paused
 from etconfig.tracing import NullTracer, RecordingTracer, Track
 
 if TYPE_CHECKING:

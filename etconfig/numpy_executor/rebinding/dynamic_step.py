@@ -15,8 +15,8 @@ from etconfig.kernel.registry import Step, refusal
 from etconfig.kernel.steps import MakeAlias, StepSequence, may_resize, runnable
 from etconfig.kernel.tensor import KEPT_SHAPES, Register, Tensor, become, memory_of
 from etconfig.method.stop import StopCheck
+from etconfig.numpy_executor.compiled_plan import StoppableStep, StoppedAt, checked_steps
 from etconfig.numpy_executor.registers import current_value
-from etconfig.numpy_executor.stopping import StoppableStep, StoppedAt, checked_steps
 from etconfig.program.model import TensorShapeDynamism
 
 TensorState: TypeAlias = tuple[Tensor, Array, object, bool, int]
