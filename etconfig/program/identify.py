@@ -1,4 +1,4 @@
-"""The first bytes of a file: the header of a program, or what the file is instead, and what the user can do."""
+"""The first bytes of a file: the header of a program, or help for a file that is something else."""
 
 from __future__ import annotations
 

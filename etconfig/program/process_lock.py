@@ -1,4 +1,4 @@
-"""What concerns the process: `ProcessLock`, open in a forked one, and a pause of the garbage collector."""
+"""`ProcessLock`, which is open in a forked process, and a pause of the garbage collector."""
 
 from __future__ import annotations
 
