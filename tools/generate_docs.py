@@ -38,7 +38,7 @@ from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.cli.startup.group import etconfig
 from etconfig.diagnostics import CODES
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.markdown import facts_markdown
+from etconfig.facts.registry import FactInfo, FactType
 from etconfig.kernels import builtin_tables
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.v1 import BackendRequest
@@ -324,7 +324,17 @@ def diagnostics(_: str) -> str:
 
 def facts(_: str) -> str:
     """Return the table of facts."""
-    return facts_markdown(BUILTIN_FACTS)
+    head = "| fact | type | unit | volatility | meaning |\n|---|---|---|---|---|\n"
+    return head + "".join(map(_row_of_fact, BUILTIN_FACTS.infos))
+
+
+def _row_of_fact(info: FactInfo) -> str:
+    meaning = info.doc
+    if info.choices:
+        words = "One of" if info.type is FactType.STRING else "Usual items are"
+        meaning = f"{meaning} {words} {', '.join(f'`{choice}`' for choice in info.choices)}."
+    cells = (f"`{info.name}`", info.type.value, info.unit or "", info.volatility.value, meaning)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
 def plugin(directory: str) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS, cpuinfo, device_names, firmware, macos
-from etconfig.facts.misnomers import _MISNOMERS
-from etconfig.facts.registry import FactInfo, FactType
+from etconfig.facts.detecting import device_text
+from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS, cpuinfo, device_names, macos
+from etconfig.facts.registry import _MISNOMERS, FactInfo, FactType
 
 DIRECTORY = Path(__file__).parents[1] / "etconfig/device/include/etconfig/facts"
 PER_LINE = 26
@@ -174,7 +174,7 @@ def name_header() -> str:
         + packed("kIntelFeatures", macos._INTEL_FEATURES.items())
         + packed("kArchitectures", _MISNOMERS["cpu.arch"].items())
         + packed("kSystems", _MISNOMERS["os.name"].items())
-        + packed("kPlaceholders", ((text, "") for text in sorted(firmware._PLACEHOLDERS)))
+        + packed("kPlaceholders", ((text, "") for text in sorted(device_text._PLACEHOLDERS)))
     )
     return frame("The names of processors and devices.", body)
 

@@ -29,7 +29,7 @@ from etconfig.method import ExecutorReport
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.profile.profile import Reference
-from etconfig.resolver.deciding.recommendation import recommend
+from etconfig.resolver.deciding.recommendation import ADVICE_INSTEAD, RECOMMEND_DEPRECATED, recommend
 
 FactsOfDevice: TypeAlias = "Callable[[], FactSheet]"
 """Returns the facts of this device, with those of the project file; see `_known_facts`."""
@@ -247,6 +247,10 @@ def _advice(installation: Installation, backend: str) -> Iterator[Finding]:
         spec = installation.plugins.backend_spec(backend)
     except PluginError:
         return  # the backend was reported
+    if spec.recommend is not None:
+        yield Finding(
+            f"recommendations of backend {backend}", "warning", RECOMMEND_DEPRECATED, ADVICE_INSTEAD
+        )
     if spec.advice:
         from etconfig.resolver.proving.advice_check import verify_advice
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from etconfig.base.records import record
 from etconfig.errors import DelegateInvalidCompatibilityError
-from etconfig.facts.misnomers import meant_value
+from etconfig.facts.registry import meant_value
 
 _FACTS = ("cpu.arch", "os.name", "cpu.features")
 _ABI = "abi"

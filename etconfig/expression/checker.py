@@ -38,9 +38,8 @@ from etconfig.expression.syntax import (
     Unary,
 )
 from etconfig.expression.types import TYPE_OF_FACT, TYPE_OF_VALUE, ExpressionType, common_type
-from etconfig.facts.problems import unknown_fact
+from etconfig.facts.problems import is_never, unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
-from etconfig.facts.usual_texts import is_never
 
 if TYPE_CHECKING:
     from etconfig.mistakes.expression.corrections import Correction, Corrector

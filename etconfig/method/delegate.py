@@ -29,7 +29,7 @@ from etconfig.kernel.memory import MethodAllocator, TemporaryAllocator
 from etconfig.method.stop import StopCheck
 from etconfig.method.workers import Workers
 from etconfig.program import model
-from etconfig.program.named_data import KeptData
+from etconfig.program.payload_reader import KeptData
 from etconfig.tracing import NullTracer, Track
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import length_hint
 
 from etconfig.backend import StopSignal
@@ -13,10 +14,44 @@ from etconfig.errors import EtconfigError, InstructionLimitError, KernelArgument
 from etconfig.kernel.registry import Step, refusal
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method.stop import StopCheck
-from etconfig.numpy_executor.stopping import StoppedAt, checked_steps
 
 DEFAULT_INSTRUCTION_LIMIT = 10_000_000
 """The most instructions that one execute may run: an endless loop is stopped within seconds."""
+
+
+class StoppedAt(StopSignal):
+    """Ends a run, with the place where it ended.
+
+    Attributes:
+        index: The index of the instruction; None if the method has none.
+        name: Its operator, or the backend of its delegate.
+    """
+
+    def __init__(self, index: int | None, name: str | None) -> None:
+        super().__init__(index, name)
+        self.index = index
+        self.name = name
+
+
+class StoppableStep:
+    """A step of several instructions that can end between them."""
+
+    __slots__ = ()
+
+    def run_until(self, stop: StopCheck | None) -> None:
+        """Run the instructions, or those before `stop` ends the run. Raises StoppedAt."""
+        raise NotImplementedError
+
+
+def checked_steps(steps: Iterator[Step], stop: StopCheck) -> Iterator[Step]:
+    """Yield steps, and check before each whether the run must end.
+
+    Raises:
+        StopSignal: it must; the last step that was taken from `steps` did not run.
+    """
+    for step in steps:
+        stop.check()
+        yield partial(step.run_until, stop) if isinstance(step, StoppableStep) else step
 
 
 @record(frozen=True)

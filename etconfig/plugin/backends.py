@@ -13,8 +13,7 @@ from etconfig.plugin.call_check import call_problem, code_place
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.loader import guarded
-from etconfig.schema.advice import Advice
-from etconfig.schema.spec import BackendSpec
+from etconfig.schema.spec import Advice, BackendSpec
 
 
 def _unchanged(backend: Backend[Any, Any]) -> Backend[Any, Any]:

@@ -32,6 +32,26 @@ from etconfig.plugin.hookspecs import PROJECT, PluginRequest
 from etconfig.plugin.trial import ends_of_imports
 from etconfig.schema.spec import ApiRange
 
+ResultT = TypeVar("ResultT")
+
+IMPORT_LIMIT_S = 10.0
+"""The time limit of importing a plugin of facts, in seconds."""
+
+_UNKNOWN_FIELD = re.compile(
+    r"(?P<name>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<field>\w+)'"
+)
+
+_PYTHONS_GUESS = re.compile(r"\. Did you mean '\w+'\?$")
+
+_VALUE = re.compile(r"(?P<module>\w+(?:\.\w+)*)(?::(?P<object>\w+(?:\.\w+)*))?\s*(?:\[.*\])?")
+
+_RULES = {
+    "its import": "its import must succeed on every machine",
+    "its factory": "a factory returns a Backend",
+    "its availability()": "availability() returns Availability.no(reason, fix) if something is missing",
+}
+"""The rule that an exception breaks, by what raised it; anything else is a hook."""
+
 
 class Answer(Protocol):
     """The answer of any hook; all name the plugin API versions that the plugin can work with."""
@@ -42,16 +62,6 @@ class Answer(Protocol):
 
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
-ResultT = TypeVar("ResultT")
-
-IMPORT_LIMIT_S = 10.0
-"""The time limit of importing a plugin of facts, in seconds."""
-
-_UNKNOWN_FIELD = re.compile(
-    r"(?P<name>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<field>\w+)'"
-)
-_PYTHONS_GUESS = re.compile(r"\. Did you mean '\w+'\?$")
-_VALUE = re.compile(r"(?P<module>\w+(?:\.\w+)*)(?::(?P<object>\w+(?:\.\w+)*))?\s*(?:\[.*\])?")
 
 
 @record(frozen=True)
@@ -148,14 +158,6 @@ def _exception_help(entry: EntryPoint, error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError):
         return f"install {error.name}, or else {reinstall_help(entry.distribution)}"
     return f"upgrade or uninstall {entry.distribution}, or report it to its author"
-
-
-_RULES = {
-    "its import": "its import must succeed on every machine",
-    "its factory": "a factory returns a Backend",
-    "its availability()": "availability() returns Availability.no(reason, fix) if something is missing",
-}
-"""The rule that an exception breaks, by what raised it; anything else is a hook."""
 
 
 def _fix_of_author(entry: EntryPoint, symbol: str, error: BaseException) -> str:

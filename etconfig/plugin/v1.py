@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from etconfig.base.lazy import lazy_names
 
 _HOME = {
-    "Advice": "schema.advice",
+    "Advice": "schema.spec",
     "Allocator": "backend",
     "ApiRange": "schema.spec",
     "Applies": "schema.declaration",
@@ -171,13 +171,12 @@ if TYPE_CHECKING:
         LoweringRequest,
         hookimpl,
     )
-    from etconfig.schema.advice import Advice
     from etconfig.schema.cache_keys import cache_key
     from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
     from etconfig.schema.declaration import Applies, Scope, Wire, option
     from etconfig.schema.known_keys import KnownKey
     from etconfig.schema.options import BackendOptions, OptionTable, model_validator
-    from etconfig.schema.spec import ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
+    from etconfig.schema.spec import Advice, ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
     from etconfig.schema.units import Unit
     from etconfig.wire.options import WireOption, wire_options
     from etconfig.wire.runtime_limits import EXECUTORCH

@@ -11,8 +11,8 @@ from etconfig.expression import Expression
 from etconfig.expression.checked import Checked, Constant, FactValueOf, Operation, children
 from etconfig.expression.proof.assumptions import Assumptions, may_fail
 from etconfig.expression.proof.proof_steps import ProofLimitError, ProofSteps
+from etconfig.facts.problems import usual_texts
 from etconfig.facts.registry import FactRegistry, FactType
-from etconfig.facts.usual_texts import usual_texts
 from etconfig.profile.layer import Assignment
 
 _MAX_COMPARED = 32

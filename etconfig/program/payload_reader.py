@@ -1,19 +1,136 @@
-"""Locates a program's payloads: reads segments, constants, initial states, inline and named data."""
+"""A program's payloads: where its segments, constants, initial states, inline and named data are."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
+from etconfig.base.records import record
 from etconfig.flatbuffer.layout import U64, Layout
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor, Extent
-from etconfig.program.header import ExtendedHeader
-from etconfig.program.payloads import Payloads
-from etconfig.program.program_errors import bad_index, malformed, truncated
-from etconfig.program.segments import read_segments
+from etconfig.program.identify import ExtendedHeader
+from etconfig.program.model import BackendDelegateDataReference, DataLocation
+from etconfig.program.program_errors import bad_index, malformed, naming, truncated
+
+
+@record(frozen=True, kw_only=True)
+class Payloads:
+    """The extents of all payloads of a program.
+
+    The extent of a constant or an initial state reaches to the next one, because the file says only where
+    each starts. The tensor itself may be smaller.
+
+    Attributes:
+        segments: Program.segments.
+        constants: By `data_buffer_idx`; the first is a placeholder that no tensor uses.
+        mutable_data: By `mutable_data_segments_idx`, then by `data_buffer_idx`.
+        inline_delegates: Program.backend_delegate_data.
+        named_data: Program.named_data, by key.
+    """
+
+    segments: tuple[Extent, ...]
+    constants: tuple[Extent, ...]
+    mutable_data: tuple[tuple[Extent, ...], ...]
+    inline_delegates: tuple[Extent, ...]
+    named_data: Mapping[str, Extent]
+
+    def constant(self, data_buffer_idx: int, size_bytes: int) -> Extent:
+        """Return the extent of a constant tensor of `size_bytes` bytes.
+
+        Raises:
+            MalformedProgramError: there is no such constant.
+            TruncatedProgramError: it is smaller.
+        """
+        return _subextent(self.constants, data_buffer_idx, size_bytes, "constants")
+
+    def mutable_initial_data(
+        self, mutable_data_segments_idx: int, data_buffer_idx: int, size_bytes: int
+    ) -> Extent:
+        """Return the extent of a mutable tensor's initial state; raises the same errors as `constant`."""
+        valid = range(len(self.mutable_data))
+        if mutable_data_segments_idx not in valid:
+            raise bad_index(
+                "mutable_data_segments_idx", mutable_data_segments_idx, valid, "mutable_data_segments"
+            )
+        region = f"mutable_data_segments[{mutable_data_segments_idx}]"
+        return _subextent(self.mutable_data[mutable_data_segments_idx], data_buffer_idx, size_bytes, region)
+
+    def delegate(self, reference: BackendDelegateDataReference) -> Extent:
+        """Return the extent of a delegate's payload.
+
+        Raises:
+            MalformedProgramError: there is no such payload.
+        """
+        if reference.location is DataLocation.INLINE:
+            extents, target = self.inline_delegates, "backend_delegate_data"
+        else:
+            extents, target = self.segments, "segments"
+        if reference.index not in range(len(extents)):
+            raise bad_index("index", reference.index, range(len(extents)), target)
+        return extents[reference.index]
+
+
+def _subextent(extents: tuple[Extent, ...], index: int, size_bytes: int, region: str) -> Extent:
+    if size_bytes < 0:
+        raise ValueError(f"size_bytes is {size_bytes}; expected 0 or more")
+    if index not in range(1, len(extents)):
+        raise bad_index("data_buffer_idx", index, range(1, len(extents)), region)
+    start, available_bytes = extents[index]
+    if size_bytes > available_bytes:
+        raise truncated(f"{region}[{index}]", start, size_bytes, available_bytes)
+    return Extent(start, size_bytes)
+
+
+def read_segments(cursor: Cursor, position: int, base: int, end: int) -> tuple[Extent, ...]:
+    """Return the extents in the file of the segments of the vector at `position`.
+
+    Args:
+        cursor: Reads the file's tables.
+        position: The vector of DataSegment tables; 0 if there is none.
+        base: The position of the first segment, from which offsets count; 0 if the file does not state it.
+        end: The position after the last segment.
+
+    Raises:
+        ProgramError: a segment leaves these bounds, or shares bytes with another one.
+    """
+
+    def read(table: int) -> Extent:
+        offset, size_bytes = cursor.table(table, layout.DATA_SEGMENT)
+        if size_bytes and not base:
+            raise malformed(
+                "missing-header", "", "the file has segments, but no header says where they start"
+            )
+        if base + offset + size_bytes > end:
+            raise truncated("", base + offset, size_bytes, end - base - offset)
+        return Extent(base + offset, size_bytes)
+
+    segments = cursor.each(position, "segments", read) if position else ()
+    _check_disjoint(segments)
+    return segments
+
+
+def gaps_between(start: int, segments: Sequence[Extent], end: int) -> list[Extent]:
+    """Return the extents from `start` to `end` outside of all `segments`, which share no bytes, in order."""
+    gaps = []
+    for segment in sorted(segments):
+        if segment.start > start:
+            gaps.append(Extent(start, segment.start - start))
+        start = max(start, segment.end)
+    return [*gaps, Extent(start, end - start)] if start < end else gaps
+
+
+def _check_disjoint(segments: Sequence[Extent]) -> None:
+    """Check that no two segments share bytes: each belongs to one payload alone."""
+    by_start = sorted((segment.start, segment.end, i) for i, segment in enumerate(segments))
+    occupied = [entry for entry in by_start if entry[0] < entry[1]]
+    for (_, end, first), (start, _, second) in pairwise(occupied):
+        if start < end:
+            detail = f"it starts before segments[{first}] ends, at {end}"
+            raise malformed("overlapping-segments", f"segments[{second}]", detail, offset=start)
 
 
 def read_payloads(
@@ -125,3 +242,83 @@ def _read_named_data(cursor: Cursor, position: int, segments: Sequence[Extent]) 
     if position:
         cursor.each(position, "named_data", read)
     return MappingProxyType(named)
+
+
+class VerifiedLoader:
+    """A `DataLoader` over a program or a data file that was verified. Threads may share it.
+
+    Args:
+        file: The whole file.
+        tables_bytes: The size of the tables, whose bytes in memory are those that were verified.
+        named: Adds the name of the file to errors.
+    """
+
+    def __init__(self, file: Cursor, tables_bytes: int, named: naming) -> None:
+        self._file = file
+        self._tables_bytes = tables_bytes
+        self._naming = named
+
+    def size(self) -> int:
+        """Return the size of the file in bytes."""
+        return self._file.size_bytes
+
+    def load(self, offset: int, size: int) -> memoryview:
+        """Return `size` bytes from `offset` on, read-only, without a copy.
+
+        Raises:
+            ProgramError: they are not in the file, or cannot be read.
+        """
+        extent = Extent(offset, size)
+        with self._naming:
+            if extent.end <= self._tables_bytes:
+                return self._file.view(extent, "")
+            return self._file.apart(extent, "")
+
+
+class NamedData(Mapping[str, memoryview]):
+    """An immutable mapping; looking up a key raises ProgramError if its bytes cannot be read."""
+
+    def __init__(self, readers: Mapping[str, Callable[[], memoryview]]) -> None:
+        """Take the functions that read the data, by key."""
+        self._readers = dict(readers)
+
+    def __getitem__(self, key: str) -> memoryview:
+        read = self._readers.get(key)
+        if read is None:
+            raise KeyError(f"{key!r} is neither in the program nor in one of its data files (.ptd)")
+        return read()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._readers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._readers)
+
+    def __len__(self) -> int:
+        return len(self._readers)
+
+
+class KeptData(Mapping[str, memoryview]):
+    """The data that one delegate looks up, valid as long as this object, since it may keep addresses alone.
+
+    A view whose `release` was called, as `with` does, no longer keeps the data.
+    """
+
+    def __init__(self, data: Mapping[str, memoryview]) -> None:
+        """Take the data."""
+        self._source = data
+        self._views: list[memoryview] = []
+
+    def __getitem__(self, key: str) -> memoryview:
+        view = self._source[key]
+        self._views.append(view)
+        return view
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._source
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._source)
+
+    def __len__(self) -> int:
+        return len(self._source)

@@ -36,7 +36,7 @@ from etconfig.program.model import (
     SerializedTensor,
     TensorList,
 )
-from etconfig.program.payloads import Payloads
+from etconfig.program.payload_reader import Payloads
 from etconfig.program.program_errors import bad_index, known, malformed, missing_field
 from etconfig.program.tensor_reader import TensorReader
 from etconfig.program.value_reader import ValueReader

@@ -14,23 +14,17 @@ from etconfig.base.records import Immutable
 from etconfig.diagnostics.suggest import did_you_mean
 from etconfig.errors import MethodNotFoundError, ProgramError
 from etconfig.program import layout
-from etconfig.program.collection import collection_paused
 from etconfig.program.cursor import Cursor, Extent
 from etconfig.program.external_data import DataSources, ExternalData, open_data_files
 from etconfig.program.flat_tensor import DataFile
-from etconfig.program.header import ExtendedHeader, read_header
-from etconfig.program.identify import check_is_program, is_bundled
+from etconfig.program.identify import ExtendedHeader, check_is_program, is_bundled, read_header
 from etconfig.program.limits import DEFAULT_LIMITS, Limits
 from etconfig.program.model import BackendDelegate, ExecutionPlan
-from etconfig.program.named_data import NamedData
-from etconfig.program.payload_reader import read_payloads
-from etconfig.program.payloads import Payloads
+from etconfig.program.payload_reader import NamedData, Payloads, VerifiedLoader, gaps_between, read_payloads
 from etconfig.program.plan_reader import PlanReader
-from etconfig.program.process_lock import ProcessLock
+from etconfig.program.process_lock import ProcessLock, collection_paused
 from etconfig.program.program_errors import locate, malformed, naming, unreadable
-from etconfig.program.segments import gaps_between
 from etconfig.program.source import DataLoader, LoadMode, ProgramSource, open_bytes
-from etconfig.program.verified_loader import VerifiedLoader
 
 if TYPE_CHECKING:
     from etconfig.program.bundled import Bundle

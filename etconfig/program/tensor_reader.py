@@ -9,7 +9,7 @@ from etconfig.flatbuffer.layout import I32, U8
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor
 from etconfig.program.model import AllocationDetails, DeviceType, SerializedTensor, TensorShapeDynamism
-from etconfig.program.payloads import Payloads
+from etconfig.program.payload_reader import Payloads
 from etconfig.program.program_errors import known, malformed, missing_field, unsupported
 from etconfig.program.tensor_layout import check_shape, check_span
 

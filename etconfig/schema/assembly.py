@@ -16,19 +16,23 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 from pydantic import BaseModel
 
 from etconfig.base.records import record
+from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.constraints import Constraint, are_bounds
 from etconfig.schema.declaration import MISSING, OptionInfo
-from etconfig.schema.key_check import KeyCheck
 from etconfig.schema.option_type import OptionKind, OptionType
 
 if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
     from pydantic.fields import FieldInfo
+    from pydantic_core import CoreSchema
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 """A class of options."""
 
 _NUMBER_BOUNDS = (Ge, Gt, Le, Lt, MultipleOf)
+
 _LENGTH_BOUNDS = (MinLen, MaxLen)
+
 _BOUNDS: Mapping[OptionKind, tuple[tuple[type, ...], tuple[type, ...]]] = {
     OptionKind.INTEGER: (_NUMBER_BOUNDS, (int,)),
     OptionKind.FLOAT: (_NUMBER_BOUNDS, (int, float)),
@@ -37,6 +41,50 @@ _BOUNDS: Mapping[OptionKind, tuple[tuple[type, ...], tuple[type, ...]]] = {
     OptionKind.TABLE: (_LENGTH_BOUNDS, (int,)),
 }
 """The bounds that pydantic and `Constraint` check in the same way, and the types of their limits."""
+
+_set = object.__setattr__  # the classes are frozen
+
+
+@record(frozen=True)
+class KeyCheck:
+    """Metadata of a field that has pydantic check tables as `coerce` does: their keys, or what they become.
+
+    Attributes:
+        option_type: The type of the option.
+    """
+
+    option_type: OptionType
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the schema of the field with this check after others; before them for tables of options."""
+        from pydantic import AfterValidator, BeforeValidator
+
+        if self.option_type.has_tables:
+            return BeforeValidator(self.coerced).__get_pydantic_core_schema__(source, handler)
+        return AfterValidator(self.checked).__get_pydantic_core_schema__(source, handler)
+
+    def coerced(self, value: object) -> object:
+        """Return the value with the tables of options that its tables stand for.
+
+        Raises:
+            ValueError: one of them does not fit.
+        """
+        found = coerce(self.option_type, value)
+        if isinstance(found, Mismatch):
+            place = f"{found.place.lstrip('.')}: " if found.path else ""
+            raise ValueError(f"{place}{found.message}" + (f"; {found.help}" if found.help else ""))
+        return found
+
+    def checked(self, value: object) -> object:
+        """Return the value.
+
+        Raises:
+            ValueError: a key is unknown, or its text is.
+        """
+        found = coerce(self.option_type, value)
+        if isinstance(found, Mismatch):
+            raise ValueError(f"{found.place.lstrip('.')}: {found.message}; {found.help}")
+        return value
 
 
 @record(frozen=True, kw_only=True)
@@ -79,9 +127,6 @@ class Assembly:
 def _copied(value: Any) -> Any:
     """Return a copy of an array or table of values that cannot change; None stays."""
     return None if value is None else value.copy()
-
-
-_set = object.__setattr__  # the classes are frozen
 
 
 def plan_assembly(cls: type[BaseModel], infos: Mapping[str, OptionInfo]) -> Assembly | None:

@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable, Iterator
 
 from etconfig.base.plain_data import jsonable
-from etconfig.schema.advice import Advice
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.option_type import OptionType
-from etconfig.schema.spec import BackendSpec
+from etconfig.schema.spec import Advice, BackendSpec
 
 _FIELD_HEADERS = ("Option", "Type", "Default", "Description")
 _HEADERS = ("Option", "Type", "Default", "Applies", "Scope", "Description")

@@ -10,10 +10,9 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.fields import FieldInfo
 
 from etconfig.base.plain_data import jsonable
-from etconfig.schema.assembly import Assembly, plan_assembly
+from etconfig.schema.assembly import Assembly, KeyCheck, plan_assembly
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, Applies, Declaration, OptionInfo, Wire, option
-from etconfig.schema.key_check import KeyCheck
 from etconfig.schema.option_type import (
     OptionKind,
     OptionType,

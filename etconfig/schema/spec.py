@@ -9,7 +9,6 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from etconfig.base.records import record
-from etconfig.schema.advice import Advice
 from etconfig.schema.declaration import MAX_KEY_LENGTH
 
 if TYPE_CHECKING:
@@ -19,6 +18,50 @@ if TYPE_CHECKING:
     from etconfig.schema.options import BackendOptions
 
 _BACKEND_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+@record(frozen=True)
+class Advice:
+    """The value that a vendor recommends for one option: an expression over facts, and when it applies.
+
+    Expression and condition are written in the language of profiles. Both are checked when the backend's
+    plugin is loaded, and never run any code of the plugin, so a device can evaluate them, too.
+
+    Example:
+        >>> from etconfig.plugin.v1 import Advice
+        >>> Advice(
+        ...     "num_threads",
+        ...     expr="max(1, min(cpu.available_cores, cpu.performance_cores))",
+        ...     reason="Efficiency cores slow the others down.",
+        ... ).option
+        'num_threads'
+
+    Attributes:
+        option: The option's name.
+        expr: The value, as an expression over facts.
+        when: The condition under which the value is recommended; None for all devices. Where it is
+            unknown, or where the value is unknown, the entry does not apply.
+        reason: Why, in a sentence for users.
+
+    Raises:
+        TypeError: a field is not a text.
+        ValueError: a text is empty.
+    """
+
+    option: str
+    expr: str = field(kw_only=True)
+    when: str | None = field(default=None, kw_only=True)
+    reason: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        texts = {"option": self.option, "expr": self.expr, "when": self.when, "reason": self.reason}
+        for name, text in texts.items():
+            if name == "when" and text is None:
+                continue
+            if not isinstance(text, str):
+                raise TypeError(f"{name} of an Advice must be a text, not {text!r:.60}")
+            if name != "reason" and not text.strip():
+                raise ValueError(f"{name} of an Advice is empty")
 
 
 @record(frozen=True)
@@ -138,7 +181,8 @@ class BackendSpec:
         factory: Creates the `Backend`. None makes a schema-only backend: its options can be
             validated, resolved and packed for another device, but it cannot run.
         capabilities: A `Capabilities`, or None if nothing is claimed.
-        recommend: The vendor's recommendation: maps the known facts by name to values of options by name.
+        recommend: Deprecated: declare `advice` instead, which can be packed. Maps the known facts by name to
+            recommended values of options by name.
         advice: The vendor's recommendation as data: of the entries of an option, the first one that applies
             decides. An option has entries here, or a value from `recommend`, not both.
         from_program: Maps the compile specs of a delegate to the values of options that they fix, by name.

@@ -26,6 +26,7 @@ from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import BackendUnavailableError, DelegateError, OptionError, RuntimeFailedError
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin.contributions import EXECUTOR_HOOK
+from etconfig.resolver.deciding.recommendation import RECOMMEND_DEPRECATED
 
 X = np.array([1, -2], np.float32)
 SLOPPY = "Api1_Sloppy-2"
@@ -113,6 +114,11 @@ class TestListing:
         found = installation.detect_facts()
         assert (found["api1.cores"].value, found["sloppy.cores"].value) == (8, 2)
         assert "no such device tree" in str(found["api1.name"])
+
+    def test_what_is_deprecated_is_a_warning_of_the_doctor(self, installation):
+        findings = etconfig.examine_installation(installation).findings
+        found = [each.subject for each in findings if each.detail == RECOMMEND_DEPRECATED]
+        assert found == [f"recommendations of backend Api1{name}" for name in ("Absent", "Full", "Schema")]
 
 
 class TestConformance:

@@ -136,7 +136,6 @@ MEETINGS = {
 """Every room that imports both wings, and why."""
 
 CONTRACTS = {
-    "etconfig.schema.advice",
     "etconfig.schema.cache_keys",
     "etconfig.schema.constraints",
     "etconfig.schema.declaration",

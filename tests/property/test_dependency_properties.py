@@ -93,23 +93,6 @@ def test_devices_of_one_signature_get_the_same_values(seed: int, tmp_path: Path)
                 assert first == result
 
 
-@pytest.mark.parametrize("seed", seeds(8))
-def test_no_other_fact_changes_one_option(seed: int, tmp_path: Path) -> None:
-    random = Random(f"option {seed}")
-    stack = sound_stack(random, tmp_path)
-    for resolver in stack.resolvers.values():
-        together = frozenset().union(*(each.facts for each in resolver.option_dependencies.values()))
-        assert together == resolver.dependencies.facts
-        for _ in range(10):
-            facts = random_facts(random)
-            before = outcome(resolver, facts)
-            path, needs = random.choice([*resolver.option_dependencies.items()])
-            after = outcome(resolver, with_others_changed(random, facts, needs.facts))
-            if isinstance(before, tuple) and isinstance(after, tuple):
-                values = [{str(key): value for key, value in each[1].items()} for each in (before, after)]
-                assert values[0][path] == values[1][path]
-
-
 def selected(select: object, *arguments: object, **options: object) -> object:
     """The selection without its reasons, or the code of the problem."""
     try:

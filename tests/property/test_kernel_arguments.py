@@ -10,8 +10,8 @@ from every import every
 
 from etconfig.base.scalar_types import ScalarType
 from etconfig.errors import KernelArgumentError
-from etconfig.kernel.argument_kinds import ArgumentKind
 from etconfig.kernel.memory import Scratch, allocate_zeroed
+from etconfig.kernel.registry import ArgumentKind
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor.compiled_plan import Block, CompiledPlan

@@ -15,9 +15,8 @@ from etconfig.diagnostics.suggest import edit_distance
 from etconfig.errors import ProfileError
 from etconfig.expression import parse_expression
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.misnomers import meant_value
-from etconfig.facts.registry import FactInfo, FactType, Volatility
-from etconfig.facts.usual_texts import usual_texts
+from etconfig.facts.problems import usual_texts
+from etconfig.facts.registry import FactInfo, FactType, Volatility, meant_value
 from etconfig.mistakes.facts.fact_names import likely_facts
 from etconfig.schema.declaration import option
 from etconfig.schema.options import BackendOptions

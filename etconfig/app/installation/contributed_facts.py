@@ -8,8 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.lazy_registry import LazyFactRegistry
-from etconfig.facts.registry import FactInfo, FactRegistry, Volatility
+from etconfig.facts.registry import FactInfo, FactRegistry, LazyFactRegistry, Volatility
 from etconfig.plugin.entry_points import FACTS, EntryPoint
 from etconfig.plugin.failure import load_error
 

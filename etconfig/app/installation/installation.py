@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from etconfig.app.installation.profile_path import (
     PROFILE_PATH_VARIABLE,
     NamedDirectory,
+    broken_package,
     directories_in_project,
     directories_in_variable,
     each_once,
+    user_profiles,
 )
 from etconfig.app.installation.project_location import find_project_file, ignored_project_file
 from etconfig.base.parameters import AnyPath, as_path, check_type
@@ -47,11 +49,10 @@ if TYPE_CHECKING:
     from etconfig.plugin.entry_points import EntryPoint
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile.document import Document
-    from etconfig.profile.executor_table import ExecutorTable
     from etconfig.profile.inheritance import ProfileReader
     from etconfig.profile.library import ProfileLibrary
     from etconfig.profile.profile import Profile, Reference
-    from etconfig.profile.project import ProjectFile
+    from etconfig.profile.project import ExecutorTable, ProjectFile
     from etconfig.profile.selector import ProfileSelector
     from etconfig.resolver.deciding.advice import AdviceReader
     from etconfig.schema.spec import BackendSpec
@@ -504,7 +505,6 @@ class Installation:
         Raises:
             DocumentError: others could have written a profile of the user.
         """
-        from etconfig.app.installation.user_profiles import broken_package, user_profiles
         from etconfig.profile.library import ProfileLibrary, ProfileSource, Provider, bundled_profiles
 
         shipped, broken = profile_directories(self.index)

@@ -14,7 +14,7 @@ from etconfig.errors import OptionError
 
 if TYPE_CHECKING:
     from etconfig.plugin.hookspecs import ExecutorContribution
-    from etconfig.profile.executor_table import ExecutorTable
+    from etconfig.profile.project import ExecutorTable
     from etconfig.schema.declaration import OptionInfo
     from etconfig.schema.options import BackendOptions
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from etconfig.backend import Backend
     from etconfig.method import Executor, ExecutorReport
     from etconfig.plugin.hookspecs import ExecutorContribution
-    from etconfig.profile.executor_table import ExecutorTable
     from etconfig.profile.profile import Reference
+    from etconfig.profile.project import ExecutorTable
     from etconfig.schema.spec import BackendSpec
 
 NUMPY = "numpy"

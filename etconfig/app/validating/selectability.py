@@ -17,11 +17,11 @@ from etconfig.expression.proof.assumptions import Assumptions
 from etconfig.expression.proof.example_facts import SearchLimitError, example_facts
 from etconfig.expression.proof.proof_steps import ProofLimitError, ProofSteps
 from etconfig.facts.registry import FactRegistry
-from etconfig.profile.condition_index import ConditionIndex
 from etconfig.profile.directory import SUFFIX
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.library import ProfileFile, Provider
 from etconfig.profile.profile import Profile
+from etconfig.profile.selector import ConditionIndex
 
 _MAX_STEPS = 2_000_000
 """The most steps of reasoning about profiles of one directory: about a second."""

@@ -20,6 +20,7 @@ from etconfig.plugin.call_check import code_place
 from etconfig.plugin.contributions import BACKEND_HOOK
 from etconfig.plugin.culprit import located_cause
 from etconfig.plugin.loader import load_plugin
+from etconfig.resolver.deciding.recommendation import ADVICE_INSTEAD, RECOMMEND_DEPRECATED
 
 
 @check(
@@ -85,7 +86,7 @@ def api_range(subject: Subject) -> None:
 @check(
     "deprecation",
     level=0,
-    rests_on=("signature-bind", "aot-id-match"),
+    rests_on=("signature-bind", "aot-id-match", "recommend-valid"),
     prevents="use of names that will be removed",
     isolated=True,
 )
@@ -101,6 +102,9 @@ def deprecation(subject: Subject) -> None:
     for each in caught:
         if issubclass(each.category, DeprecationWarning) and str(each.message).startswith("etconfig."):
             raise CheckFailedError(f"{each.filename}:{each.lineno}: {each.message}")
+    recommend = subject.spec.recommend
+    if recommend is not None:
+        raise CheckFailedError(f"{code_place(recommend)}{RECOMMEND_DEPRECATED}; {ADVICE_INSTEAD}")
 
 
 def _misspelt(kind: type) -> Iterator[tuple[str, Callable[..., Any], str]]:

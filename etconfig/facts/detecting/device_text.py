@@ -14,6 +14,21 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _COUNT = re.compile(r"[0-9]{1,19}")
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 
+_PLACEHOLDERS = frozenset(
+    {
+        "default string",
+        "none",
+        "not applicable",
+        "not available",
+        "not specified",
+        "o.e.m.",
+        "system manufacturer",
+        "system product name",
+        "to be filled by o.e.m.",
+        "unknown",
+    }
+)
+
 
 def text_lines(text: str | None) -> list[str]:
     """Return the lines of a text, without those that are longer than `MAX_LINE_BYTES` in UTF-8.
@@ -52,3 +67,8 @@ def bytes_of(count: int, unit_bytes: int) -> int | None:
 def _bounded(digits: str) -> int | None:
     number = int(digits)
     return number if _INT_MIN <= number <= _INT_MAX else None
+
+
+def filled_in(text: str | None) -> str | None:
+    """Return `text`, or None if it is empty or a placeholder."""
+    return text if text and text.lower() not in _PLACEHOLDERS else None

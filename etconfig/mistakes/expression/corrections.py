@@ -15,8 +15,8 @@ from etconfig.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
 from etconfig.expression.source import ExpressionSource
 from etconfig.expression.syntax import Binary, FunctionCall, ListDisplay, Literal, Name, Node
 from etconfig.expression.types import ExpressionType
+from etconfig.facts.problems import is_never, meant_text, usual_texts_help
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
-from etconfig.facts.usual_texts import is_never, meant_text, usual_texts_help
 from etconfig.mistakes.expression.foreign_words import size_in_bytes
 from etconfig.mistakes.expression.unexpected_tokens import CHOICE_HELP
 from etconfig.mistakes.facts.fact_names import likely_facts

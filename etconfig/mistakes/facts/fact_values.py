@@ -38,8 +38,11 @@ def _guesses(info: FactInfo, value: object) -> Iterator[object]:
         yield int(value)
     if isinstance(value, (int, float)) and info.unit == "fraction" and not isinstance(value, bool):
         yield value / 100
-    if not isinstance(value, str):
-        return
+    if isinstance(value, str):
+        yield from _meant_by_text(info, value)
+
+
+def _meant_by_text(info: FactInfo, value: str) -> Iterator[object]:
     text = value.strip().lstrip("=").strip().strip("\"'")
     if info.type is FactType.STRING_LIST:
         items = [part.strip().strip("\"'") for part in text.strip("[](){}").split(",")]

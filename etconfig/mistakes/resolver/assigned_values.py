@@ -55,8 +55,11 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
         return _special_table(found, raw, span)
     if found.fix is None and _means_default(raw, info):
         return _without_value(found, info, raw)
-    if not isinstance(raw, str) or found.fix is not None:
-        return found
+    return _quoted_expression(found, raw, span) if isinstance(raw, str) and found.fix is None else found
+
+
+def _quoted_expression(found: Diagnostic, raw: str, span: Span) -> Diagnostic:
+    """Advise for a text that would be right as an expression."""
     if _QUOTED_TABLE.fullmatch(raw):
         help = f"write {raw}, without quotes around the table"
         return replace(found, help=help, fix=Rewriting(raw, raw).at(found.spans[0]))

@@ -3,30 +3,108 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import length_hint
 from typing import Any, NamedTuple, TypeAlias
 
 from etconfig.backend import StopSignal
 from etconfig.base.interrupts import is_of_signal_handler
 from etconfig.errors import EtconfigError
+from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Step, refusal
 from etconfig.kernel.steps import MakeAlias, StepSequence, may_resize, runnable
-from etconfig.kernel.tensor import KEPT_SHAPES, Register, Tensor, memory_of
+from etconfig.kernel.tensor import KEPT_SHAPES, Register, Tensor, become, memory_of
 from etconfig.method.stop import StopCheck
-from etconfig.numpy_executor.rebinding.bound_steps import (
-    BoundSteps,
-    TensorState,
-    run_again,
-    tensors_in,
-    undo,
-)
+from etconfig.numpy_executor.compiled_plan import StoppableStep, StoppedAt, checked_steps
 from etconfig.numpy_executor.registers import current_value
-from etconfig.numpy_executor.stopping import StoppableStep, StoppedAt, checked_steps
 from etconfig.program.model import TensorShapeDynamism
+
+TensorState: TypeAlias = tuple[Tensor, Array, object, bool, int]
+"""A tensor, its array, token and `is_alias`, and the number of steps before it got them."""
 
 Bind: TypeAlias = Callable[[], Step]
 """Binds one instruction to the current values of its arguments."""
+
+_UNBOUND = TensorShapeDynamism.DYNAMIC_UNBOUND
+
+
+class BoundSteps(NamedTuple):
+    """Bound steps of several instructions, and the states that tensors had when they were bound.
+
+    Attributes:
+        steps: The steps of all instructions, which run one after the other.
+        states: The states of tensors.
+        starts: The number of steps before each instruction, and the number of all steps.
+        state_starts: The number of states before each instruction, and the number of all states.
+        memories: Tensors that may get other memory, each with the memory that it had.
+    """
+
+    steps: list[Step]
+    states: list[TensorState]
+    starts: list[int]
+    state_starts: list[int]
+    memories: list[tuple[Tensor, object]]
+
+    def are_gone(self) -> bool:
+        """Return whether a tensor has got other memory, so that its old arrays are of no use."""
+        return any(memory_of(tensor) is not memory for tensor, memory in self.memories)
+
+    def restore(self) -> list[TensorState] | None:
+        """Return the tensors to the states that they had when bound.
+
+        Returns:
+            Their states before that; None if one cannot return, and then none has.
+        """
+        before: list[TensorState] = []
+        for tensor, array, token, is_alias, start in self.states:
+            if tensor.token is not token:
+                if tensor.is_alias and not is_alias:  # writes to it now go to another tensor's memory
+                    undo(before, -1)
+                    return None
+                before.append((tensor, tensor.array, tensor.token, tensor.is_alias, start))
+                become(tensor, array, token, is_alias=is_alias)
+        return before
+
+
+def undo(before: Sequence[TensorState], failed: int) -> None:
+    """Undo the changes of state that belong to steps after the one that failed."""
+    for tensor, array, token, is_alias, start in before:
+        if start > failed:
+            become(tensor, array, token, is_alias=is_alias)
+
+
+def run_again(last: BoundSteps, index: int, steps: list[Step], states: list[TensorState]) -> bool:
+    """Run instruction `index` as it was bound last, and add it to steps and states.
+
+    Returns:
+        False if it did not run, and must be bound again.
+    """
+    own = last.steps[last.starts[index] : last.starts[index + 1]]
+    own_states = last.states[last.state_starts[index] : last.state_starts[index + 1]]
+    for tensor, array, token, is_alias, _ in own_states:
+        if tensor.token is not token:
+            if tensor.is_alias and not is_alias:
+                return False
+            become(tensor, array, token, is_alias=is_alias)
+    for step in own:
+        step()
+    # the same states, at the places that they have among the new steps
+    states += [(*state[:-1], len(steps)) for state in own_states]
+    steps += own
+    return True
+
+
+def tensors_in(registers: Iterable[Register]) -> list[Tensor]:
+    """Return the tensors in registers, and those in lists there."""
+    tensors: list[Tensor] = []
+    for register in registers:
+        value = register.value
+        if type(value) is Tensor:
+            tensors.append(value)
+        elif type(value) is tuple:
+            items = (item.value for item in value if type(item) is Register)
+            tensors += [each for each in items if type(each) is Tensor]
+    return tensors
 
 
 class Part(NamedTuple):
@@ -222,9 +300,6 @@ def _failure(part: Part, error: Exception) -> Exception:
     if isinstance(error, StopSignal):
         return StoppedAt(part.position, part.name)
     return refusal(part.name, error)
-
-
-_UNBOUND = TensorShapeDynamism.DYNAMIC_UNBOUND
 
 
 def _key_of(value: Any) -> Hashable:

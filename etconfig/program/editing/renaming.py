@@ -6,8 +6,7 @@ import struct
 
 from etconfig.program import layout
 from etconfig.program.editing.appending import add_segments, alignment_of, delegates_of, refer
-from etconfig.program.header import read_header
-from etconfig.program.identify import check_is_program
+from etconfig.program.identify import check_is_program, read_header
 from etconfig.program.limits import DEFAULT_LIMITS
 from etconfig.program.source import LoadMode, open_bytes
 

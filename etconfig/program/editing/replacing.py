@@ -9,8 +9,7 @@ from etconfig.flatbuffer.writer import FlatBufferWriter
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor, Extent
 from etconfig.program.editing.appending import add_segments, alignment_of, delegates_of, refer
-from etconfig.program.header import ExtendedHeader, read_header
-from etconfig.program.identify import check_is_program
+from etconfig.program.identify import ExtendedHeader, check_is_program, read_header
 from etconfig.program.limits import DEFAULT_LIMITS
 from etconfig.program.model import BackendDelegateDataReference, DataLocation
 from etconfig.program.payload_reader import read_payloads

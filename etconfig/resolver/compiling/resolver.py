@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 
@@ -10,22 +10,65 @@ from etconfig.base.provenance import Sourced
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
+from etconfig.expression import Expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import FactSheet
-from etconfig.profile.dependencies import Dependencies
-from etconfig.profile.layer import Layer
+from etconfig.profile.dependencies import Dependencies, dependencies_on
+from etconfig.profile.layer import UNSET, Layer
 from etconfig.resolver.compiling.matching import MatchedAssignment, Matcher, Names
 from etconfig.resolver.compiling.scopes import ScopedAssignments
-from etconfig.resolver.deciding.advice import AdviceReader
+from etconfig.resolver.deciding.advice import AdviceEntries, AdviceReader, CheckedAdvice
 from etconfig.resolver.deciding.arguments import ANY_METHOD, instance_label
 from etconfig.resolver.deciding.backend_candidates import BackendCandidates
-from etconfig.resolver.deciding.dependencies import all_dependencies, dependencies_by_option
 from etconfig.resolver.deciding.device import DeviceView
 from etconfig.resolver.deciding.instance_resolver import InstanceResolver, Memo, MethodInstance
+from etconfig.resolver.deciding.option_candidates import Candidate, OptionCandidates
 from etconfig.resolver.deciding.program_check import METHOD, noun_of
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.proving.program_conflicts import FixedOption, computed_conflict, literal_conflicts
 from etconfig.schema.spec import BackendSpec
+
+
+def all_dependencies(
+    instances: Mapping[MethodInstance, Sequence[BackendCandidates]], layers: Iterable[Layer]
+) -> Dependencies:
+    """Return what decides any option of any method instance."""
+    distinct = {id(backend): backend for backends in instances.values() for backend in backends}
+    options = {id(option): option for each in distinct.values() for option in each.options.values()}
+    conditions: list[Expression] = []
+    values: list[str] = []
+    advice: list[str] = []
+    for option in options.values():
+        entries = _deciding_advice(option)
+        decisive: tuple[CheckedAdvice | Candidate, ...] = (*entries, *option.effective)
+        conditions += [each.condition for each in decisive if each.condition is not None]
+        for each in decisive:
+            values += each.value.facts if isinstance(each.value, Expression) else ()
+        if option.info.from_fact is not None and _shows_baseline(option):
+            values.append(option.info.from_fact)
+        advice += [fact for entry in entries for fact in entry.facts]
+    return dependencies_on(
+        conditions,
+        computed_from=values,
+        advice=advice,
+        functions={each.spec.id for each in distinct.values() if each.spec.recommend is not None},
+        by_hand={name: value for layer in layers for name, value in layer.facts.items()},
+    )
+
+
+def _deciding_advice(option: OptionCandidates) -> AdviceEntries:
+    return option.advice if option.advice and _shows_baseline(option) else ()
+
+
+def _shows_baseline(option: OptionCandidates) -> bool:
+    """Return True if the recommendation, the program's value or the default may count on some device.
+
+    Tables are merged into what lies below them, and `unset` shows it again.
+    """
+    if not option.effective or option.effective[0].condition is not None:
+        return True
+    lowest = option.effective[0].value
+    return isinstance(lowest, dict) or any(each.value is UNSET for each in option.effective)
 
 
 @record(frozen=True, kw_only=True)
@@ -142,11 +185,6 @@ class Resolver:
         not count, though explanations of the other value show it as beaten.
         """
         return all_dependencies(self.instances, self.layers)
-
-    @cached_property
-    def option_dependencies(self) -> Mapping[str, Dependencies]:
-        """The facts that decide each option, by its path: `forward@left:XnnpackBackend.num_threads`."""
-        return dependencies_by_option(self.instances, self.layers)
 
     @cached_property
     def _layers_with_facts(self) -> Sequence[Layer]:

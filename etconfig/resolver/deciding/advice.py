@@ -15,10 +15,9 @@ from etconfig.expression import Expression, ExpressionParser, ExpressionType, Fa
 from etconfig.profile.bundled_conditions import bundled_parser
 from etconfig.resolver.deciding.device import DeviceView
 from etconfig.resolver.deciding.expression_types import fits_type
-from etconfig.schema.advice import Advice
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.problem import OptionProblem
-from etconfig.schema.spec import BackendSpec
+from etconfig.schema.spec import Advice, BackendSpec
 from etconfig.schema.validate import check_value, find_option
 
 if TYPE_CHECKING:

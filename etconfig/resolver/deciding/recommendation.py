@@ -13,6 +13,9 @@ from etconfig.schema.problem import OptionProblem
 from etconfig.schema.spec import BackendSpec
 from etconfig.schema.validate import check_value, find_option
 
+RECOMMEND_DEPRECATED = "BackendSpec.recommend is deprecated: a function cannot be packed or examined"
+ADVICE_INSTEAD = "declare the same as data: BackendSpec.advice, a list of Advice"
+
 
 @record(frozen=True, kw_only=True)
 class Recommendation:

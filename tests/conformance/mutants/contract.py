@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from etconfig_reference.cpu import ReferenceCpuBackend
 
 from etconfig.plugin.v1 import Availability, BackendRequest, BackendSpec, hookimpl
@@ -52,6 +54,18 @@ CAUTIOUS = Cautious(
     "api-range",
     r"^mutants.contract:CAUTIOUS, for a core with plugin API 2, fails: contract.py:\d+: "
     "etconfig_backend raised RuntimeError: plugin API 2 is not known; accept every core from plugin API 1 on",
+)
+
+
+def recommend_nothing(facts: Mapping[str, object]) -> Mapping[str, object]:
+    """Recommend by a function."""
+    return {}
+
+
+RECOMMENDS_BY_FUNCTION = Mutant(
+    "deprecation",
+    r"contract.py:\d+: BackendSpec.recommend is deprecated: .*; declare the same as data: BackendSpec.advice",
+    declared={"recommend": recommend_nothing},
 )
 
 OUTDATED = Mutant(

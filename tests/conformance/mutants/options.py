@@ -9,7 +9,7 @@ from etconfig_reference.options import ReferenceCpuOptions
 
 from etconfig.backend import InitContext, Processed, UpdateContext
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.plugin.v1 import Ge, Unobservable, option
+from etconfig.plugin.v1 import Advice, Ge, Unobservable, option
 from mutants.mutant import Mutant
 
 UNDESCRIBED = Mutant(
@@ -50,16 +50,10 @@ UNKNOWN_CORES = Mutant(
 )
 
 
-def recommend_all_cores(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """Fail if the fact is not known."""
-    return {"num_threads": facts["cpu.available_cores"]}
-
-
-ALL_CORES = Mutant(
+ALL_BUT_ONE = Mutant(
     "recommend-valid",
-    r"options.py:\d+: recommend of ReferenceCpuBackend fails where no fact is known: "
-    "KeyError: 'cpu.available_cores'; look facts up with get",
-    declared={"recommend": recommend_all_cores},
+    r"options.py:\d+: advice: .*num_threads",
+    declared={"advice": (Advice("num_threads", expr="cpu.available_cores - 1"),)},
 )
 
 
@@ -126,15 +120,10 @@ class Rigid(Interposer):
         super().update(context, handle, changed)
 
 
-def recommend_four_threads(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """Options with more than one thread on any machine."""
-    return {"num_threads": 4}
-
-
 RIGID = Mutant(
     "scope-enforced",
     r"options.py:\d+: ReferenceCpuOptions.num_threads applies at execute, but update refuses 3: "
     "ValueError: there are 4 threads; accept the value, or declare applies='load'",
     backend=Rigid,
-    declared={"recommend": recommend_four_threads},
+    declared={"advice": (Advice("num_threads", expr="4"),)},
 )

@@ -42,7 +42,9 @@ class TestFindFiles:
         ],
     )
     def test_an_argument_is_expanded(self, arguments: list[str], found: list[str]) -> None:
-        assert find_files(arguments) == FoundFiles(paths=[Path(name) for name in found])
+        paths = [Path(name) for name in found]
+        of_directory = frozenset(paths) if Path(arguments[0]).is_dir() else frozenset()
+        assert find_files(arguments) == FoundFiles(paths=paths, of_directories=of_directory)
 
     def test_patterns_may_be_absolute(self, tmp_path: Path) -> None:
         assert find_files([f"{tmp_path}/s*/c.toml"]).paths == [tmp_path / "sub" / "c.toml"]

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from etconfig.facts.detecting.detector import Reading
-from etconfig.facts.detecting.detectors.gpu import GPU
-from etconfig.facts.detecting.detectors.npu import NPU
+from etconfig.facts.detecting.detectors.accelerators import GPU, NPU
 from etconfig.facts.detecting.detectors.system_detector import SystemDetector
 from etconfig.facts.detecting.system import System
 

@@ -13,8 +13,7 @@ from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import FactError
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.misnomers import meant_value
-from etconfig.facts.registry import FactType
+from etconfig.facts.registry import FactType, meant_value
 from etconfig.facts.sheet import FactSheet, load_fact_sheet
 
 SOURCE = "sheet.json"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from etconfig.facts.detecting.detector import Reading
-from etconfig.facts.detecting.detectors.thermal import THERMAL
+from etconfig.facts.detecting.detectors.power import THERMAL
 from etconfig.facts.detecting.system import System
 
 CLASS = "/sys/class/thermal"

@@ -15,7 +15,7 @@ from etconfig.kernel.memory import Scratch
 from etconfig.kernel.registry import Kernel, Step
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels import builtin_kernels
-from etconfig.numpy_executor.rebinding.elementwise import ElementwiseBind
+from etconfig.numpy_executor.rebinding.rebinding import ElementwiseBind
 from etconfig.program.model import TensorShapeDynamism
 
 ELEMENTWISE = {name: kernel for name, kernel in builtin_kernels().items() if kernel.is_elementwise}

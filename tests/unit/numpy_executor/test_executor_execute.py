@@ -26,7 +26,7 @@ from etconfig.errors import (
 from etconfig.kernel.registry import KernelRegistry, KernelTable, Step, kernel
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method.inputs import InputChecker
-from etconfig.numpy_executor.inputs import Inputs
+from etconfig.numpy_executor.method import Inputs
 from etconfig.program.model import TensorShapeDynamism
 
 BOUND, UNBOUND = TensorShapeDynamism.DYNAMIC_BOUND, TensorShapeDynamism.DYNAMIC_UNBOUND

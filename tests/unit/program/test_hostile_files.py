@@ -22,8 +22,8 @@ from etconfig.program import source
 from etconfig.program.cursor import Cursor
 from etconfig.program.flat_tensor import open_data_file
 from etconfig.program.limits import DEFAULT_LIMITS, Limits
+from etconfig.program.payload_reader import read_segments
 from etconfig.program.program import Verification, open_program
-from etconfig.program.segments import read_segments
 
 LARGEST = 2**31 - 1
 EXTREMES = [0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 16, 2**64 - 1]

@@ -16,9 +16,9 @@ from etconfig.errors import ProgramError
 from etconfig.flatbuffer.layout import F64, I32, U64, Layout
 from etconfig.program.bulk import columns
 from etconfig.program.bulk.columns import DoubtError, columns_of
-from etconfig.program.collection import collection_paused
 from etconfig.program.cursor import Cursor
 from etconfig.program.limits import Limits
+from etconfig.program.process_lock import collection_paused
 from etconfig.program.program import open_program
 
 POINT = Layout(x=I32, y=U64, z=F64)

@@ -87,16 +87,3 @@ class TestDependencies:
         assert needs.advice == ("cpu.cache.l2", "memory.total")
         assert texts(needs) == ["memory.total > 100"]
         assert needs.computed_from == ("cpu.available_cores", "cpu.cache.l2")
-
-    def test_each_option_has_its_own(self) -> None:
-        layer = make_layer(("forward:CpuBackend.log_level", 1, "has(memory.total)"))
-        by_option = Resolver.compile(SPECS, [layer], CPU).option_dependencies
-        assert by_option["forward:CpuBackend.log_level"].facts == {"memory.total"}
-        assert by_option["forward:CpuBackend.num_threads"].facts == {"cpu.available_cores"}
-        assert by_option["forward:CpuBackend.labels"].facts == frozenset()
-
-    def test_functions_count_for_options_that_show_what_they_recommend(self) -> None:
-        layer = make_layer(("NpuBackend.core", 0), ("NpuBackend.mode", "low", "has(memory.total)"))
-        by_option = Resolver.compile(SPECS, [layer], BOTH).option_dependencies
-        assert by_option["forward:NpuBackend.mode"].functions == ("NpuBackend",)
-        assert by_option["forward:NpuBackend.core"].functions == ()

@@ -12,14 +12,13 @@ from npu import INFOS, SPEC
 
 from etconfig.base.plain_data import jsonable
 from etconfig.errors import OptionError
-from etconfig.schema.advice import Advice
 from etconfig.schema.coerce import coerce_value
 from etconfig.schema.declaration import Wire, option
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.markdown import markdown_reference
 from etconfig.schema.option_type import OptionKind
 from etconfig.schema.options import BackendOptions
-from etconfig.schema.spec import ApiRange, BackendSpec
+from etconfig.schema.spec import Advice, ApiRange, BackendSpec
 
 SCHEMA = json_schema(SPEC)
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

@@ -9,12 +9,11 @@ from typing import Annotated, Any
 
 import pytest
 
-from etconfig.schema.advice import Advice
 from etconfig.schema.constraints import Ge, Le
 from etconfig.schema.declaration import Wire, option
 from etconfig.schema.options import BackendOptions
 from etconfig.schema.signature import schema_signature
-from etconfig.schema.spec import ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
+from etconfig.schema.spec import Advice, ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
 
 
 class Mode(enum.Enum):

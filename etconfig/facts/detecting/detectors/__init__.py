@@ -1,17 +1,13 @@
 """The built-in detectors, one for each topic."""
 
 from etconfig.facts.detecting.detector import Detector
-from etconfig.facts.detecting.detectors.available_cores import AVAILABLE_CORES
-from etconfig.facts.detecting.detectors.cores import CORES
+from etconfig.facts.detecting.detectors.accelerators import GPU, NPU
+from etconfig.facts.detecting.detectors.cores import AVAILABLE_CORES, CORES
 from etconfig.facts.detecting.detectors.cpu import CPU
 from etconfig.facts.detecting.detectors.device import DEVICE
-from etconfig.facts.detecting.detectors.gpu import GPU
 from etconfig.facts.detecting.detectors.memory import MEMORY
-from etconfig.facts.detecting.detectors.npu import NPU
-from etconfig.facts.detecting.detectors.operating_system import OPERATING_SYSTEM
-from etconfig.facts.detecting.detectors.power import POWER
-from etconfig.facts.detecting.detectors.runtime import RUNTIME
-from etconfig.facts.detecting.detectors.thermal import THERMAL
+from etconfig.facts.detecting.detectors.power import POWER, THERMAL
+from etconfig.facts.detecting.detectors.software import OPERATING_SYSTEM, RUNTIME
 
 BUILTIN_DETECTORS: tuple[Detector, ...] = (
     OPERATING_SYSTEM,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etconfig.facts.detecting.detector import Reading
-from etconfig.facts.detecting.detectors.architecture import architecture
 from etconfig.facts.detecting.detectors.cpuinfo import (
     CPUINFO,
+    architecture,
     cpu_features,
     cpu_model,
     cpu_vendor,

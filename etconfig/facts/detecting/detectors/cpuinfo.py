@@ -1,4 +1,4 @@
-"""/proc/cpuinfo: the vendor, model and features of the cores."""
+"""The architecture of the processor, and from /proc/cpuinfo the vendor, model and features of the cores."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from etconfig.facts.detecting.detector import Reading
 from etconfig.facts.detecting.device_text import decimal_count, text_lines
 from etconfig.facts.detecting.host import MAX_CPUS
 from etconfig.facts.detecting.system import System
+from etconfig.facts.registry import meant_value
 
 CPUINFO = "/proc/cpuinfo"
 
@@ -69,6 +71,13 @@ _ARM_PARTS = {
     0xD8E: "Neoverse-N3",
 }
 """The cores that Arm designed, by part number. Source: the same file."""
+
+
+def architecture(system: System) -> Reading:
+    """Return `cpu.arch`, from the machine name of uname."""
+    machine = system.host.machine
+    name = None if machine is None else meant_value("cpu.arch", machine) or machine
+    return Reading.of("cpu.arch", name, "uname", otherwise="uname does not report it")
 
 
 def read_blocks(system: System) -> dict[int, CpuinfoBlock]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etconfig.facts.detecting.detector import Reading
-from etconfig.facts.detecting.detectors.firmware import filled_in
 from etconfig.facts.detecting.detectors.system_detector import SystemDetector
-from etconfig.facts.detecting.device_text import MAX_LINE_BYTES, is_short
+from etconfig.facts.detecting.device_text import MAX_LINE_BYTES, filled_in, is_short
 from etconfig.facts.detecting.system import System
 
 _DMI = "/sys/class/dmi/id"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from etconfig.facts.detecting.detector import Find, Reading
-from etconfig.facts.detecting.detectors.architecture import architecture
+from etconfig.facts.detecting.detectors.cpuinfo import architecture
 from etconfig.facts.detecting.device_text import decimal_count, text_lines
 from etconfig.facts.detecting.system import System
 

@@ -1,9 +1,14 @@
-"""Graphics processors: DRM and PCI devices, and NVIDIA's by its management library.
+"""Graphics processors and neural processors, from DRM, `accel` and PCI devices, and NVIDIA's library NVML.
 
 Only GPUs that can compute count: those with a DRM render node, and the display controllers of Intel, AMD and
 NVIDIA on the PCI bus, since NVIDIA's driver creates no render nodes on servers. The display chips of
 management controllers and of virtual machines are neither. Jetson's GPU has no PCI address and is found by
 its driver, without NVML.
+
+NPUs are devices of the kernel's `accel` class, and devices with known PCI ids: the drivers of the latter,
+for example of Coral and Hailo, may have classes of their own. etconfig cannot see the NPU in a phone's system
+on a chip, which Android does not list, nor whether a runtime can use a device. Plugins for OpenVINO and ONNX
+Runtime provide the lists of these runtimes, as facts in the plugins' own namespaces.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from etconfig.facts.detecting.detectors.device_names import (
     AMD,
     GPUS,
     INTEL,
+    NPUS,
     NVIDIA,
     device_name,
     device_vendor,
@@ -33,7 +39,7 @@ from etconfig.facts.detecting.system import System
 
 _DRM = "/sys/class/drm"
 _JETSON_DRIVER = "/sys/bus/platform/drivers/gk20a"
-_LISTINGS = (SysfsListing(_DRM, "renderD", "/device"), SysfsListing(_JETSON_DRIVER, "17000000."))
+_GPU_LISTINGS = (SysfsListing(_DRM, "renderD", "/device"), SysfsListing(_JETSON_DRIVER, "17000000."))
 _DISPLAY_CLASS = 0x03
 _COMPUTING_VENDORS = (INTEL, AMD, NVIDIA)
 
@@ -42,9 +48,13 @@ _MEMORY_FILES = ("mem_info_vram_total", "tile0/physical_vram_size_bytes")
 
 _NVML = "NVML"
 
+_ACCEL = "/sys/class/accel"
 
-def _detect(system: System) -> Iterator[Reading]:
-    devices = find_devices(system, _LISTINGS, _can_compute)
+_NPU_LISTINGS = (SysfsListing(_ACCEL, "accel", "/device"),)
+
+
+def _detect_gpus(system: System) -> Iterator[Reading]:
+    devices = find_devices(system, _GPU_LISTINGS, _can_compute)
     listed = _nvml_gpus(system, devices or ())
     if devices is None and listed is None:
         yield count("gpu.count", None, _DRM)
@@ -109,6 +119,27 @@ def _memory(system: System, prefix: str, device: SysfsDevice) -> Reading:
 GPU = SystemDetector(
     "gpu",
     ("gpu.count", "gpu.<n>.name", "gpu.<n>.vendor", "gpu.<n>.memory", "gpu.<n>.driver", "gpu.<n>.pci_id"),
-    _detect,
+    _detect_gpus,
+    ("Android", "Darwin", "Windows"),
+)
+
+
+def _detect_npus(system: System) -> Iterator[Reading]:
+    devices = find_devices(system, _NPU_LISTINGS, _is_npu)
+    looked_in = _ACCEL if devices is None else f"{_ACCEL} and {PCI_DEVICES}"
+    yield count("npu.count", devices, looked_in)
+    for index, device in enumerate(devices or ()):
+        name = device_name(device, NPUS)
+        yield from readings(f"npu.{index}", device, name=name, vendor=device_vendor(device))
+
+
+def _is_npu(device: SysfsDevice) -> bool:
+    return not device.path.startswith(PCI_DEVICES) or device.pci_id in NPUS
+
+
+NPU = SystemDetector(
+    "npu",
+    ("npu.count", "npu.<n>.name", "npu.<n>.vendor", "npu.<n>.driver", "npu.<n>.pci_id"),
+    _detect_npus,
     ("Android", "Darwin", "Windows"),
 )
