@@ -1,8 +1,7 @@
 """The operators and functions: one table of all that Python, SQL and bundles know of each.
 
-Source: the CEL language definition. A new function has a row here, its number and its code in the C++ headers
-(`format.h`, `evaluate.h`, `verify.h`), and, if proofs shall use more than the type of its result, a range in
-`range_arithmetic.py`.
+Source: the CEL language definition. A new function has a row here, its code in the C++ headers (`evaluate.h`,
+`verify.h`), and, if proofs shall use more than the type of its result, a range in `range_arithmetic.py`.
 """
 
 from __future__ import annotations
@@ -301,3 +300,13 @@ OPERATIONS: Mapping[str, OperationInfo] = {
 
 OPERATIONS_OF_BUNDLES: Mapping[Op, OperationInfo] = {info.op: info for info in OPERATIONS.values()}
 """Operations by their number in bundles; `==` and `!=` are those that compare lists item by item."""
+
+OPERANDS: Mapping[Op, tuple[int, bool]] = {
+    **dict.fromkeys((Op.CONSTANT, Op.FACT, Op.HAS_FACT), (0, False)),
+    Op.MAKE_LIST: (1, True),
+    Op.AND: (2, True),
+    Op.OR: (2, True),
+    Op.SELECT: (3, False),
+    **{op: (info.length, info.is_variadic) for op, info in OPERATIONS_OF_BUNDLES.items()},
+}
+"""The number of operands that each instruction takes from the stack, and True if it takes more, too."""

@@ -25,7 +25,7 @@ from etconfig.cli.shared.writing import (
     write_file,
     writing,
 )
-from etconfig.device.bundle.bundle_format import BUNDLE
+from etconfig.device.bundle.tables import BUNDLE
 
 if TYPE_CHECKING:
     from etconfig.device.device_bundle import DeviceBundle

@@ -93,7 +93,7 @@ class Bundle {
     if (fact.unit() != format::kNone) info.unit = tables_.texts[fact.unit()];
     info.type = static_cast<FactType>(fact.type());
     info.is_live = fact.volatility() == 2;
-    info.is_identifying = fact.is_identifying() != 0;
+    info.is_identifying = fact.is_identifying();
     return info;
   }
   // Selection::kNone if the bundle does not read the fact.
@@ -106,7 +106,7 @@ class Bundle {
   // True if the value of a fact identifies the device or its user, as the fact's declaration said when packing.
   bool is_identifying(std::string_view name) const {
     const uint32_t index = find_fact(name);
-    return index == Selection::kNone ? name == "device.id" : tables_.facts[index].is_identifying() != 0;
+    return index == Selection::kNone ? name == "device.id" : tables_.facts[index].is_identifying();
   }
   // Sets a fact after a check of its name, type, bounds and choices. A store accepts any fact by itself.
   template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>

@@ -9,7 +9,7 @@
 
 #include "../fact_store.h"
 #include "bucket.h"
-#include "format.h"
+#include "layout.h"
 #include "../version.h"
 
 namespace etconfig::device {

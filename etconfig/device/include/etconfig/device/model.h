@@ -24,7 +24,7 @@ class ModelChoice {
     return variant_ == kNone || is_stale() ? std::string_view() : tables_->texts[of_variant(variant_).file()];
   }
   // True if the model says that a later variant takes over should one fail to load.
-  bool has_fallback() const { return tables_ != nullptr && !is_stale() && tables_->models[model_].has_fallback(); }
+  bool has_fallback() const { return tables_ != nullptr && !is_stale() && tables_->models[model_].fallback(); }
 
   // Goes on to the next variant that suits the device, after the load of this one has failed. False if there is none, or
   // if the model has no fallback; then the choice stays as it is. The reason is kept as a view, for `explain_variant`.

@@ -219,7 +219,7 @@ class Explainer {
       seen.add(fact);
       *out << (is_first ? ": " : " and ") << t_.texts[t_.facts[fact].name()] << " is ";
       is_first = false;
-      if (facts_[fact].state == State::Known && t_.facts[fact].is_identifying() != 0) {
+      if (facts_[fact].state == State::Known && t_.facts[fact].is_identifying()) {
         *out << "(set, not shown)";
       } else if (facts_[fact].state == State::Known) {
         write_value(t_, facts_[fact], out);
