@@ -1,6 +1,7 @@
 // How the rows and texts of a bundle are read: in place, little-endian, at any alignment.
 //
-// Nothing here checks bounds: verify.h does, once, when a bundle is opened. layout.h has the fields of each row.
+// Nothing here checks bounds: verify.h does, once, when a bundle is
+// opened. layout.h has the fields of each row.
 
 #pragma once
 
@@ -16,7 +17,8 @@ inline namespace ETCONFIG_INLINE_NAMESPACE {
 
 namespace format {
 
-// Whether this processor reads numbers as the bundle has them; compilers do not see that the loop below is a load.
+// Whether this processor reads numbers as the bundle has them;
+// compilers do not see that the loop below is a load.
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ || defined(_MSC_VER)
 constexpr bool kIsLittleEndian = true;
 #else

@@ -1,7 +1,7 @@
 // Verification of a whole bundle: every reference, index and range, and the types of every expression.
 //
-// The time is bounded by the file's size and `kMaxVisits`, and the stack by a constant. What is accepted here, nothing
-// that evaluates it can take out of bounds, nor does it take more than `kMaxSteps`.
+// The time is bounded by the file's size and `kMaxVisits`, and the stack by a constant. What is accepted
+// here, nothing that evaluates it can take out of bounds, nor does it take more than `kMaxSteps`.
 
 #pragma once
 
@@ -34,7 +34,8 @@ inline bool common_type(Type left, Type right, Type* common) {
 
 // True if `==` is defined.
 inline bool are_comparable(Type left, Type right) {
-  if (left >= Type::BoolList && left < Type::EmptyList && right >= Type::BoolList && right < Type::EmptyList) {
+  if (left >= Type::BoolList && left < Type::EmptyList && right >= Type::BoolList &&
+      right < Type::EmptyList) {
     left = item_of(left);
     right = item_of(right);
   }
@@ -42,7 +43,10 @@ inline bool are_comparable(Type left, Type right) {
   return common_type(left, right, &common) || (is_number(left) && is_number(right));
 }
 
-// Reads the root table and its vectors.
+// Reads the root table and its vectors: offsets lead forward and stay in the file, and vectors are aligned.
+//
+// A FlatBuffer begins with the offset of its root table. A table begins with the distance to its vtable,
+// which has the place of each field, or 0 where a field is absent.
 class Opener {
  public:
   Opener(const uint8_t* data, uint32_t size) : data_(data), size_(size) {}
@@ -100,7 +104,9 @@ class Opener {
     const uint32_t vtable_bytes = read<uint16_t>(entries);
     const uint32_t table_bytes = read<uint16_t>(entries + 2);
     if (vtable_bytes < 4 || vtable_bytes % 2 != 0 || table_bytes < 4) return Verdict::Damaged;
-    if (!in_range(static_cast<uint64_t>(vtable), vtable_bytes) || !in_range(at_, table_bytes)) return Verdict::Damaged;
+    if (!in_range(static_cast<uint64_t>(vtable), vtable_bytes) || !in_range(at_, table_bytes)) {
+      return Verdict::Damaged;
+    }
     for (uint32_t slot = 0; slot < kSlots; ++slot) {
       offsets_[slot] = 4 + 2 * slot < vtable_bytes ? read<uint16_t>(entries + 4 + 2 * slot) : uint16_t{0};
     }
@@ -161,7 +167,8 @@ inline Extent extent_of_fact(uint8_t type) {
   return {};
 }
 
-// The steps of one expression: its instructions, which are sound, are run on extents.
+// The steps of one expression: its instructions, whose types are right, are run on the most that operands may
+// be. `evaluate.h` runs them on values: it never takes more.
 class StepCounter {
  public:
   explicit StepCounter(const Tables& tables) : t_(tables) {}
@@ -200,7 +207,8 @@ class StepCounter {
       case Op::EndsWith: return at[0].steps < at[1].steps ? at[0].steps : at[1].steps;
       case Op::Join: return uint64_t{at[0].steps} + at[1].steps;
       case Op::Bucket: return 16 * (uint64_t{at[0].steps} + at[1].steps);  // MD5 is slower than a comparison
-      case Op::Contains: return (uint64_t{at[0].bytes} + 1) * at[1].steps;  // each place is compared with the part
+      case Op::Contains:
+        return (uint64_t{at[0].bytes} + 1) * at[1].steps;  // each place is compared with the part
       case Op::In: {
         const uint64_t each = uint64_t{at[1].items} * at[0].steps;
         return each < at[1].steps ? each : at[1].steps;
@@ -243,7 +251,8 @@ class StepCounter {
   Extent stack_[kMaxStack];
 };
 
-// The stack of an expression's types, while it is checked.
+// Verifies the types of an expression: its instructions are run on the types of their operands. Each
+// instruction takes operands from the stack and puts its result there; `kOperands` says how many.
 class TypeChecker {
  public:
   explicit TypeChecker(const Tables& tables) : tables_(tables) {}
@@ -369,7 +378,9 @@ class TypeChecker {
   Type stack_[kMaxStack] = {};
 };
 
-// Checks what the vectors contain.
+// Verifies what the vectors contain: first the fields of every row, each by itself; then what rows mean
+// together, in an order in which each check relies on earlier ones only. Each row says how many steps it
+// takes, which is counted again from the rows that it refers to.
 class Verifier {
  public:
   explicit Verifier(const Tables& tables) : t_(tables) {}
@@ -416,9 +427,15 @@ class Verifier {
   }
 
   static bool is_quick(uint64_t steps) { return steps <= kMaxSteps; }
-  static bool are_counted(uint64_t counted, uint64_t written) { return counted == written && is_quick(counted); }
-  uint64_t steps_of_text(uint32_t index) const { return index == kNone ? 0 : text_steps(t_.texts[index].size()); }
-  uint64_t steps_of_condition(uint32_t index) const { return index == kNone ? 0 : t_.conditions[index].steps(); }
+  static bool are_counted(uint64_t counted, uint64_t written) {
+    return counted == written && is_quick(counted);
+  }
+  uint64_t steps_of_text(uint32_t index) const {
+    return index == kNone ? 0 : text_steps(t_.texts[index].size());
+  }
+  uint64_t steps_of_condition(uint32_t index) const {
+    return index == kNone ? 0 : t_.conditions[index].steps();
+  }
   // To check a value of an option, which takes as many steps.
   static uint64_t checked(const Option& option, uint64_t steps) {
     const uint64_t choices = option.choice_steps();
@@ -439,7 +456,8 @@ class Verifier {
       case ValueKind::None:
       case ValueKind::Integer: return depth == 0 && value.steps() == 1;
       case ValueKind::Boolean: return depth == 0 && value.bits() <= 1 && value.steps() == 1;
-      case ValueKind::Number: return depth == 0 && std::isfinite(number_of(value.bits())) && value.steps() == 1;
+      case ValueKind::Number:
+        return depth == 0 && std::isfinite(number_of(value.bits())) && value.steps() == 1;
       case ValueKind::Text:
         return depth == 0 && value.bits() < t_.texts.size() && value.steps() == steps_of_text(value.index());
       case ValueKind::Array:
@@ -502,7 +520,9 @@ class Verifier {
       const Instruction instruction = t_.instructions[range.first + i];
       if (instruction.op() == Op::Constant && instruction.operand() < t_.values.size()) {
         const Value constant = t_.values[instruction.operand()];
-        if (constant.kind() == ValueKind::Array && !visit(t_.items, {constant.index(), constant.count()})) return false;
+        if (constant.kind() == ValueKind::Array && !visit(t_.items, {constant.index(), constant.count()})) {
+          return false;
+        }
       }
     }
     return types_.check(expression) && are_counted(counter_.count(range), expression.steps());
@@ -525,7 +545,9 @@ class Verifier {
     if (option.default_value() != kNone && !is_fitting(option, option.default_value())) return false;
     const Range choices = option.choices();
     uint64_t steps = 0;
-    for (uint32_t i = 0; i < choices.count; ++i) steps += t_.values[t_.choices[choices.first + i].value()].steps();
+    for (uint32_t i = 0; i < choices.count; ++i) {
+      steps += t_.values[t_.choices[choices.first + i].value()].steps();
+    }
     return are_counted(steps, option.choice_steps());
   }
   bool is_fitting(const Option& option, uint32_t value_index) const {
@@ -558,7 +580,8 @@ class Verifier {
       if (each.option() < options.first || each.option() - options.first >= options.count) return false;
       const Option option = t_.options[each.option()];
       if (!is_computable(option, each.expression())) return false;
-      steps += steps_of_condition(each.condition()) + checked(option, t_.expressions[each.expression()].steps());
+      steps +=
+          steps_of_condition(each.condition()) + checked(option, t_.expressions[each.expression()].steps());
       if (!is_quick(steps)) return false;
     }
     return are_counted(steps, backend.steps());
@@ -620,7 +643,9 @@ class Verifier {
     const Slot slot = t_.slots[index];
     const Range settings = slot.settings();
     uint64_t steps = fact_steps_ + 1 + steps_of_text(slot.method()) + steps_of_text(slot.instance());
-    for (uint32_t i = 0; i < settings.count; ++i) steps += t_.backend_settings[t_.items[settings.first + i]].steps();
+    for (uint32_t i = 0; i < settings.count; ++i) {
+      steps += t_.backend_settings[t_.items[settings.first + i]].steps();
+    }
     return are_counted(steps, slot.steps());
   }
   bool profile(uint32_t index) {
@@ -639,7 +664,8 @@ class Verifier {
     uint64_t steps = (fact_steps_ + t_.project_fact_count + 1) * variants.count;
     for (uint32_t i = 0; i < variants.count; ++i) {
       const Variant variant = t_.variants[variants.first + i];
-      steps += steps_of_condition(variant.condition()) + uint64_t{variant.needs().count} * extent_of_fact(4).steps;
+      steps +=
+          steps_of_condition(variant.condition()) + uint64_t{variant.needs().count} * extent_of_fact(4).steps;
     }
     return is_quick(steps);
   }
