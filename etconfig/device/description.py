@@ -22,9 +22,9 @@ from etconfig.device.bundle.tables import (
     ProfileRow,
     SlotRow,
 )
+from etconfig.device.deciding.configuration_reader import packed_configuration
 from etconfig.device.deciding.decision import hand_set_facts, hidden_facts
 from etconfig.device.deciding.evaluation import stored_value
-from etconfig.device.deciding.packed_reader import packed_configuration
 from etconfig.facts.registry import HIDDEN_VALUE
 
 

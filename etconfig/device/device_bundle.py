@@ -23,10 +23,10 @@ from etconfig.device.bundle.tables import (
 )
 from etconfig.device.deciding.bundle_fingerprints import wrong_fingerprints
 from etconfig.device.deciding.bundle_results import BundleResolution, BundleSelection
+from etconfig.device.deciding.configuration_reader import packed_configuration
+from etconfig.device.deciding.configurations import PackedConfiguration
 from etconfig.device.deciding.decision import BundleDecision, hand_set_facts, hidden_facts
 from etconfig.device.deciding.evaluation import ExpressionEvaluator
-from etconfig.device.deciding.packed import PackedConfiguration
-from etconfig.device.deciding.packed_reader import packed_configuration
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
 from etconfig.display import count_text
 from etconfig.errors import FactError, OptionError, ProfileError, SavedResultError

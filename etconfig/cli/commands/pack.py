@@ -142,7 +142,7 @@ def _write_bundle(
 ) -> None:
     """Pack the profiles of the requests with their conditions."""
     from etconfig.app.configuring.targets import options_by_backend
-    from etconfig.app.packing.bundling import make_bundle
+    from etconfig.app.packing.profile_bundle import make_bundle
     from etconfig.facts.assignment import parse_fact_assignments
     from etconfig.resolver.compiling.overrides import layer_from_overrides
 
@@ -229,7 +229,7 @@ def _begins_with(first: bytes, path: Path) -> bool:
 def _emit(
     programs: Sequence[Path], language: str, output: Path | None, requests: Sequence[ConfigurationRequest]
 ) -> None:
-    from etconfig.app.packing.resolved_bundle import PRODUCER, packed_resolution
+    from etconfig.app.packing.resolution_bundle import PRODUCER, packed_resolution
     from etconfig.device.builders import emit
 
     if len(requests) > 1:
@@ -244,7 +244,7 @@ def _emit(
 
 def _write_resolved(programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest]) -> None:
     """Pack the configuration of each request without conditions."""
-    from etconfig.app.packing.resolved_bundle import notes_beside_the_map, pack_resolutions
+    from etconfig.app.packing.resolution_bundle import notes_beside_the_map, pack_resolutions
     from etconfig.facts.assignment import parse_fact_assignments
 
     first = requests[0]

@@ -27,9 +27,9 @@ from etconfig.fleet.inventory.database import Database, opened_database  # noqa:
 from etconfig.fleet.inventory.inventory import InventoryOpener, InventoryPart, find_sources  # noqa: E402
 from etconfig.fleet.running import resolving  # noqa: E402
 from etconfig.fleet.running.difference import compare_fleet  # noqa: E402
-from etconfig.fleet.running.fleet_run import PARTS, resolve_fleet, summarize_fleet  # noqa: E402
+from etconfig.fleet.running.part_decision import decide_part  # noqa: E402
 from etconfig.fleet.running.part_result import PartResult, merged_results  # noqa: E402
-from etconfig.fleet.running.resolving import decide_part  # noqa: E402
+from etconfig.fleet.running.resumable_run import PARTS, resolve_fleet, summarize_fleet  # noqa: E402
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option  # noqa: E402
 
 
