@@ -57,8 +57,8 @@ _HOME = {
     "load_model": "app.programs.model_loading",
     "load_program": "app.programs.api",
     "open_data_file": "program.flat_tensor",
-    "pack_bundle": "app.packing.bundling",
-    "pack_resolutions": "app.packing.resolved_bundle",
+    "pack_bundle": "app.packing.profile_bundle",
+    "pack_resolutions": "app.packing.resolution_bundle",
     "resolve": "app.configuring.configuration",
     "resolve_devices": "analysis",
     "select_model": "app.programs.model_choice",
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from etconfig.app.configuring.engine_models import Models
     from etconfig.app.installation.installation import Installation
     from etconfig.app.live.live_arguments import LiveArguments
-    from etconfig.app.packing.bundling import pack_bundle
+    from etconfig.app.packing.profile_bundle import pack_bundle
     from etconfig.app.programs.api import detect_facts, load_program
     from etconfig.app.programs.loaded_model import LoadedModel
     from etconfig.app.programs.loaded_program import LoadedProgram

@@ -18,7 +18,7 @@ from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS, cpuinfo, devic
 from etconfig.facts.registry import _MISNOMERS, FactInfo, FactType
 
 DIRECTORY = Path(__file__).parents[1] / "etconfig/device/include/etconfig/facts"
-PER_LINE = 26
+PER_LINE = 24
 
 FRAME = """\
 // {about} Written by tools/write_device_tables.py.
@@ -124,10 +124,9 @@ def fact_line(info: FactInfo) -> str:
     choices = f'"{" ".join(info.choices)}"' if info.choices else "nullptr"
     low, high = (bound_text(info.name, bound) for bound in (info.minimum, info.maximum))
     volatility = info.volatility.value.capitalize()
-    return (
-        f'    {{"{info.name}", {unit}, {choices}, FactType::{TYPES[info.type]}, '
-        f"Volatility::{volatility}, Topic::{topic}, {low}, {high}}},\n"
-    )
+    head = f'    {{"{info.name}", {unit}, {choices}, FactType::{TYPES[info.type]},'
+    tail = f"Volatility::{volatility}, Topic::{topic}, {low}, {high}}},\n"
+    return f"{head} {tail}" if len(head) + len(tail) <= 110 else f"{head}\n     {tail}"
 
 
 def fact_header() -> str:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from etconfig.base.lazy import lazy_names
 
 _HOME = {
-    "PackedBackend": "deciding.packed",
-    "PackedConfiguration": "deciding.packed",
-    "PackedMethod": "deciding.packed",
-    "PackedOption": "deciding.packed",
-    "PlainValue": "deciding.packed",
+    "PackedBackend": "deciding.configurations",
+    "PackedConfiguration": "deciding.configurations",
+    "PackedMethod": "deciding.configurations",
+    "PackedOption": "deciding.configurations",
+    "PlainValue": "deciding.configurations",
     "device_include_dir": "headers",
 }
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
-    from etconfig.device.deciding.packed import (
+    from etconfig.device.deciding.configurations import (
         PackedBackend,
         PackedConfiguration,
         PackedMethod,

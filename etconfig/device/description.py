@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from etconfig.device.bundle.bundle_format import (
+from etconfig.device.bundle.row_fields import NONE
+from etconfig.device.bundle.tables import (
     APPLIES,
     FACT_TYPES,
     OPTION_KINDS,
@@ -13,9 +14,6 @@ from etconfig.device.bundle.bundle_format import (
     ROWS,
     SCOPES,
     VOLATILITIES,
-)
-from etconfig.device.bundle.tables import (
-    NONE,
     BackendRow,
     BundleTables,
     CandidateRow,
@@ -24,9 +22,9 @@ from etconfig.device.bundle.tables import (
     ProfileRow,
     SlotRow,
 )
+from etconfig.device.deciding.configuration_reader import packed_configuration
 from etconfig.device.deciding.decision import hand_set_facts, hidden_facts
 from etconfig.device.deciding.evaluation import stored_value
-from etconfig.device.deciding.packed_reader import packed_configuration
 from etconfig.facts.registry import HIDDEN_VALUE
 
 
@@ -176,6 +174,6 @@ def _model(tables: BundleTables, number: int) -> dict[str, Any]:
 
 def _sizes(tables: BundleTables) -> dict[str, int]:
     """Return the bytes that the parts of the file take, without what lies between them."""
-    parts = {name: len(getattr(tables, name)) * layout.size_bytes for name, (_, layout) in ROWS.items()}
+    parts = {name: len(getattr(tables, name)) * rows.layout.size_bytes for name, rows in ROWS.items()}
     texts = sum(len(text.encode()) + 9 for text in tables.texts)  # its offset, its length and a zero byte
     return {"texts": texts, "items": 4 * len(tables.items), **parts}

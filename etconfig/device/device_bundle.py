@@ -7,22 +7,26 @@ from types import NoneType
 
 from etconfig.base.parameters import AnyPath, as_path, check_type, home_help
 from etconfig.base.written_files import FilesOfRun
-from etconfig.device.bundle.bundle_format import BUNDLE, PROVIDERS
 from etconfig.device.bundle.bundle_reader import read_tables
 from etconfig.device.bundle.bundle_writer import write_tables
-from etconfig.device.bundle.steps import (
+from etconfig.device.bundle.row_fields import NONE
+from etconfig.device.bundle.steps import is_short_fact
+from etconfig.device.bundle.tables import (
+    BUNDLE,
+    MAX_BYTES,
     MAX_FACT_ITEMS,
     MAX_FACT_LIST_BYTES,
     MAX_FACT_TEXT_BYTES,
-    is_short_fact,
+    PROVIDERS,
+    BundleTables,
+    ProfileRow,
 )
-from etconfig.device.bundle.tables import MAX_BYTES, NONE, BundleTables, ProfileRow
 from etconfig.device.deciding.bundle_fingerprints import wrong_fingerprints
 from etconfig.device.deciding.bundle_results import BundleResolution, BundleSelection
+from etconfig.device.deciding.configuration_reader import packed_configuration
+from etconfig.device.deciding.configurations import PackedConfiguration
 from etconfig.device.deciding.decision import BundleDecision, hand_set_facts, hidden_facts
 from etconfig.device.deciding.evaluation import ExpressionEvaluator
-from etconfig.device.deciding.packed import PackedConfiguration
-from etconfig.device.deciding.packed_reader import packed_configuration
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
 from etconfig.errors import FactError, OptionError, ProfileError, SavedResultError
 from etconfig.facts.sheet import FactSheet

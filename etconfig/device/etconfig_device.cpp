@@ -1,6 +1,7 @@
 // The library behind etconfig_device.h. Build it into the app, or as a shared library:
 //
-//   c++ -std=c++17 -Os -shared -fPIC -fvisibility-inlines-hidden -fno-exceptions -fno-rtti -Iinclude -o libetconfig_device.so
+//   c++ -std=c++17 -Os -shared -fPIC -fvisibility-inlines-hidden
+// -fno-exceptions -fno-rtti -Iinclude -o   libetconfig_device.so
 //     etconfig_device.cpp
 
 #include <etconfig/etconfig_device.h>
@@ -11,7 +12,8 @@
 
 #include <new>
 
-// The room of an object, see etconfig_device_size: options of a method instance, and bytes of facts and of computed values.
+// The room of an object, see etconfig_device_size: options of a method
+// instance, and bytes of facts and of computed values.
 #ifndef ETCONFIG_DEVICE_MAX_OPTIONS
 #define ETCONFIG_DEVICE_MAX_OPTIONS 1024
 #endif
@@ -39,17 +41,21 @@ struct etconfig_device {
   char reasons[kMaxReasons][kReasonBytes] = {};  // why variants failed to load: `model` has views of them
 };
 
-static_assert(static_cast<int>(Status::NoVariant) == ETCONFIG_DEVICE_NO_VARIANT, "the statuses are those of device.h");
+static_assert(static_cast<int>(Status::NoVariant) == ETCONFIG_DEVICE_NO_VARIANT,
+              "the statuses are those of device.h");
 static_assert(static_cast<int>(Status::NoSuchOption) == ETCONFIG_DEVICE_NO_SUCH_OPTION, "in the same order");
 static_assert(static_cast<int>(ValueKind::Table) == ETCONFIG_DEVICE_TABLE, "the kinds are those of device.h");
-static_assert(static_cast<int>(FactType::TextList) + 1 == ETCONFIG_DEVICE_ARRAY, "the types of facts are kinds, in order");
+static_assert(static_cast<int>(FactType::TextList) + 1 == ETCONFIG_DEVICE_ARRAY,
+              "the types of facts are kinds, in order");
 
 namespace {
 
 constexpr uint32_t kMaxTexts = format::kMaxFactItems;
 constexpr std::string_view kBackends = "runtime.backends";
 
-std::string_view view(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
+std::string_view view(const char* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
 
 // A text of the bundle, which has a NUL behind it.
 const char* data_of(std::string_view text) { return text.data(); }
@@ -73,13 +79,15 @@ int status_of(FactStatus status) {
 int check_fact(const etconfig_device* device, const char* fact) {
   if (device == nullptr || fact == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
   if (!device->is_open) return ETCONFIG_DEVICE_WRONG_ORDER;
-  return device->bundle.find_fact(fact) == Selection::kNone ? ETCONFIG_DEVICE_NO_SUCH_FACT : ETCONFIG_DEVICE_OK;
+  return device->bundle.find_fact(fact) == Selection::kNone ? ETCONFIG_DEVICE_NO_SUCH_FACT
+                                                            : ETCONFIG_DEVICE_OK;
 }
 
 template <typename T>
 int set_fact(etconfig_device* device, const char* fact, T value) {
   const int status = check_fact(device, fact);
-  return status == ETCONFIG_DEVICE_OK ? static_cast<int>(device->bundle.set(&device->facts, fact, value)) : status;
+  return status == ETCONFIG_DEVICE_OK ? static_cast<int>(device->bundle.set(&device->facts, fact, value))
+                                      : status;
 }
 
 // A buffer that may be NULL.
@@ -94,7 +102,9 @@ std::optional<OptionArgument> find(const etconfig_device* device, const char* ba
 template <typename T, typename Result>
 int read(const etconfig_device* device, const char* backend, const char* option, Result* result,
          std::optional<T> (Value::*get)() const) {
-  if (device == nullptr || backend == nullptr || option == nullptr || result == nullptr) return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  if (device == nullptr || backend == nullptr || option == nullptr || result == nullptr) {
+    return ETCONFIG_DEVICE_BAD_ARGUMENT;
+  }
   if (!device->is_resolved) return ETCONFIG_DEVICE_WRONG_ORDER;
   const auto found = find(device, backend, option);
   if (!found) return ETCONFIG_DEVICE_NO_SUCH_OPTION;
@@ -220,10 +230,12 @@ const char* etconfig_device_fingerprint(const etconfig_device* device) {
 // --- facts ---
 
 const char* etconfig_device_fact_name(const etconfig_device* device, uint32_t index) {
-  return is_open(device) && index < device->bundle.fact_count() ? data_of(device->bundle.fact(index).name) : nullptr;
+  return is_open(device) && index < device->bundle.fact_count() ? data_of(device->bundle.fact(index).name)
+                                                                : nullptr;
 }
 const char* etconfig_device_fact_unit(const etconfig_device* device, uint32_t index) {
-  return is_open(device) && index < device->bundle.fact_count() ? data_of(device->bundle.fact(index).unit) : nullptr;
+  return is_open(device) && index < device->bundle.fact_count() ? data_of(device->bundle.fact(index).unit)
+                                                                : nullptr;
 }
 int etconfig_device_fact_kind(const etconfig_device* device, uint32_t index) {
   if (!is_open(device) || index >= device->bundle.fact_count()) return -1;
@@ -249,7 +261,8 @@ int etconfig_device_set_number(etconfig_device* device, const char* fact, double
 int etconfig_device_set_text(etconfig_device* device, const char* fact, const char* value) {
   return value == nullptr ? ETCONFIG_DEVICE_BAD_ARGUMENT : set_fact(device, fact, std::string_view(value));
 }
-int etconfig_device_set_texts(etconfig_device* device, const char* fact, const char* const* values, uint32_t count) {
+int etconfig_device_set_texts(etconfig_device* device, const char* fact, const char* const* values,
+                              uint32_t count) {
   const int status = check_fact(device, fact);
   if (values == nullptr && count != 0) return ETCONFIG_DEVICE_BAD_ARGUMENT;
   if (status != ETCONFIG_DEVICE_OK) return status;
@@ -313,20 +326,25 @@ const char* etconfig_device_wrong_fact(const etconfig_device* device) {
   return is_wrong ? etconfig_device_fact_name(device, device->selection.fact) : nullptr;
 }
 const char* etconfig_device_profile_name(const etconfig_device* device, uint32_t index) {
-  return is_open(device) && index < device->bundle.profile_count() ? data_of(device->bundle.profile_name(index)) : nullptr;
+  return is_open(device) && index < device->bundle.profile_count()
+      ? data_of(device->bundle.profile_name(index))
+      : nullptr;
 }
-size_t etconfig_device_explain_match(const etconfig_device* device, uint32_t index, char* buffer, size_t size) {
+size_t etconfig_device_explain_match(const etconfig_device* device, uint32_t index, char* buffer,
+                                     size_t size) {
   TextBuffer text = text_buffer(buffer, size);
   if (is_open(device)) device->bundle.explain_match(index, device->facts, &text);
   return text.needed();
 }
 const char* etconfig_device_method(const etconfig_device* device, uint32_t index) {
   const uint32_t slot = slot_at(device, index);
-  return slot == Selection::kNone ? nullptr : data_of(device->bundle.slot_method(device->selection.profile, slot));
+  return slot == Selection::kNone ? nullptr
+                                  : data_of(device->bundle.slot_method(device->selection.profile, slot));
 }
 const char* etconfig_device_instance(const etconfig_device* device, uint32_t index) {
   const uint32_t slot = slot_at(device, index);
-  return slot == Selection::kNone ? nullptr : data_of(device->bundle.slot_instance(device->selection.profile, slot));
+  return slot == Selection::kNone ? nullptr
+                                  : data_of(device->bundle.slot_instance(device->selection.profile, slot));
 }
 
 // --- arguments ---
@@ -373,7 +391,9 @@ int etconfig_device_problem_status(const etconfig_device* device, uint32_t index
 }
 size_t etconfig_device_problem(const etconfig_device* device, uint32_t index, char* buffer, size_t size) {
   TextBuffer text = text_buffer(buffer, size);
-  if (const auto found = problem_at(device, index)) device->bundle.explain_problem(device->arguments, index, &text);
+  if (const auto found = problem_at(device, index)) {
+    device->bundle.explain_problem(device->arguments, index, &text);
+  }
   return text.needed();
 }
 
@@ -381,17 +401,20 @@ int etconfig_device_value_kind(const etconfig_device* device, const char* backen
   const auto found = find(device, backend, option);
   return found ? static_cast<int>(found->value().kind()) : -1;
 }
-int etconfig_device_boolean(const etconfig_device* device, const char* backend, const char* option, int* value) {
+int etconfig_device_boolean(const etconfig_device* device, const char* backend, const char* option,
+                            int* value) {
   return read(device, backend, option, value, &Value::boolean);
 }
-int etconfig_device_integer(const etconfig_device* device, const char* backend, const char* option, int64_t* value) {
+int etconfig_device_integer(const etconfig_device* device, const char* backend, const char* option,
+                            int64_t* value) {
   return read(device, backend, option, value, &Value::integer);
 }
-int etconfig_device_number(const etconfig_device* device, const char* backend, const char* option, double* value) {
+int etconfig_device_number(const etconfig_device* device, const char* backend, const char* option,
+                           double* value) {
   return read(device, backend, option, value, &Value::number);
 }
-size_t etconfig_device_text(const etconfig_device* device, const char* backend, const char* option, char* buffer,
-                            size_t size) {
+size_t etconfig_device_text(const etconfig_device* device, const char* backend, const char* option,
+                            char* buffer, size_t size) {
   TextBuffer text = text_buffer(buffer, size);
   const auto found = find(device, backend, option);
   if (!found) return 0;
@@ -402,8 +425,8 @@ size_t etconfig_device_text(const etconfig_device* device, const char* backend, 
   }
   return text.needed();
 }
-size_t etconfig_device_json(const etconfig_device* device, const char* backend, const char* option, char* buffer,
-                            size_t size) {
+size_t etconfig_device_json(const etconfig_device* device, const char* backend, const char* option,
+                            char* buffer, size_t size) {
   TextBuffer text = text_buffer(buffer, size);
   if (const auto found = find(device, backend, option)) write_json(found->value(), &text);
   return text.needed();
@@ -416,7 +439,8 @@ int etconfig_device_is_changed(const etconfig_device* device, const char* backen
   const auto found = find(device, backend, option);
   return found ? static_cast<int>(device->is_updated && found->is_changed()) : -1;
 }
-int etconfig_device_applies_at_execute(const etconfig_device* device, const char* backend, const char* option) {
+int etconfig_device_applies_at_execute(const etconfig_device* device, const char* backend,
+                                       const char* option) {
   const auto found = find(device, backend, option);
   return found ? static_cast<int>(found->applies() == Applies::Execute) : -1;
 }
@@ -431,7 +455,8 @@ size_t etconfig_device_explain(const etconfig_device* device, const char* path, 
 // --- models ---
 
 const char* etconfig_device_model_name(const etconfig_device* device, uint32_t index) {
-  return is_open(device) && index < device->bundle.model_count() ? data_of(device->bundle.model_name(index)) : nullptr;
+  return is_open(device) && index < device->bundle.model_count() ? data_of(device->bundle.model_name(index))
+                                                                 : nullptr;
 }
 int etconfig_device_select_model(etconfig_device* device, const char* model, const char** file) {
   if (file != nullptr) *file = nullptr;
@@ -468,7 +493,8 @@ int etconfig_device_variant(const etconfig_device* device) {
 int etconfig_device_has_fallback(const etconfig_device* device) {
   return has_model(device) ? static_cast<int>(device->model.has_fallback()) : -1;
 }
-size_t etconfig_device_explain_variant(const etconfig_device* device, uint32_t index, char* buffer, size_t size) {
+size_t etconfig_device_explain_variant(const etconfig_device* device, uint32_t index, char* buffer,
+                                       size_t size) {
   TextBuffer text = text_buffer(buffer, size);
   if (has_model(device)) device->bundle.explain_variant(device->model, index, device->facts, &text);
   return text.needed();

@@ -337,3 +337,13 @@ OPERATIONS: Mapping[str, OperationInfo] = {
 
 OPERATIONS_OF_BUNDLES: Mapping[Op, OperationInfo] = {info.op: info for info in OPERATIONS.values()}
 """Operations by their number in bundles; `==` and `!=` are the operations that compare lists item by item."""
+
+OPERANDS: Mapping[Op, tuple[int, bool]] = {
+    **dict.fromkeys((Op.CONSTANT, Op.FACT, Op.HAS_FACT), (0, False)),
+    Op.MAKE_LIST: (1, True),
+    Op.AND: (2, True),
+    Op.OR: (2, True),
+    Op.SELECT: (3, False),
+    **{op: (info.length, info.is_variadic) for op, info in OPERATIONS_OF_BUNDLES.items()},
+}
+"""The number of operands that each instruction takes from the stack, and True if it takes more, too."""

@@ -9,18 +9,18 @@ from etconfig.base.lazy import lazy_names
 _HOME = {
     "DaskWorkers": "running.dask_workers",
     "FileTask": "running.workers",
-    "Fleet": "fleets",
+    "Fleet": "fleet",
     "FleetChange": "running.difference",
     "FleetDifference": "running.difference",
-    "FleetResult": "fleets",
+    "FleetResult": "fleet",
     "FleetWorkers": "running.workers",
     "AnyWorkers": "running.clusters",
-    "open_fleet": "fleets",
+    "open_fleet": "fleet",
 }
 """The module of each public name."""
 
 if TYPE_CHECKING:
-    from etconfig.fleet.fleets import Fleet, FleetResult, open_fleet
+    from etconfig.fleet.fleet import Fleet, FleetResult, open_fleet
     from etconfig.fleet.running.clusters import AnyWorkers
     from etconfig.fleet.running.dask_workers import DaskWorkers
     from etconfig.fleet.running.difference import FleetChange, FleetDifference

@@ -14,8 +14,8 @@ from device_programs import SANITIZED, compile_device_program
 from limit_bundles import limits
 
 from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.steps import counted
-from etconfig.device.bundle.tables import NONE
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from etconfig_upstream.coreml import SPEC as COREML
 from etconfig_upstream.xnnpack import SPEC as XNNPACK
 
 import etconfig
-from etconfig.app.packing.resolved_bundle import notes_beside_the_map
+from etconfig.app.packing.resolution_bundle import notes_beside_the_map
 from etconfig.profile.library import bundled_profiles
 
 SHEETS = Path(__file__).parents[1] / "data" / "sheets"

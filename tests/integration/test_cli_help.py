@@ -17,7 +17,7 @@ from every import every
 from mutations import sharded
 
 from etconfig.app.installation.installation import Installation
-from etconfig.app.packing.bundling import pack_bundle
+from etconfig.app.packing.profile_bundle import pack_bundle
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.cli.startup.group import etconfig
 

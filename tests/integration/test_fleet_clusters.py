@@ -25,7 +25,7 @@ import etconfig  # noqa: E402
 from etconfig.errors import FactError, WorkersError  # noqa: E402
 from etconfig.fleet import open_fleet  # noqa: E402
 from etconfig.fleet.running.clusters import connected  # noqa: E402
-from etconfig.fleet.running.worker import count_devices  # noqa: E402
+from etconfig.fleet.running.worker_tasks import count_devices  # noqa: E402
 from etconfig.fleet.running.workers import summarize_on  # noqa: E402
 
 pytestmark = [pytest.mark.posix, pytest.mark.timeout(400)]
@@ -258,7 +258,7 @@ class TestLosses:
         environ = patched(
             fleet / "patch",
             "import os, time\n"
-            "import etconfig.fleet.running.worker as worker\n"
+            "import etconfig.fleet.running.worker_tasks as worker\n"
             "whole = worker.count_devices\n"
             "def slow(text, task):\n"
             "    if '/2.parquet' in task['path'] and not os.path.exists('RUNNING'):\n"

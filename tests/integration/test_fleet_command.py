@@ -390,9 +390,9 @@ class TestFleet:
     def test_ctrl_c_says_how_many_files_are_finished(
         self, cli: Cli, fleet: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from etconfig.fleet.running import fleet_run
+        from etconfig.fleet.running import resumable_run
 
-        decide, calls = fleet_run.decide_part, []
+        decide, calls = resumable_run.decide_part, []
 
         def interrupted(*arguments: Any) -> Any:
             calls.append(arguments)
@@ -400,7 +400,7 @@ class TestFleet:
                 raise KeyboardInterrupt
             return decide(*arguments)
 
-        monkeypatch.setattr(fleet_run, "decide_part", interrupted)
+        monkeypatch.setattr(resumable_run, "decide_part", interrupted)
         resolve = ("fleet", "resolve", "fleet", *PROFILES, "-o", "out")
         message = "interrupted: 1 of 2 files is finished; the same command continues from there"
         assert cli(*resolve) == Outcome(130, "", f"\n{message}\n")

@@ -6,9 +6,9 @@ import struct
 from dataclasses import replace
 
 import etconfig
+from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.steps import counted
 from etconfig.device.bundle.tables import (
-    NONE,
     AdviceRow,
     BackendRow,
     BackendSettingsRow,

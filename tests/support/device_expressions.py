@@ -12,10 +12,10 @@ from bundle_tables import small_tables
 from random_expressions import REGISTRY as RANDOM_REGISTRY
 from random_expressions import random_facts, random_value
 
-from etconfig.device.bundle.bundle_format import FACT_TYPES
 from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.steps import counted
-from etconfig.device.bundle.tables import NONE, BundleTables, FactRow
+from etconfig.device.bundle.tables import FACT_TYPES, BundleTables, FactRow
 from etconfig.device.compiling.table_builder import TableBuilder
 from etconfig.errors import ProfileError
 from etconfig.expression import ClauseResult, Expression, parse_expression

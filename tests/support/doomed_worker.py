@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from etconfig.fleet.running.worker import count_devices
+from etconfig.fleet.running.worker_tasks import count_devices
 from etconfig.fleet.running.workers import FileTask
 
 

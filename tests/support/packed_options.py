@@ -8,8 +8,13 @@ from typing import Any
 
 from etconfig.device.bundle.steps import counted
 from etconfig.device.deciding.bundle_fingerprints import content_fingerprint, values_fingerprint
+from etconfig.device.deciding.configurations import (
+    PackedConfiguration,
+    PackedMethod,
+    PackedOption,
+    PlainValue,
+)
 from etconfig.device.deciding.decision import BundleDecision
-from etconfig.device.deciding.packed import PackedConfiguration, PackedMethod, PackedOption, PlainValue
 from etconfig.device.device_bundle import DeviceBundle
 from etconfig.schema.declaration import Applies, Scope
 

@@ -30,7 +30,7 @@ from etconfig.cli.shared.writing import (
     write_file,
     writing,
 )
-from etconfig.device.bundle.bundle_format import BUNDLE
+from etconfig.device.bundle.tables import BUNDLE
 
 if TYPE_CHECKING:
     from etconfig.device.device_bundle import DeviceBundle
@@ -146,7 +146,7 @@ def _write_bundle(
     programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest], *, strict: bool
 ) -> None:
     """Pack the profiles of the requests with their conditions."""
-    from etconfig.app.packing.bundling import make_bundle
+    from etconfig.app.packing.profile_bundle import make_bundle
 
     first = requests[0]
     named = [request.profile for request in requests if request.profile is not None]
@@ -230,7 +230,7 @@ def _begins_with(first: bytes, path: Path) -> bool:
 def _emit(
     programs: Sequence[Path], language: str, output: Path | None, requests: Sequence[ConfigurationRequest]
 ) -> None:
-    from etconfig.app.packing.resolved_bundle import PRODUCER, packed_resolution
+    from etconfig.app.packing.resolution_bundle import PRODUCER, packed_resolution
     from etconfig.device.builders import emit
 
     if len(requests) > 1:
@@ -245,7 +245,7 @@ def _emit(
 
 def _write_resolved(programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest]) -> None:
     """Pack the configuration of each request without conditions."""
-    from etconfig.app.packing.resolved_bundle import notes_beside_the_map, pack_resolutions
+    from etconfig.app.packing.resolution_bundle import notes_beside_the_map, pack_resolutions
 
     first = requests[0]
     resolutions = _resolutions(programs, requests)

@@ -12,7 +12,7 @@ from etconfig.cli.shared.output import print_json, print_table, show
 
 if TYPE_CHECKING:
     from etconfig.device.deciding.bundle_results import BundleResolution
-    from etconfig.device.deciding.packed import PackedConfiguration, PackedOption
+    from etconfig.device.deciding.configurations import PackedConfiguration, PackedOption
     from etconfig.device.device_bundle import DeviceBundle
 
 BUNDLE_SUFFIX = ".etbundle"

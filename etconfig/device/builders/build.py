@@ -8,7 +8,7 @@ from etconfig.device.builders.cpp import CPP
 from etconfig.device.builders.kotlin import KOTLIN
 from etconfig.device.builders.language import CarriedMethod, Language
 from etconfig.device.builders.swift import SWIFT
-from etconfig.device.deciding.packed import PackedConfiguration
+from etconfig.device.deciding.configurations import PackedConfiguration
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from etconfig.base.records import record
-from etconfig.device.deciding.packed import PackedMethod, PackedOption, PlainValue
+from etconfig.device.deciding.configurations import PackedMethod, PackedOption, PlainValue
 from etconfig.diagnostics import Diagnostic
 from etconfig.schema.declaration import Scope
 from etconfig.wire.options import cannot_carry, value_help

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from etconfig.device.bundle.bundle_checks import check_tables
-from etconfig.device.bundle.bundle_format import BUNDLE_IDENTIFIER, BUNDLE_TABLE, BUNDLE_VERSION, ROWS
-from etconfig.device.bundle.tables import MAX_BYTES, BundleTables
+from etconfig.device.bundle.table_checks import check_tables
+from etconfig.device.bundle.tables import (
+    BUNDLE_IDENTIFIER,
+    BUNDLE_TABLE,
+    BUNDLE_VERSION,
+    MAX_BYTES,
+    ROWS,
+    BundleTables,
+)
 from etconfig.flatbuffer.layout import U32
 from etconfig.flatbuffer.reader import FlatBufferReader
 from etconfig.flatbuffer.value_errors import ValueErrors
@@ -43,8 +49,8 @@ def read_tables(data: bytes) -> BundleTables:
         fields[name] = buffer.string(fields[name], name)
     fields["texts"] = _texts(buffer, buffer.references(fields["texts"], "texts"))
     fields["items"] = buffer.numbers(fields["items"], U32, "items")
-    for name, (row, layout) in ROWS.items():
-        fields[name] = list(map(row._make, buffer.structs(fields[name], layout, name)))
+    for name, rows in ROWS.items():
+        fields[name] = list(map(rows.row._make, buffer.structs(fields[name], rows.layout, name)))
     tables = BundleTables(**fields)
     check_tables(tables)
     return tables

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from etconfig.device.bundle.bundle_format import BUNDLE_IDENTIFIER, BUNDLE_TABLE, BUNDLE_VERSION, ROWS
-from etconfig.device.bundle.tables import MAX_BYTES, BundleTables
+from etconfig.device.bundle.tables import (
+    BUNDLE_IDENTIFIER,
+    BUNDLE_TABLE,
+    BUNDLE_VERSION,
+    MAX_BYTES,
+    ROWS,
+    BundleTables,
+)
 from etconfig.flatbuffer.layout import U32
 from etconfig.flatbuffer.writer import FlatBufferWriter
 
@@ -15,9 +21,7 @@ def write_tables(tables: BundleTables) -> bytes:
         struct.error: a number does not fit its field.
     """
     writer = FlatBufferWriter()
-    vectors = {
-        name: writer.struct_vector(layout, getattr(tables, name)) for name, (_, layout) in ROWS.items()
-    }
+    vectors = {name: writer.struct_vector(rows.layout, getattr(tables, name)) for name, rows in ROWS.items()}
     root = writer.table(
         BUNDLE_TABLE,
         version=BUNDLE_VERSION,
@@ -35,7 +39,7 @@ def write_tables(tables: BundleTables) -> bytes:
 
 def fits_file(tables: BundleTables) -> bool:
     """Return True if the file has 16 MiB at most; only large ones are written to find out."""
-    rows = sum(layout.size_bytes * len(getattr(tables, name)) for name, (_, layout) in ROWS.items())
+    rows = sum(each.layout.size_bytes * len(getattr(tables, name)) for name, each in ROWS.items())
     texts = sum(len(text.encode()) + 9 for text in tables.texts)  # with its length, its end and its place
     at_least_bytes = rows + 4 * len(tables.items) + texts
     if at_least_bytes <= MAX_BYTES // 2:  # alignment adds 3 bytes to a text

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from etconfig.base.provenance import Sourced
-from etconfig.device.bundle.bundle_checks import check_tables
-from etconfig.device.bundle.bundle_format import FACT_TYPES, PROVIDERS, VOLATILITIES
 from etconfig.device.bundle.bundle_writer import fits_file
+from etconfig.device.bundle.row_fields import MAX_NAME_BYTES, NONE
 from etconfig.device.bundle.steps import counted, is_short_fact
+from etconfig.device.bundle.table_checks import check_tables
 from etconfig.device.bundle.tables import (
+    FACT_TYPES,
     MAX_BYTES,
     MAX_FACTS,
-    MAX_NAME_BYTES,
     MAX_PROFILES,
-    NONE,
+    PROVIDERS,
+    VOLATILITIES,
     BundleTables,
     FactRow,
     HandSetFactRow,

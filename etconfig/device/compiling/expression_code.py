@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from etconfig.device.bundle.bundle_format import EXPRESSION_TYPES
-from etconfig.device.bundle.tables import InstructionRow
+from etconfig.device.bundle.tables import EXPRESSION_TYPES, InstructionRow
 from etconfig.expression import ExpressionType
 from etconfig.expression.checked import (
     Checked,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from etconfig.base.records import record
-from etconfig.device.bundle.tables import NONE
+from etconfig.device.bundle.row_fields import NONE
 from etconfig.schema.constraints import Constraint
 from etconfig.schema.option_type import OptionKind, OptionType
 

@@ -6,8 +6,16 @@ from collections.abc import Mapping
 
 from etconfig.base.plain_data import jsonable
 from etconfig.base.provenance import Origin, OriginKind
-from etconfig.device.bundle.bundle_format import APPLIES, OPTION_KINDS, SCOPES
-from etconfig.device.bundle.tables import NONE, AdviceRow, BackendRow, ChoiceRow, OptionRow
+from etconfig.device.bundle.row_fields import NONE
+from etconfig.device.bundle.tables import (
+    APPLIES,
+    OPTION_KINDS,
+    SCOPES,
+    AdviceRow,
+    BackendRow,
+    ChoiceRow,
+    OptionRow,
+)
 from etconfig.device.compiling.option_bounds import option_bounds
 from etconfig.device.compiling.table_builder import TableBuilder
 from etconfig.resolver.deciding.backend_candidates import BackendCandidates

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from etconfig.base.plain_data import jsonable
 from etconfig.base.provenance import OriginKind
+from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.tables import (
-    NONE,
     BackendSettingsRow,
     CandidateLayer,
     CandidateRow,

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import Any
 
 from etconfig.base.provenance import Origin
+from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.tables import (
     MAX_DEPTH,
     MAX_STACK,
-    NONE,
     ConditionRow,
     ExpressionRow,
     InstructionRow,

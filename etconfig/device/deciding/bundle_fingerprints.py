@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from etconfig.base.fingerprint import fingerprint
 from etconfig.device.bundle.bundle_writer import write_tables
-from etconfig.device.bundle.tables import NONE, BundleTables, ProfileRow
+from etconfig.device.bundle.row_fields import NONE
+from etconfig.device.bundle.tables import BundleTables, ProfileRow
 from etconfig.device.deciding.decision import BundleDecision, DecidedOption, SlotDecision
 
 

@@ -12,9 +12,10 @@ from functools import cached_property
 from typing import Any
 
 from etconfig.base.records import record
-from etconfig.device.bundle.bundle_format import OPTION_KINDS, SCOPES
+from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.tables import (
-    NONE,
+    OPTION_KINDS,
+    SCOPES,
     BackendRow,
     BundleTables,
     CandidateLayer,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from etconfig.device.bundle.bundle_checks import number_of
+from etconfig.device.bundle.table_checks import number_of
 from etconfig.device.bundle.tables import BundleTables, StoredKind, ValueRow
 from etconfig.expression import Fault, Unknown
-from etconfig.expression.operations import INT_MAX, OPERATIONS_OF_BUNDLES, Op, OperationInfo
+from etconfig.expression.operations import INT_MAX, OPERANDS, OPERATIONS_OF_BUNDLES, Op, OperationInfo
 
 BY_ZERO, TOO_LARGE = "it divides by zero", "it does not fit in 64 bits"
 """The reasons of faults."""
@@ -78,7 +78,7 @@ class ExpressionEvaluator:
             stack.append(name in self.facts if op is Op.HAS_FACT else self._fact(name))
         else:
             info = OPERATIONS_OF_BUNDLES.get(op)
-            length = operand or (3 if info is None else info.length)
+            length = operand or OPERANDS[op][0]
             taken = stack[-length:]
             del stack[-length:]
             stack.append(_SPECIAL[op](taken) if info is None else _applied(info, taken))

@@ -19,13 +19,14 @@ using etconfig::device::ValueKind;
 
 inline void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-// Writes a text for people: characters that are not printable as \u001b, so that no text controls a terminal, and
-// commands of CI services, such as `::error::`, so that none is one: see etconfig/diagnostics/escape.py. Every text counts
-// as the start of a line.
+// Writes a text for people: characters that are not printable as \u001b, so that no text controls a terminal,
+// and commands of CI services, such as `::error::`, so that none is
+// one. Every text counts as the start of a line.
 inline void print_shown(std::string_view text, std::FILE* to = stdout) {
   bool is_start = true;
   while (!text.empty()) {
-    const bool is_command = (is_start && text.substr(0, 2) == "::") || etconfig::device::facts_json::is_command(text);
+    const bool is_command =
+        (is_start && text.substr(0, 2) == "::") || etconfig::device::facts_json::is_command(text);
     const uint32_t c = etconfig::device::detection::take_code_point(&text);
     is_start = is_start && etconfig::device::detection::is_space(c);
     if (etconfig::device::detection::is_printable(c) && !is_command) {
@@ -77,7 +78,8 @@ inline void print_value(const Value& value) {
   }
 }
 
-// Reads a fact sheet, and sets its facts: accepts what `FactSheet.from_json` accepts, facts of plugins as well.
+// Reads a fact sheet, and sets its facts: accepts what
+// `FactSheet.from_json` accepts, facts of plugins as well.
 //
 // The texts of the sheet are decoded where they lie: a text is never longer than it is written.
 class SheetReader {
@@ -97,7 +99,9 @@ class SheetReader {
         has_version = true;
         return version();
       }
-      if (key != "facts" || has_facts) return fail("a fact sheet has two keys: etconfig_fact_sheet and facts");
+      if (key != "facts" || has_facts) {
+        return fail("a fact sheet has two keys: etconfig_fact_sheet and facts");
+      }
       has_facts = true;
       return members([this](std::string_view name) {
         wrong_fact_ = name;
@@ -156,7 +160,8 @@ class SheetReader {
   bool version() {
     Scalar value;
     if (!scalar(&value)) return false;
-    return (value.kind == ValueKind::Integer && value.integer == 1) || fail("the fact sheet has another version");
+    return (value.kind == ValueKind::Integer && value.integer == 1) ||
+        fail("the fact sheet has another version");
   }
   bool fact(std::string_view name) {
     Scalar value;
@@ -173,7 +178,9 @@ class SheetReader {
       if (is_given == &has_value && key != "value" && key != "unknown") {
         return fail("a fact has the keys value, unit, unknown and origin");
       }
-      if (*is_given) return fail("a fact has each key once, and either a value or a reason why it is unknown");
+      if (*is_given) {
+        return fail("a fact has each key once, and either a value or a reason why it is unknown");
+      }
       *is_given = true;
       if (is_given == &has_origin) return scalar(&origin);
       if (is_given == &has_unit) return scalar(&unit);
@@ -182,11 +189,14 @@ class SheetReader {
     });
     if (!is_read) return false;
     if (!has_value) return fail("a fact has neither a value nor a reason why it is unknown");
-    if (!is_shown(origin) || (is_unknown && !is_shown(value))) return fail("a reason or an origin is not printable text");
+    if (!is_shown(origin) || (is_unknown && !is_shown(value))) {
+      return fail("a reason or an origin is not printable text");
+    }
     if (has_unit && !is_unit_of(name, unit)) return fail("a fact has another unit");
     if (facts_->find(name).is_present()) return fail("a fact appears twice");
     if (facts_->size() == kMaxFacts) return fail("the sheet has more than 1000 facts");
-    return set(name, is_unknown, value, origin.text) == FactStatus::Ok || fail("a fact does not have such a value");
+    return set(name, is_unknown, value, origin.text) == FactStatus::Ok ||
+        fail("a fact does not have such a value");
   }
   static bool is_shown(const Scalar& value) {
     return value.kind == ValueKind::Text && etconfig::device::detection::is_printable_text(value.text);
@@ -237,7 +247,9 @@ class SheetReader {
     return true;
   }
   bool word(std::string_view wanted) {
-    if (static_cast<size_t>(end_ - at_) < wanted.size() || std::string_view(at_, wanted.size()) != wanted) return false;
+    if (static_cast<size_t>(end_ - at_) < wanted.size() || std::string_view(at_, wanted.size()) != wanted) {
+      return false;
+    }
     at_ += wanted.size();
     return true;
   }
@@ -285,7 +297,9 @@ class SheetReader {
     char* to = at_;
     while (at_ != end_ && *at_ != '"') {
       const char c = *at_++;
-      if (static_cast<unsigned char>(c) < 0x20) return fail("a text of the fact sheet contains a control character");
+      if (static_cast<unsigned char>(c) < 0x20) {
+        return fail("a text of the fact sheet contains a control character");
+      }
       if (c != '\\') {
         *to++ = c;
       } else if (!escape(&to)) {

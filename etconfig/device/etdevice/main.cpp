@@ -1,4 +1,5 @@
-// etdevice: what a bundle chooses on this device, and why. Built from the headers alone; for adb, tests and curiosity.
+// etdevice: what a bundle chooses on this device, and why. Built from the
+// headers alone; for adb, tests and curiosity.
 
 #include <etconfig/facts.h>
 #include <etconfig/facts_json.h>
@@ -19,10 +20,13 @@ constexpr const char* kUsage =
     "etdevice explain --bundle FILE PATH [--facts SHEET.json] [--profile NAME]\n"
     "etdevice model   --bundle FILE NAME [--facts SHEET.json] [--json]\n"
     "Without --facts, the facts of this device are detected, or with --root those of a captured tree.\n"
-    "--fact NAME=VALUE sets a fact that the bundle reads, as --fact runtime.backends=XnnpackBackend,QnnBackend; repeatable.\n"
-    "etdevice batch   reads COMMAND<TAB>BUNDLE<TAB>SHEET<TAB>PROFILE, or - to select one; prints a line of JSON for each\n";
+    "--fact NAME=VALUE sets a fact that the bundle reads, as "
+    "--fact runtime.backends=XnnpackBackend,QnnBackend; repeatable.\n"
+    "etdevice batch   reads COMMAND<TAB>BUNDLE<TAB>SHEET<TAB>PROFILE, or - to select one; "
+    "prints a line of JSON for each\n";
 
-// The room for a method instance: its options, and the bytes of its computed values and of those that come from facts.
+// The room for a method instance: its options, and the bytes of its
+// computed values and of those that come from facts.
 #ifndef ETDEVICE_MAX_OPTIONS
 #define ETDEVICE_MAX_OPTIONS 2048
 #endif
@@ -72,7 +76,8 @@ constexpr int kUndecided = 1;
 constexpr int kBrokenInput = 2;
 
 // Prints a problem and returns the exit status of broken input. `help` says what to do about it.
-int fail(const Request& request, const char* problem, std::string_view detail = {}, const char* help = nullptr) {
+int fail(const Request& request, const char* problem, std::string_view detail = {},
+         const char* help = nullptr) {
   if (request.is_json) {
     print("{\"error\": ");
     print_string(problem);
@@ -95,7 +100,8 @@ int fail(const Request& request, const char* problem, std::string_view detail = 
 }
 
 // The same for a question that has no answer.
-int fail_undecided(const Request& request, const char* problem, std::string_view detail = {}, const char* help = nullptr) {
+int fail_undecided(const Request& request, const char* problem, std::string_view detail = {},
+                   const char* help = nullptr) {
   fail(request, problem, detail, help);
   return kUndecided;
 }
@@ -109,8 +115,8 @@ bool read_file(const char* path, char* bytes, size_t capacity, size_t* size) {
   return is_whole;
 }
 
-// Names the facts of a sheet that neither etconfig nor the bundle knows: misspelled ones, or those of a plugin that the
-// bundle does not read. They decide nothing.
+// Names the facts of a sheet that neither etconfig nor the bundle knows: misspelled ones, or those of a
+// plugin that the bundle does not read. They decide nothing.
 void warn_of_unknown_facts(const char* path, const Facts& facts) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < facts.size(); ++i) {
@@ -124,9 +130,12 @@ void warn_of_unknown_facts(const char* path, const Facts& facts) {
     std::fputs(", which the bundle does not read: it is ignored\n", stderr);
   }
   if (count > kMaxNamedFacts) {
-    std::fprintf(stderr, "warning: and %u more unknown facts\n", static_cast<unsigned>(count - kMaxNamedFacts));
+    std::fprintf(stderr, "warning: and %u more unknown facts\n",
+                 static_cast<unsigned>(count - kMaxNamedFacts));
   }
-  if (count != 0) std::fputs("help: check the names: `etdevice facts --bundle FILE` lists those that it reads\n", stderr);
+  if (count != 0) {
+    std::fputs("help: check the names: `etdevice facts --bundle FILE` lists those that it reads\n", stderr);
+  }
 }
 
 // Sets a fact from a text, as its type in the bundle has it; a list has commas between its texts.
@@ -165,8 +174,10 @@ Status set_fact(Facts* facts, uint32_t index, std::string_view text) {
 const char* expected_value(FactType type) {
   switch (type) {
     case FactType::Boolean: return "give true or false";
-    case FactType::Integer: return "give an integer within the bounds of the fact, as --fact cpu.available_cores=4";
-    case FactType::Number: return "give a number within the bounds of the fact, as --fact power.battery_level=0.5";
+    case FactType::Integer:
+      return "give an integer within the bounds of the fact, as --fact cpu.available_cores=4";
+    case FactType::Number:
+      return "give a number within the bounds of the fact, as --fact power.battery_level=0.5";
     case FactType::Text: return "give one of the values of the fact: `etconfig facts --all` lists them";
     case FactType::TextList: break;
   }
@@ -182,10 +193,13 @@ int set_facts(const Request& request) {
     const std::string_view name = text.substr(0, equals);
     const uint32_t index = bundle.find_fact(name);
     if (index == Selection::kNone) {
-      return fail(request, "the bundle reads no such fact", name, "leave it out, or see `etdevice facts --bundle FILE`");
+      return fail(request, "the bundle reads no such fact", name,
+                  "leave it out, or see `etdevice facts --bundle FILE`");
     }
     const Status status = set_fact(&memory.facts, index, text.substr(equals + 1));
-    if (status != Status::Ok) return fail(request, "not a value of the fact", text, expected_value(bundle.fact(index).type));
+    if (status != Status::Ok) {
+      return fail(request, "not a value of the fact", text, expected_value(bundle.fact(index).type));
+    }
   }
   return 0;
 }
@@ -219,14 +233,18 @@ bool is_there(const char* root) {
 // Zero, or the exit status.
 int fail_detection(const Request& request, FactStatus status) {
   if (status == FactStatus::Ok) return 0;
-  if (status == FactStatus::BadTree) return fail(request, "machine.json does not describe a machine", request.root);
+  if (status == FactStatus::BadTree) {
+    return fail(request, "machine.json does not describe a machine", request.root);
+  }
   return fail(request, "there are more facts than there is room for");
 }
 
 // Opens the bundle and reads or detects the facts. Zero, or the exit status.
 int open(const Request& request) {
   if (request.bundle == nullptr) return fail(request, "name a bundle with --bundle");
-  if (memory.bundle_bytes == nullptr) memory.bundle_bytes = static_cast<char*>(std::malloc(format::kMaxBytes));
+  if (memory.bundle_bytes == nullptr) {
+    memory.bundle_bytes = static_cast<char*>(std::malloc(format::kMaxBytes));
+  }
   if (memory.bundle_bytes == nullptr) return fail(request, "there is not enough memory");
   if (!read_file(request.bundle, memory.bundle_bytes, format::kMaxBytes, &memory.bundle_size)) {
     return fail(request, "cannot read the bundle", request.bundle);
@@ -245,7 +263,8 @@ int open(const Request& request) {
 }
 
 Selection select(const Request& request) {
-  return request.profile == nullptr ? bundle.select(memory.facts) : bundle.select(std::string_view(request.profile));
+  return request.profile == nullptr ? bundle.select(memory.facts)
+                                    : bundle.select(std::string_view(request.profile));
 }
 
 // True if a bundle has nothing but configurations that were resolved when packing.
@@ -368,7 +387,8 @@ bool is_template(uint32_t profile, uint32_t slot) {
   bool has_named = false;
   for (uint32_t i = 0; i < bundle.slot_count(profile); ++i) {
     has_named = has_named ||
-        (bundle.slot_method(profile, i) == bundle.slot_method(profile, slot) && !bundle.slot_instance(profile, i).empty());
+        (bundle.slot_method(profile, i) == bundle.slot_method(profile, slot) &&
+         !bundle.slot_instance(profile, i).empty());
   }
   const uint32_t count = memory.arguments.problem_count();
   for (uint32_t i = 0; i < count; ++i) {
@@ -377,7 +397,8 @@ bool is_template(uint32_t profile, uint32_t slot) {
   return has_named;
 }
 
-// True if something is wrong with an option of the same backend as problem `index`, other than that it is not set.
+// True if something is wrong with an option of the same backend as
+// problem `index`, other than that it is not set.
 bool is_backend_wrong(uint32_t index, uint32_t count) {
   const std::string_view backend = memory.arguments.problem(index).backend();
   for (uint32_t i = 0; i < count; ++i) {
@@ -388,7 +409,8 @@ bool is_backend_wrong(uint32_t index, uint32_t count) {
 }
 
 void print_problems(const Request& request, bool* is_first) {
-  // of one backend, missing options count only if nothing else is wrong, as in Python; its problems follow one another
+  // of one backend, missing options count only if nothing else is wrong,
+  // as in Python; its problems follow one another
   const uint32_t count = memory.arguments.problem_count();
   std::string_view backend;
   bool is_wrong = false;
@@ -438,13 +460,17 @@ int fail_too_small(const Request& request, const Selection& selection) {
   if (needed > kMaxOptions) {
     std::snprintf(detail, sizeof detail, "a method instance has %u options, and this etdevice keeps %u",
                   static_cast<unsigned>(needed), static_cast<unsigned>(kMaxOptions));
-    std::snprintf(help, sizeof help, "compile etdevice with -DETDEVICE_MAX_OPTIONS=%u; an app needs Arguments<%u>",
+    std::snprintf(help, sizeof help,
+                  "compile etdevice with -DETDEVICE_MAX_OPTIONS=%u; an app needs Arguments<%u>",
                   static_cast<unsigned>(needed), static_cast<unsigned>(needed));
   } else {
-    std::snprintf(detail, sizeof detail, "the computed values of a method instance take more than the %u bytes of this etdevice",
+    std::snprintf(detail, sizeof detail,
+                  "the computed values of a method instance take more than the %u bytes of this etdevice",
                   static_cast<unsigned>(kMaxValueBytes));
-    std::snprintf(help, sizeof help, "compile etdevice with -DETDEVICE_MAX_VALUE_BYTES=%u, or more; an app needs as many in Arguments",
-                  static_cast<unsigned>(2 * kMaxValueBytes));
+    std::snprintf(
+        help, sizeof help,
+        "compile etdevice with -DETDEVICE_MAX_VALUE_BYTES=%u, or more; an app needs as many in Arguments",
+        static_cast<unsigned>(2 * kMaxValueBytes));
   }
   return fail(request, name_of(Status::TooSmall), detail, help);
 }
@@ -452,7 +478,8 @@ int fail_too_small(const Request& request, const Selection& selection) {
 // Options of the whole process, on which all method instances must agree.
 class ProcessOptions {
  public:
-  // Adds those of memory.arguments. A default for any other method does not count: there may be no other method.
+  // Adds those of memory.arguments. A default for any other method
+  // does not count: there may be no other method.
   void add() {
     for (uint32_t i = 0; i < memory.arguments.size(); ++i) {
       const OptionArgument option = memory.arguments[i];
@@ -499,16 +526,21 @@ int run_resolve(const Request& request) {
   for (uint32_t i = 0; i < slots; ++i) {
     const Status status = resolve(selection, i);
     if (status == Status::Ok) process_options.add();
-    if (status == Status::Ok || (status == Status::MissingOption && is_template(selection.profile, i))) continue;
+    if (status == Status::Ok || (status == Status::MissingOption && is_template(selection.profile, i))) {
+      continue;
+    }
     if (status == Status::TooSmall) return fail_too_small(request, selection);
     if (memory.arguments.problem_count() == 0) return fail(request, name_of(status));
     is_sound = false;
   }
   if (is_sound && process_options.conflict() != nullptr) {
-    return fail_undecided(request, "method instances disagree on an option of the process", process_options.conflict());
+    return fail_undecided(request, "method instances disagree on an option of the process",
+                          process_options.conflict());
   }
   bool is_first = true;
-  if (request.is_json) print(is_sound ? "{\"arguments\": [" : "{\"error\": \"invalid options\", \"problems\": [");
+  if (request.is_json) {
+    print(is_sound ? "{\"arguments\": [" : "{\"error\": \"invalid options\", \"problems\": [");
+  }
   for (uint32_t i = 0; i < slots; ++i) {
     const Status status = resolve(selection, i);
     if (!is_sound) {
@@ -528,7 +560,8 @@ int run_resolve(const Request& request) {
   return is_sound ? 0 : kUndecided;
 }
 
-// For tests: the options that change from one fact sheet to another, in each method instance that has arguments on both.
+// For tests: the options that change from one fact sheet to another, in
+// each method instance that has arguments on both.
 int run_update(const Request& request) {
   const Selection selection = select(request);
   if (!selection) return fail_selection(request, selection);
@@ -557,7 +590,9 @@ int run_update(const Request& request) {
       etdevice::print_value(option.value());
       print("}");
     }
-    if (count != changes.count || at_execute != changes.at_execute) return fail(request, "the counts are wrong");
+    if (count != changes.count || at_execute != changes.at_execute) {
+      return fail(request, "the counts are wrong");
+    }
   }
   print("]}\n");
   return 0;
@@ -616,7 +651,9 @@ int run_explain(const Request& request) {
   const Selection selection = select(request);
   if (!selection) return fail_selection(request, selection);
   if (request.path == nullptr) return fail(request, "name an option: [METHOD[@INSTANCE]:]BACKEND.OPTION");
-  if (std::string_view(request.path).find(':') != std::string_view::npos) return explain_named(request, selection);
+  if (std::string_view(request.path).find(':') != std::string_view::npos) {
+    return explain_named(request, selection);
+  }
   bool is_found = false;
   bool has_value = false;
   bool is_wrong = false;
@@ -625,26 +662,33 @@ int run_explain(const Request& request) {
     TextBuffer line(memory.text, sizeof memory.text);
     if (bundle.explain(memory.arguments, request.path, &line) != Status::Ok) continue;
     is_found = true;
-    if (has_no_value(request.path) && is_template(selection.profile, i)) continue;  // only named instances need it
+    if (has_no_value(request.path) && is_template(selection.profile, i)) {
+      continue;  // only named instances need it
+    }
     const bool is_explained = print_explanation(request, line.text()) == 0;
     has_value = has_value || is_explained;
     is_wrong = is_wrong || !is_explained;
   }
   if (!is_found) return fail(request, "no such option", request.path, kListOptions);
-  if (!has_value && !is_wrong) return fail_undecided(request, "no method instance has a value of the option", request.path);
+  if (!has_value && !is_wrong) {
+    return fail_undecided(request, "no method instance has a value of the option", request.path);
+  }
   return is_wrong ? kUndecided : 0;
 }
 
 constexpr const char* kBackends = "runtime.backends";
 constexpr const char* kGiveBackends =
-    "name the backends of the runtime, which cannot be detected: --fact runtime.backends=XnnpackBackend,QnnBackend";
+    "name the backends of the runtime, which cannot be detected: "
+    "--fact runtime.backends=XnnpackBackend,QnnBackend";
 
-// The variant of a model, and the reasons of all of them, in the structure of `etconfig models select --json`.
+// The variant of a model, and the reasons of all of them, in the
+// structure of `etconfig models select --json`.
 int run_model(const Request& request) {
   if (request.path == nullptr) return fail(request, "name a model");
   const ModelChoice choice = bundle.select_model(request.path, memory.facts);
   if (choice.status() == Status::NoSuchModel) {
-    return fail(request, name_of(choice.status()), request.path, "`etconfig inspect BUNDLE` lists the models of a bundle");
+    return fail(request, name_of(choice.status()), request.path,
+                "`etconfig inspect BUNDLE` lists the models of a bundle");
   }
   if (request.is_json) {
     print("{\"model\": ");
@@ -679,8 +723,10 @@ int run_model(const Request& request) {
   }
   if (request.is_json) print("]}\n");
   if (!choice && !request.is_json) {
-    const bool is_unknown = bundle.find_fact(kBackends) != Selection::kNone && !memory.facts.find(kBackends).is_known();
-    return fail_undecided(request, name_of(choice.status()), request.path, is_unknown ? kGiveBackends : nullptr);
+    const bool is_unknown =
+        bundle.find_fact(kBackends) != Selection::kNone && !memory.facts.find(kBackends).is_known();
+    return fail_undecided(request, name_of(choice.status()), request.path,
+                          is_unknown ? kGiveBackends : nullptr);
   }
   return choice ? 0 : kUndecided;
 }
@@ -743,7 +789,9 @@ int run_facts(const Request& request) {
       ++unknown;
     }
   }
-  if (unknown != 0) std::printf("\n%u facts are unknown here; --json shows why.\n", static_cast<unsigned>(unknown));
+  if (unknown != 0) {
+    std::printf("\n%u facts are unknown here; --json shows why.\n", static_cast<unsigned>(unknown));
+  }
   return 0;
 }
 
@@ -807,8 +855,11 @@ bool parse(int argc, char** argv, Request* request) {
   request->command = argv[1];
   for (int i = 2; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    const char** target = argument == "--bundle" ? &request->bundle : argument == "--facts" ? &request->facts :
-        argument == "--profile" ? &request->profile : argument == "--root" ? &request->root : nullptr;
+    const char** target = argument == "--bundle" ? &request->bundle
+        : argument == "--facts"                  ? &request->facts
+        : argument == "--profile"                ? &request->profile
+        : argument == "--root"                   ? &request->root
+                                                 : nullptr;
     if (argument == "--json") {
       request->is_json = true;
     } else if (argument == "--fact" && i + 1 < argc && request->set_fact_count < kMaxSetFacts) {

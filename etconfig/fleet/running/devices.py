@@ -11,8 +11,8 @@ from etconfig.fleet.inventory.columns import DEVICE_FACT
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.inventory import InventoryPart
 from etconfig.fleet.inventory.names import quoted_name
+from etconfig.fleet.running.part_decision import decide_part
 from etconfig.fleet.running.part_result import OutcomeCount
-from etconfig.fleet.running.resolving import decide_part
 
 
 def find_in_fleet(

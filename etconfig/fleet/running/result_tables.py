@@ -11,8 +11,8 @@ from etconfig.base.written_files import FileKind, FilesOfRun, errors_of, whole_f
 from etconfig.fleet.deciding.grouping import group_number, keyed_devices
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.names import quoted_path, quoted_text
+from etconfig.fleet.running.part_decision import DecidedGroups
 from etconfig.fleet.running.part_result import PartResult
-from etconfig.fleet.running.resolving import DecidedGroups
 
 RESULT_TABLES = ("assignments.parquet", "resolutions.parquet", "problems.parquet")
 """The names of the tables in a directory of results."""

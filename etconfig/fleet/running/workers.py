@@ -17,9 +17,9 @@ from etconfig.fleet.deciding.recipe import PlanRecipe
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.inventory import InventorySource
 from etconfig.fleet.running.difference import FleetDifference, merged_differences, write_moved
-from etconfig.fleet.running.fleet_run import run_by_file
 from etconfig.fleet.running.part_result import PartResult, merged_results
-from etconfig.fleet.running.worker import compare_devices, count_devices
+from etconfig.fleet.running.resumable_run import run_by_file
+from etconfig.fleet.running.worker_tasks import compare_devices, count_devices
 
 FileTask: TypeAlias = "dict[str, Any]"
 """A file as plain data: `number`, `path`, `label`, `table`, and `target`, the file to write, or None."""

@@ -9,7 +9,7 @@ from typing import Annotated
 import pytest
 
 import etconfig
-from etconfig.app.packing.bundling import make_bundle
+from etconfig.app.packing.profile_bundle import make_bundle
 from etconfig.errors import ConfigError
 from etconfig.plugin.v1 import (
     Advice,

@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 
 from etconfig.device.builders import emit
-from etconfig.device.deciding.packed import PackedBackend, PackedConfiguration, PackedMethod, PackedOption
+from etconfig.device.deciding.configurations import (
+    PackedBackend,
+    PackedConfiguration,
+    PackedMethod,
+    PackedOption,
+)
 from etconfig.errors import OptionError
 from etconfig.schema.declaration import Applies, Scope
 

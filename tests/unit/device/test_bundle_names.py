@@ -126,6 +126,6 @@ class TestSize:
             assert fits_file(grown)
 
     def test_ranges_that_readers_would_not_walk_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("etconfig.device.bundle.bundle_checks.MAX_VISITED", 1)
+        monkeypatch.setattr("etconfig.device.bundle.table_checks.MAX_VISITED", 1)
         with pytest.raises(OptionError, match="its ranges overlap"):
             compile_bundle(content())

@@ -14,8 +14,9 @@ from limit_bundles import Limit, limits
 
 from etconfig.device.bundle.bundle_reader import read_tables
 from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.steps import STEP_FIELDS, counted
-from etconfig.device.bundle.tables import MAX_PROFILES, NONE, InstructionRow, ProfileRow, StoredKind
+from etconfig.device.bundle.tables import MAX_PROFILES, InstructionRow, ProfileRow, StoredKind
 from etconfig.expression.operations import Op
 
 NAN = int.from_bytes(struct.pack("<d", float("nan")), "little")
@@ -83,7 +84,8 @@ WRONG: list[tuple[str, int, dict[str, Any], str]] = [
     ("choices", 0, {"sent": 7}, "refers to element 7 of 7"),
     ("backends", 0, {"option_count": 3}, "leaves 2 elements"),
     ("backends", 0, {"program_beats_recommendation": 2}, "a flag is wrong"),
-    ("advice", 0, {"option": 2}, "its option is elsewhere"),
+    ("advice", 0, {"option": 2}, "refers to element 2 of 2"),
+    ("backends", 0, {"first_option": 1, "option_count": 1}, "of its advice is elsewhere"),
     ("advice", 0, {"expression": 0}, "the type of its option"),
     ("candidates", 0, {"value": 1}, "the type of its option"),
     ("candidates", 0, {"source": 3}, "its source is unknown"),
@@ -118,7 +120,8 @@ def test_options_of_settings_are_in_order() -> None:
 def test_a_stack_is_at_most_128_deep() -> None:
     tables = small_tables()
     program = (*[InstructionRow(Op.FACT, 0)] * 129, InstructionRow(Op.MIN, 129))
-    deep = replace(tables, instructions=program, expressions=(tables.expressions[0]._replace(length=130),))
+    expressions = (tables.expressions[0]._replace(length=130), *tables.expressions[1:])
+    deep = replace(tables, instructions=program, expressions=expressions)
     with pytest.raises(ValueError, match="deeper than 128"):
         read_tables(write_tables(deep))
 

@@ -203,7 +203,7 @@ class TestRefusals:
             open_fleet("fleet").resolve(**given)
 
     def test_duckdb_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("etconfig.fleet.fleets.is_installed", lambda: False)
+        monkeypatch.setattr("etconfig.fleet.fleet.is_installed", lambda: False)
         with pytest.raises(
             ImportError, match=r"a fleet needs DuckDB, which is not installed: .*etconfig\[fleet\]"
         ):

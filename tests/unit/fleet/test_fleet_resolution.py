@@ -25,11 +25,11 @@ from etconfig.fleet.deciding import grouping  # noqa: E402
 from etconfig.fleet.deciding.plan import FleetPlan  # noqa: E402
 from etconfig.fleet.inventory.database import Database, opened_database  # noqa: E402
 from etconfig.fleet.inventory.inventory import InventoryOpener, InventoryPart, find_sources  # noqa: E402
-from etconfig.fleet.running import resolving  # noqa: E402
+from etconfig.fleet.running import part_decision  # noqa: E402
 from etconfig.fleet.running.difference import compare_fleet  # noqa: E402
-from etconfig.fleet.running.fleet_run import PARTS, resolve_fleet, summarize_fleet  # noqa: E402
+from etconfig.fleet.running.part_decision import decide_part  # noqa: E402
 from etconfig.fleet.running.part_result import PartResult, merged_results  # noqa: E402
-from etconfig.fleet.running.resolving import decide_part  # noqa: E402
+from etconfig.fleet.running.resumable_run import PARTS, resolve_fleet, summarize_fleet  # noqa: E402
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option  # noqa: E402
 
 
@@ -182,7 +182,7 @@ class TestAdvice:
     def test_a_function_by_which_each_device_differs_is_refused(
         self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: Any, named: str
     ) -> None:
-        monkeypatch.setattr(resolving, "MAX_ADVISED_GROUPS", 50)
+        monkeypatch.setattr(part_decision, "MAX_ADVISED_GROUPS", 50)
 
         def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
             reads(facts)
@@ -199,13 +199,13 @@ class TestAdvice:
         )
         assert refused.value.message == message
         assert "--ignore" in str(refused.value.help)
-        monkeypatch.setattr(resolving, "MAX_ADVISED_GROUPS", 60)
+        monkeypatch.setattr(part_decision, "MAX_ADVISED_GROUPS", 60)
         assert summarize_fleet(database, few, plan, no_progress).devices == 60
 
     def test_a_computed_value_by_which_each_device_differs_is_refused(
         self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(Database, "memory_bytes", 50 * resolving.GROUP_BYTES)
+        monkeypatch.setattr(Database, "memory_bytes", 50 * part_decision.GROUP_BYTES)
         text = '[profile]\nname = "acme/all"\n[options.FleetBackend]\nname = { expr = "device.id" }\n'
         (tmp_path / "acme").mkdir()
         (tmp_path / "acme" / "all.toml").write_text(text)
@@ -217,17 +217,17 @@ class TestAdvice:
         ) as refused:
             summarize_fleet(database, opened(database, path), plan, no_progress)
         assert str(refused.value).endswith("write several files, or give more --memory")
-        monkeypatch.setattr(Database, "memory_bytes", 59 * resolving.GROUP_BYTES)
+        monkeypatch.setattr(Database, "memory_bytes", 59 * part_decision.GROUP_BYTES)
         with pytest.raises(OSError, match="more than 59 groups"):
             summarize_fleet(database, opened(database, path), plan, no_progress)
-        monkeypatch.setattr(Database, "memory_bytes", 60 * resolving.GROUP_BYTES)
+        monkeypatch.setattr(Database, "memory_bytes", 60 * part_decision.GROUP_BYTES)
         assert summarize_fleet(database, opened(database, path), plan, no_progress).devices == 60
 
     def test_the_limit_counts_only_what_functions_read(
         self, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Values that are computed from facts may differ on every device."""
-        monkeypatch.setattr(resolving, "MAX_ADVISED_GROUPS", 20)
+        monkeypatch.setattr(part_decision, "MAX_ADVISED_GROUPS", 20)
 
         def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
             return {"number": 1 if facts.get("os.name") == "linux" else 2}

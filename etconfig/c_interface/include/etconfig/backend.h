@@ -1,24 +1,24 @@
 /* The interface of an etconfig backend in C, or in any language that can call and export C functions.
  *
  * A backend is a shared library that exports one function, etconfig_backend. It answers with a table of
- * functions, which etconfig calls: init once for each delegate of a program, run for each execution, destroy at
- * the end. This header needs C99 or C++17 and nothing else; copy it into your sources.
+ * functions, which etconfig calls: init once for each delegate of a program, run for each execution, destroy
+ * at the end. This header needs C99 or C++17 and nothing else; copy it into your sources.
  *
  * Threads. Calls with one resource handle never overlap, but may come from different threads. Calls with
  * different handles may overlap. So keep all state in the handle, and none in variables of the library.
  *
- * Lifetimes. Everything that a call receives is valid until the call returns, with three exceptions: the payload
- * (until release_payload or destroy), the data that find_data returned (until destroy), and memory that `allocate`
- * returned in init (until destroy). A function that returns an error leaves nothing behind: a failed init frees what it
- * has acquired, and its handle is not destroyed.
+ * Lifetimes. Everything that a call receives is valid until the call returns, with three exceptions: the
+ * payload (until release_payload or destroy), the data that find_data returned (until destroy), and memory
+ * that `allocate` returned in init (until destroy). A function that returns an error leaves nothing behind: a
+ * failed init frees what it has acquired, and its handle is not destroyed.
  *
- * Errors. Functions return ETCONFIG_OK or one of ExecuTorch's error codes, and may write a text into the message
- * that they receive. No exception and no longjmp may cross this interface, in either direction: depending on the
- * host, an exception is an error or ends the process.
+ * Errors. Functions return ETCONFIG_OK or one of ExecuTorch's error codes, and may write a text into the
+ * message that they receive. No exception and no longjmp may cross this interface, in either direction:
+ * depending on the host, an exception is an error or ends the process.
  *
- * Versions. The major version changes if a struct or a rule below changes; libraries and hosts of different major
- * versions refuse each other. The minor version grows when members are appended to structs that begin with
- * struct_size: read such a member only if struct_size covers it.
+ * Versions. The major version changes if a struct or a rule below changes; libraries and hosts of different
+ * major versions refuse each other. The minor version grows when members are appended to structs that begin
+ * with struct_size: read such a member only if struct_size covers it.
  */
 #ifndef ETCONFIG_BACKEND_H
 #define ETCONFIG_BACKEND_H
@@ -58,7 +58,7 @@ enum {
   ETCONFIG_INVALID_PROGRAM = 0x23,
   ETCONFIG_INVALID_EXTERNAL_DATA = 0x24,
   ETCONFIG_OUT_OF_RESOURCES = 0x25,
-  ETCONFIG_DELEGATE_INVALID_COMPATIBILITY = 0x30, /* the payload is of another version, or for another device */
+  ETCONFIG_DELEGATE_INVALID_COMPATIBILITY = 0x30, /* the payload is for another version or device */
   ETCONFIG_DELEGATE_MEMORY_ALLOCATION_FAILED = 0x31,
   ETCONFIG_DELEGATE_INVALID_HANDLE = 0x32
 };
@@ -143,24 +143,28 @@ typedef EtconfigStatus (*EtconfigTask)(void *argument, size_t index);
 
 enum { ETCONFIG_LOG_DEBUG = 0, ETCONFIG_LOG_INFO = 1, ETCONFIG_LOG_ERROR = 2 };
 
-/* The services of the host. Pass `context` to each. Call log and is_cancelled from any thread, the others only from
- * the thread that called the backend. A pointer that is NULL is a service that this call does not have. */
+/* The services of the host. Pass `context` to each. Call log and is_cancelled from any thread, the others
+ * only from the thread that called the backend. A pointer that is NULL
+ * is a service that this call does not have. */
 typedef struct EtconfigServices {
   size_t struct_size;
   void *context;
-  /* Return zeroed memory, or NULL if there is none. In init it lives as long as the handle, in run as long as the
-   * call. `alignment` is a power of 2. */
+  /* Return zeroed memory, or NULL if there is none. In init it lives as long as the handle, in run as long as
+   * the call. `alignment` is a power of 2. */
   void *(*allocate)(void *context, size_t size, size_t alignment);
-  /* Run task(argument, i) for each i below `count`, at most `max_workers` at a time, and return when all are done:
-   * ETCONFIG_OK, or the status of the lowest index that failed. Without workers it runs them one after another. */
-  EtconfigStatus (*parallel_for)(void *context, size_t count, size_t max_workers, EtconfigTask task, void *argument);
+  /* Run task(argument, i) for each i below `count`, at most `max_workers` at a time, and return when all are
+   * done: ETCONFIG_OK, or the status of the lowest index that failed.
+   * Without workers it runs them one after another. */
+  EtconfigStatus (*parallel_for)(void *context, size_t count, size_t max_workers, EtconfigTask task,
+                                 void *argument);
   void (*log)(void *context, int32_t level, const char *text);
   /* Return nonzero if the caller no longer wants the result: stop, and return an error. Never required. */
   int32_t (*is_cancelled)(void *context);
-  /* In run: give the output values[index], a tensor of a dynamic shape, other sizes. Its struct then has them, and
-   * its new data. Fails for sizes that the program does not allow. */
+  /* In run: give the output values[index], a tensor of a dynamic shape, other sizes. Its struct then has
+   * them, and its new data. Fails for sizes that the program does not allow. */
   EtconfigStatus (*resize_output)(void *context, size_t index, const int32_t *sizes, int32_t rank);
-  /* In init: find the data that the program, or a file beside it, stores under a key. Fails with ETCONFIG_NOT_FOUND. */
+  /* In init: find the data that the program, or a file beside it, stores
+   * under a key. Fails with ETCONFIG_NOT_FOUND. */
   EtconfigStatus (*find_data)(void *context, const char *key, const void **data, size_t *size);
   /* In init: give up the payload, which must not be read afterwards. */
   void (*release_payload)(void *context);
@@ -203,12 +207,12 @@ typedef struct EtconfigBackend {
   EtconfigStatus (*init)(const EtconfigInit *init, void **resource_handle, EtconfigMessage *error);
   /* Run the delegate: write its outputs. An output may share memory with an input. */
   EtconfigStatus (*run)(void *resource_handle, const EtconfigRun *run, EtconfigMessage *error);
-  /* Prepare for new values of options that apply at execute; `run` receives them from then on. After an error, the
-   * old ones stay in force. `options` are all options of the schema. */
+  /* Prepare for new values of options that apply at execute; `run` receives them from then on. After an
+   * error, the old ones stay in force. `options` are all options of the schema. */
   EtconfigStatus (*update)(void *resource_handle, const EtconfigOption *options, size_t option_count,
                            EtconfigMessage *error);
-  /* Set the value of each option that the delegate really uses; all come with the kind NONE. Texts must live as long
-   * as the handle, or until the next call of this function. */
+  /* Set the value of each option that the delegate really uses; all come with the kind NONE. Texts must live
+   * as long as the handle, or until the next call of this function. */
   EtconfigStatus (*effective_options)(void *resource_handle, EtconfigOption *options, size_t option_count,
                                       EtconfigMessage *error);
   /* Release everything. Called once for each handle. */
@@ -222,12 +226,14 @@ typedef struct EtconfigHost {
   uint32_t abi_minor;
 } EtconfigHost;
 
-/* Return the table of the backend with this id, which lives as long as the library; or NULL, with a message, if the
- * library has no such backend or cannot work with this host. The library exports exactly this function. */
+/* Return the table of the backend with this id, which lives as long as the library; or NULL, with a message,
+ * if the library has no such backend or cannot work with this host.
+ * The library exports exactly this function. */
 ETCONFIG_EXPORT const EtconfigBackend *etconfig_backend(const EtconfigHost *host, const char *backend_id,
                                                         EtconfigMessage *error);
 
-/* Return nonzero if a library that was compiled with this header, and needs `minor`, can work with the host. */
+/* Return nonzero if a library that was compiled with this header,
+ * and needs `minor`, can work with the host. */
 static inline int etconfig_accepts_host(const EtconfigHost *host, uint32_t minor) {
   return host != NULL && host->struct_size >= sizeof(EtconfigHost) && host->abi_major == ETCONFIG_ABI_MAJOR &&
          host->abi_minor >= minor;

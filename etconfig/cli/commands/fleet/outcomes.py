@@ -78,8 +78,8 @@ def resolve_inventory(
       etconfig fleet resolve devices.parquet --program model.pte -o results
       etconfig fleet resolve 'inventory/*.parquet' --profile generic/any -o results
     """
-    from etconfig.fleet.running.fleet_run import RunInterruptedError
     from etconfig.fleet.running.reports import coverage_data, coverage_tables, problem_table
+    from etconfig.fleet.running.resumable_run import RunInterruptedError
 
     check_page(page)
     planned = request.planned(make_installation(request.profile_paths))

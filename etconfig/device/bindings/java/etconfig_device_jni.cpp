@@ -1,5 +1,5 @@
-// The native methods of org.etconfig.device.Device, over etconfig_device.h. Device.java checks that texts are there, and that
-// the object is open; it lets one thread in at a time.
+// The native methods of org.etconfig.device.Device, over etconfig_device.h. Device.java checks that texts are
+// there, and that the object is open; it lets one thread in at a time.
 
 #include <etconfig/etconfig_device.h>
 #include <jni.h>
@@ -127,7 +127,8 @@ NATIVE(jint, SetTexts)(JNIEnv* env, jclass, jlong handle, jbyteArray fact, jobje
   });
 }
 NATIVE(jint, SetUnknown)(JNIEnv* env, jclass, jlong handle, jbyteArray fact, jbyteArray reason) {
-  return etconfig_device_set_unknown(device_of(handle), text_of(env, fact).c_str(), text_of(env, reason).c_str());
+  return etconfig_device_set_unknown(device_of(handle), text_of(env, fact).c_str(),
+                                     text_of(env, reason).c_str());
 }
 NATIVE(jint, SetBackends)(JNIEnv* env, jclass, jlong handle, jobjectArray ids) {
   return with_texts(env, ids, [&](const char* const* texts, uint32_t count) {
@@ -195,30 +196,37 @@ NATIVE(jboolean, AppliesAtExecute)(JNIEnv* env, jclass, jlong handle, jbyteArray
   const std::string id = text_of(env, backend);
   return etconfig_device_applies_at_execute(device_of(handle), id.c_str(), text_of(env, option).c_str()) == 1;
 }
-NATIVE(jint, Boolean)(JNIEnv* env, jclass, jlong handle, jbyteArray backend, jbyteArray option, jbooleanArray result) {
+NATIVE(jint, Boolean)(JNIEnv* env, jclass, jlong handle, jbyteArray backend, jbyteArray option,
+                      jbooleanArray result) {
   int value = 0;
   const std::string id = text_of(env, backend);
-  const int status = etconfig_device_boolean(device_of(handle), id.c_str(), text_of(env, option).c_str(), &value);
+  const int status =
+      etconfig_device_boolean(device_of(handle), id.c_str(), text_of(env, option).c_str(), &value);
   const jboolean read = value != 0;
   env->SetBooleanArrayRegion(result, 0, 1, &read);
   return status;
 }
-NATIVE(jint, Long)(JNIEnv* env, jclass, jlong handle, jbyteArray backend, jbyteArray option, jlongArray result) {
+NATIVE(jint, Long)(JNIEnv* env, jclass, jlong handle, jbyteArray backend, jbyteArray option,
+                   jlongArray result) {
   int64_t value = 0;
   const std::string id = text_of(env, backend);
-  const int status = etconfig_device_integer(device_of(handle), id.c_str(), text_of(env, option).c_str(), &value);
+  const int status =
+      etconfig_device_integer(device_of(handle), id.c_str(), text_of(env, option).c_str(), &value);
   const jlong read = value;
   env->SetLongArrayRegion(result, 0, 1, &read);
   return status;
 }
-NATIVE(jint, Double)(JNIEnv* env, jclass, jlong handle, jbyteArray backend, jbyteArray option, jdoubleArray result) {
+NATIVE(jint, Double)(JNIEnv* env, jclass, jlong handle, jbyteArray backend, jbyteArray option,
+                     jdoubleArray result) {
   jdouble value = 0;
   const std::string id = text_of(env, backend);
-  const int status = etconfig_device_number(device_of(handle), id.c_str(), text_of(env, option).c_str(), &value);
+  const int status =
+      etconfig_device_number(device_of(handle), id.c_str(), text_of(env, option).c_str(), &value);
   env->SetDoubleArrayRegion(result, 0, 1, &value);
   return status;
 }
-NATIVE(jbyteArray, Text)(JNIEnv* env, jclass, jlong handle, jbyteArray backend, jbyteArray option, jboolean is_json) {
+NATIVE(jbyteArray, Text)(JNIEnv* env, jclass, jlong handle, jbyteArray backend, jbyteArray option,
+                         jboolean is_json) {
   const std::string id = text_of(env, backend);
   const std::string name = text_of(env, option);
   if (etconfig_device_value_kind(device_of(handle), id.c_str(), name.c_str()) < 0) return nullptr;

@@ -1,12 +1,13 @@
-// Chooses a profile, and the options of every backend, on the device: from a bundle that `etconfig pack` wrote.
+// Chooses a profile, and the options of every backend, on the device:
+// from a bundle that `etconfig pack` wrote.
 //
-// C++17; needs nothing but the standard library, allocates nothing, throws nothing. The answers are those of the Python
-// resolver. `Bundle::open` verifies the whole file once; afterwards no read leaves it. The bytes stay the caller's, and
-// must stay as they are while anything of the bundle is used.
+// C++17; needs nothing but the standard library, allocates nothing, throws nothing. The answers are those of
+// the Python resolver. `Bundle::open` verifies the whole file once; afterwards no read leaves it. The bytes
+// stay the caller's, and must stay as they are while anything of the bundle is used.
 //
-// Threads: after `open`, any number of them may call the const functions of one bundle at the same time. Facts, arguments
-// and choices are for one thread at a time, and so is `open` itself. Indexes that are out of range are a mistake of the
-// caller, which an `assert` reports unless NDEBUG is defined.
+// Threads: after `open`, any number of them may call the const functions of one bundle at the same time.
+// Facts, arguments and choices are for one thread at a time, and so is `open` itself. Indexes that are out of
+// range are a mistake of the caller, which an `assert` reports unless NDEBUG is defined.
 //
 //   using namespace etconfig::device;
 //   Bundle bundle;
@@ -45,11 +46,12 @@ struct FactInfo {
   std::string_view unit;  // empty if it has none
   FactType type = FactType::Boolean;
   bool is_live = false;         // it may change at any time
-  bool is_identifying = false;  // a value identifies the device or its user: do not write it to logs and reports
+  bool is_identifying =
+      false;  // a value identifies the device or its user: do not write it to logs and reports
 };
 
-// A verified bundle: a view of bytes that belong to the caller. Arguments and choices of models refer to it, so it must
-// stay where it is for as long as they are used.
+// A verified bundle: a view of bytes that belong to the caller. Arguments and choices of models refer to it,
+// so it must stay where it is for as long as they are used.
 class Bundle {
  public:
   // It stays where it is: selections and arguments refer to it.
@@ -57,10 +59,11 @@ class Bundle {
   Bundle(const Bundle&) = delete;
   Bundle& operator=(const Bundle&) = delete;
 
-  // Verifies the bytes. Unless the result is Ok, the bundle stays as it was: at first without facts and profiles.
+  // Verifies the bytes. Unless the result is Ok, the bundle stays as it
+  // was: at first without facts and profiles.
   //
-  // If it is Ok, the selections, arguments and choices of before are stale, which is their status from now on: select and
-  // resolve again. Views of them are no longer valid.
+  // If it is Ok, the selections, arguments and choices of before are stale, which is their status from now
+  // on: select and resolve again. Views of them are no longer valid.
   Status open(const void* data, size_t size) {
     format::Tables tables;
     const format::Verdict verdict = format::open_bundle(data, size, &tables);
@@ -93,7 +96,7 @@ class Bundle {
     if (fact.unit() != format::kNone) info.unit = tables_.texts[fact.unit()];
     info.type = static_cast<FactType>(fact.type());
     info.is_live = fact.volatility() == 2;
-    info.is_identifying = fact.is_identifying() != 0;
+    info.is_identifying = fact.is_identifying();
     return info;
   }
   // Selection::kNone if the bundle does not read the fact.
@@ -103,10 +106,11 @@ class Bundle {
     }
     return Selection::kNone;
   }
-  // True if the value of a fact identifies the device or its user, as the fact's declaration said when packing.
+  // True if the value of a fact identifies the device or its user, as
+  // the fact's declaration said when packing.
   bool is_identifying(std::string_view name) const {
     const uint32_t index = find_fact(name);
-    return index == Selection::kNone ? name == "device.id" : tables_.facts[index].is_identifying() != 0;
+    return index == Selection::kNone ? name == "device.id" : tables_.facts[index].is_identifying();
   }
   // Sets a fact after a check of its name, type, bounds and choices. A store accepts any fact by itself.
   template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
@@ -128,8 +132,8 @@ class Bundle {
     if (count > format::kMaxFactItems || bytes > format::kMaxFactListBytes) return Status::WrongFact;
     return status_of(facts->set_list(name, values, count));
   }
-  // The first fact whose value has another type than the bundle expects, or is out of its bounds; Selection::kNone if all
-  // are right. Selecting and resolving refuse them with Status::WrongFact.
+  // The first fact whose value has another type than the bundle expects, or is out of its bounds;
+  // Selection::kNone if all are right. Selecting and resolving refuse them with Status::WrongFact.
   uint32_t wrong_fact(const Facts& facts) const { return internal::BoundFacts(tables_).bind(facts); }
   Status set_list(Facts* facts, std::string_view name, std::initializer_list<std::string_view> values) const {
     return set_list(facts, name, values.begin(), static_cast<uint32_t>(values.size()));
@@ -144,8 +148,8 @@ class Bundle {
     return tables_.texts[tables_.profiles[index].name()];
   }
 
-  // Of a configuration that was resolved when packing, the fingerprint of its values, as `etconfig resolve --json` prints
-  // it: its options need no facts. Empty if conditions travel.
+  // Of a configuration that was resolved when packing, the fingerprint of its values, as `etconfig resolve
+  // --json` prints it: its options need no facts. Empty if conditions travel.
   std::string_view profile_fingerprint(uint32_t index) const {
     assert(index < profile_count());
     const uint32_t text = tables_.profiles[index].fingerprint();
@@ -172,9 +176,10 @@ class Bundle {
     selection.status = Status::NoSuchProfile;
     return selection;
   }
-  // Writes why a profile matches or does not: a sentence for each clause that decides. Returns true if it matches.
-  // Nothing is written about a profile that does not exist.
-  bool explain_match(uint32_t profile, const Facts& facts, TextBuffer* out, std::string_view separator = "\n") const {
+  // Writes why a profile matches or does not: a sentence for each clause that decides. Returns true if it
+  // matches. Nothing is written about a profile that does not exist.
+  bool explain_match(uint32_t profile, const Facts& facts, TextBuffer* out,
+                     std::string_view separator = "\n") const {
     if (profile >= profile_count()) return false;
     internal::BoundFacts bound(tables_);
     bound.bind(facts);
@@ -186,11 +191,12 @@ class Bundle {
 
   // Resolves the arguments of a method instance; an empty instance is the default one.
   //
-  // Unless the result is Ok, there are no arguments, and `problem` of them says which options have no value. The result
-  // is Stale if the selection is of another bundle, or of the one that was opened before. TooSmall: there is no room in the
-  // arguments, or the bundle does not name the method, and its name has more than 256 bytes.
-  Status resolve(const Selection& selection, const Facts& facts, std::string_view method, std::string_view instance,
-                 AnyArguments* arguments) const {
+  // Unless the result is Ok, there are no arguments, and `problem` of them says which options have no value.
+  // The result is Stale if the selection is of another bundle, or of the one that was opened before.
+  // TooSmall: there is no room in the arguments, or the bundle does not name the method, and its name has
+  // more than 256 bytes.
+  Status resolve(const Selection& selection, const Facts& facts, std::string_view method,
+                 std::string_view instance, AnyArguments* arguments) const {
     arguments->tables_ = &tables_;
     arguments->opening_ = tables_.opening;
     arguments->used_ = arguments->last_ = 0;
@@ -202,8 +208,12 @@ class Bundle {
     if (selection && selection.profile >= profile_count()) arguments->status_ = Status::NoSuchProfile;
     if (arguments->status_ != Status::Ok) return arguments->status_;
     arguments->status_ = find_slot(selection.profile, method, instance, &arguments->slot_);
-    if (arguments->status_ == Status::Ok && !set_names(method, arguments)) arguments->status_ = Status::TooSmall;
-    if (arguments->status_ == Status::Ok) arguments->status_ = resolve_slot(facts, *arguments, arguments->storage_[0]);
+    if (arguments->status_ == Status::Ok && !set_names(method, arguments)) {
+      arguments->status_ = Status::TooSmall;
+    }
+    if (arguments->status_ == Status::Ok) {
+      arguments->status_ = resolve_slot(facts, *arguments, arguments->storage_[0]);
+    }
     return arguments->status_;
   }
 
@@ -214,8 +224,8 @@ class Bundle {
     return resolve(selection, none, method, instance, arguments);
   }
 
-  // Resolves the same method instance with the same profile again. If that fails, the arguments stay as they were. The
-  // status is NoMatch for arguments of another bundle.
+  // Resolves the same method instance with the same profile again. If that fails, the arguments stay as they
+  // were. The status is NoMatch for arguments of another bundle.
   Changes update(const Facts& facts, AnyArguments* arguments) const {
     Changes changes;
     changes.status = arguments->status();
@@ -240,8 +250,8 @@ class Bundle {
 
   // Writes one line with the value of an option and its origin, or why it has none.
   //
-  // The path is [METHOD[@INSTANCE]:]BACKEND.OPTION, as in `etconfig explain`; the arguments decide the method instance.
-  // NoMatch: they are of another bundle.
+  // The path is [METHOD[@INSTANCE]:]BACKEND.OPTION, as in `etconfig explain`; the arguments decide the method
+  // instance. NoMatch: they are of another bundle.
   Status explain(const AnyArguments& arguments, std::string_view path, TextBuffer* out) const {
     if (arguments.tables_ != &tables_) return Status::NoMatch;
     if (arguments.is_stale()) return Status::Stale;
@@ -249,12 +259,14 @@ class Bundle {
     if (colon != std::string_view::npos) {
       const std::string_view label = path.substr(0, colon);
       const size_t at = label.find('@');
-      const std::string_view instance = at == std::string_view::npos ? std::string_view() : label.substr(at + 1);
+      const std::string_view instance =
+          at == std::string_view::npos ? std::string_view() : label.substr(at + 1);
       if (label.substr(0, at) != arguments.method()) return Status::NoSuchMethod;
       if (instance != arguments.instance()) return Status::NoSuchInstance;
       path.remove_prefix(colon + 1);
     }
-    const internal::Storage& storage = arguments.status() == Status::Ok ? arguments.current() : arguments.attempt();
+    const internal::Storage& storage =
+        arguments.status() == Status::Ok ? arguments.current() : arguments.attempt();
     for (uint32_t i = 0; i < storage.count; ++i) {
       const OptionArgument option(&tables_, storage.options + i);
       const std::string_view backend = option.backend();
@@ -276,8 +288,8 @@ class Bundle {
     return Status::Ok;
   }
 
-  // Writes why an option has no valid value, after a resolve or an update that failed. Nothing is written unless `index` is
-  // below `problem_count()`, and about arguments of another bundle.
+  // Writes why an option has no valid value, after a resolve or an update that failed. Nothing is written
+  // unless `index` is below `problem_count()`, and about arguments of another bundle.
   void explain_problem(const AnyArguments& arguments, uint32_t index, TextBuffer* out) const {
     if (arguments.tables_ != &tables_ || index >= arguments.problem_count()) return;
     const internal::Storage& storage = arguments.attempt();
@@ -326,8 +338,8 @@ class Bundle {
     if (choice.variant_ != format::kNone) choice.status_ = Status::Ok;
     return choice;
   }
-  // Writes why a variant of the chosen model was chosen, or why not. Nothing is written about a variant that the model
-  // does not have, or for a choice without a model or of another bundle.
+  // Writes why a variant of the chosen model was chosen, or why not. Nothing is written about a variant that
+  // the model does not have, or for a choice without a model or of another bundle.
   void explain_variant(const ModelChoice& choice, uint32_t index, const Facts& facts, TextBuffer* out,
                        std::string_view separator = "\n") const {
     if (choice.tables_ != &tables_ || choice.is_stale() || index >= variant_count(choice.model_)) return;
@@ -348,7 +360,9 @@ class Bundle {
 
   // For programs that print everything: the method instances of a profile.
   uint32_t slot_count(uint32_t profile) const { return tables_.profiles[profile].slots().count; }
-  std::string_view slot_method(uint32_t profile, uint32_t index) const { return tables_.texts[slot(profile, index).method()]; }
+  std::string_view slot_method(uint32_t profile, uint32_t index) const {
+    return tables_.texts[slot(profile, index).method()];
+  }
   // Empty for the default instance.
   std::string_view slot_instance(uint32_t profile, uint32_t index) const {
     const uint32_t instance = slot(profile, index).instance();
@@ -424,7 +438,8 @@ class Bundle {
     return tables_.slots[tables_.profiles[profile].slots().first + index];
   }
   // A method's own slot, else that of `*`, which serves any method.
-  Status find_slot(uint32_t profile, std::string_view method, std::string_view instance, uint32_t* found) const {
+  Status find_slot(uint32_t profile, std::string_view method, std::string_view instance,
+                   uint32_t* found) const {
     bool has_method = false;
     for (const std::string_view name : {method, std::string_view("*")}) {
       for (uint32_t i = 0; i < slot_count(profile); ++i) {

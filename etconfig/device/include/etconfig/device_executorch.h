@@ -1,18 +1,21 @@
-// Gives ExecuTorch the arguments that were resolved from a bundle. Allocates nothing; the caller has the storage.
+// Gives ExecuTorch the arguments that were resolved from a bundle.
+// Allocates nothing; the caller has the storage.
 //
 //   namespace device = etconfig::device;
-//   device::set_runtime_backends(&facts);                         // before selecting: what this runtime can run
+//   device::set_runtime_backends(&facts);                         //
+// before selecting: what this runtime can   run
 //   ...
 //   executorch::runtime::BackendOption storage[32];
 //   executorch::runtime::LoadBackendOptionsMap map;
 //   size_t left_out = 0;
-//   Error error = device::set_process_options(arguments, {storage, 32}, &left_out);  // once, before anything is loaded
-//   if (error == Error::Ok) error = device::fill(arguments, {storage, 32}, &map, &left_out);
-//   const device::XnnpackThreads threads(arguments);              // while loading
-//   if (error == Error::Ok) error = module.load_method("forward", nullptr, nullptr, &map);
+//   Error error = device::set_process_options(arguments, {storage, 32}, &left_out);  // once, before anything
+//   is loaded if (error == Error::Ok) error = device::fill(arguments, {storage, 32}, &map, &left_out); const
+//   device::XnnpackThreads threads(arguments);              // while loading if (error == Error::Ok) error =
+//   module.load_method("forward", nullptr, nullptr, &map);
 //
-// The map refers to the storage: keep it for as long as the map and what is loaded with it. Link ExecuTorch's threadpool
-// library; without it, define ETCONFIG_WITHOUT_THREADPOOL, and `left_out` counts XNNPACK's thread options.
+// The map refers to the storage: keep it for as long as the map and what is loaded with it. Link ExecuTorch's
+// threadpool library; without it, define ETCONFIG_WITHOUT_THREADPOOL, and
+// `left_out` counts XNNPACK's thread options.
 
 #pragma once
 
@@ -64,7 +67,8 @@ inline bool put_text(std::string_view text, executorch::runtime::BackendOption* 
 }
 
 // The items of an array as one text, such as "forward,decode".
-inline bool put_joined(const Value& items, std::string_view separator, executorch::runtime::BackendOption* out) {
+inline bool put_joined(const Value& items, std::string_view separator,
+                       executorch::runtime::BackendOption* out) {
   char memory[executorch::runtime::kMaxOptionValueLength];
   TextBuffer joined(memory, sizeof memory);
   for (uint32_t i = 0; i < items.size(); ++i) {
@@ -92,7 +96,8 @@ inline bool carry(const OptionArgument& option, executorch::runtime::BackendOpti
     out->value = static_cast<int>(*integer);
   } else if (const auto text = sent.text()) {
     if (!put_text(*text, out)) return false;
-  } else if (sent.kind() != ValueKind::Array || !option.separator() || !put_joined(sent, *option.separator(), out)) {
+  } else if (sent.kind() != ValueKind::Array || !option.separator() ||
+             !put_joined(sent, *option.separator(), out)) {
     return false;
   }
   std::memset(out->key, 0, sizeof out->key);
@@ -110,12 +115,13 @@ inline bool is_thread_option(const OptionArgument& option) {
 #endif
 }
 
-// Calls `take(backend id, options)` for each backend with options of a scope, which lie one after the other in
-// `storage`. Stops at the first error.
+// Calls `take(backend id, options)` for each backend with options of a scope, which lie one after the other
+// in `storage`. Stops at the first error.
 template <typename Take>
-executorch::runtime::Error for_each_backend(const AnyArguments& arguments, Scope scope,
-                                            executorch::runtime::Span<executorch::runtime::BackendOption> storage,
-                                            size_t* left_out, const Take& take) {
+executorch::runtime::Error for_each_backend(
+    const AnyArguments& arguments, Scope scope,
+    executorch::runtime::Span<executorch::runtime::BackendOption> storage, size_t* left_out,
+    const Take& take) {
   using executorch::runtime::Error;
   if (!arguments) return Error::InvalidState;
   size_t used = 0;
@@ -161,33 +167,35 @@ inline FactStatus set_runtime_backends(Facts* facts) {
   return facts->set_list("runtime.backends", names, count, "detected the runtime's registry");
 }
 
-// Fills a map with the options of a method instance. The options of the whole process are apart. Adds to `*left_out` how
-// many options somebody set that the map cannot carry; read those by name.
+// Fills a map with the options of a method instance. The options of the whole process are apart. Adds to
+// `*left_out` how many options somebody set that the map cannot carry; read those by name.
 //
 // InvalidArgument: `storage` or the map is too small. InvalidState: there are no arguments.
 inline executorch::runtime::Error fill(const AnyArguments& arguments,
                                        executorch::runtime::Span<executorch::runtime::BackendOption> storage,
-                                       executorch::runtime::LoadBackendOptionsMap* map, size_t* left_out = nullptr) {
-  return internal::for_each_backend(arguments, Scope::Method, storage, left_out,
-                                    [map](const char* id, auto options) { return map->set_options(id, options); });
+                                       executorch::runtime::LoadBackendOptionsMap* map,
+                                       size_t* left_out = nullptr) {
+  return internal::for_each_backend(
+      arguments, Scope::Method, storage, left_out,
+      [map](const char* id, auto options) { return map->set_options(id, options); });
 }
 
-// Sets the options of the whole process. Call it once, before any method is loaded; all methods of a profile agree on
-// them. The storage can be used again afterwards. Errors are as for `fill`.
+// Sets the options of the whole process. Call it once, before any method is loaded; all methods of a profile
+// agree on them. The storage can be used again afterwards. Errors are as for `fill`.
 inline executorch::runtime::Error set_process_options(
     const AnyArguments& arguments, executorch::runtime::Span<executorch::runtime::BackendOption> storage,
     size_t* left_out = nullptr) {
-  return internal::for_each_backend(arguments, Scope::Process, storage, left_out, [](const char* id, auto options) {
-    return executorch::runtime::set_option(id, options);
-  });
+  return internal::for_each_backend(
+      arguments, Scope::Process, storage, left_out,
+      [](const char* id, auto options) { return executorch::runtime::set_option(id, options); });
 }
 
 #ifndef ETCONFIG_WITHOUT_THREADPOOL
-// Brings `num_threads` and `single_threaded` of XNNPACK into force for what is loaded while it lives: the option map has
-// no key for them. XNNPACK takes its pool when a method is loaded.
+// Brings `num_threads` and `single_threaded` of XNNPACK into force for what is loaded while it lives: the
+// option map has no key for them. XNNPACK takes its pool when a method is loaded.
 //
-// The pool belongs to the process, and its size is changed by replacing it: create the first XnnpackThreads before
-// anything is loaded, and load nothing with another number of threads afterwards.
+// The pool belongs to the process, and its size is changed by replacing it: create the first XnnpackThreads
+// before anything is loaded, and load nothing with another number of threads afterwards.
 class XnnpackThreads {
  public:
   explicit XnnpackThreads(const AnyArguments& arguments) {

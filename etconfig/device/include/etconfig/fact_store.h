@@ -1,8 +1,8 @@
 // The facts about a device, in storage of a fixed size.
 //
-// C++17; needs nothing but the standard library, allocates nothing, throws nothing. A fact is known, with a value of
-// one of five types, or unknown, with a reason. `detect` of facts.h fills a store; the application adds what only it
-// knows, and replaces what it knows better:
+// C++17; needs nothing but the standard library, allocates nothing, throws nothing. A fact is known, with a
+// value of one of five types, or unknown, with a reason. `detect` of facts.h fills a store; the application
+// adds what only it knows, and replaces what it knows better:
 //
 //   etconfig::device::FactStore<128> facts;
 //   facts.set("power.source", "battery");
@@ -35,9 +35,9 @@ enum class [[nodiscard]] FactStatus : uint8_t {
   TooManyFacts,  // the store has as many facts as it has room for
   TooMuchText,   // the names, texts, reasons and origins take more bytes than it has room for
   BadName,       // not lower-case words joined by dots
-  BadValue,      // not a value of this fact: see `check_value`; or a number that is not finite or needs more than 64 bits
-  BadTree,       // machine.json of a captured tree does not describe a machine
-  BadText,       // a text, reason or origin is not UTF-8
+  BadValue,      // not a value of this fact, see `check_value`; or a number beyond 64 bits, or not finite
+  BadTree,  // machine.json of a captured tree does not describe a machine
+  BadText,  // a text, reason or origin is not UTF-8
 };
 
 // A list of texts; `Iterator` visits them in order.
@@ -105,7 +105,8 @@ inline uint32_t hash_of(std::string_view text) {
   return hash;
 }
 
-// As etconfig/facts/registry.py: [a-z][a-z0-9_]* joined by dots, two at least; from the second on, a number is a word.
+// True for the name of a fact: words of [a-z][a-z0-9_]*, joined by dots, two at least; from the second on, a
+// number is a word, as in gpu.0.name.
 inline bool is_name(std::string_view name) {
   size_t words = 0;
   while (true) {
@@ -160,7 +161,8 @@ class FactView {
   }
   std::string_view text() const { return has(FactType::Text) ? value_text() : std::string_view(); }
   TextList list() const {
-    return has(FactType::TextList) ? TextList(value_text(), static_cast<uint32_t>(entry_->integer)) : TextList();
+    return has(FactType::TextList) ? TextList(value_text(), static_cast<uint32_t>(entry_->integer))
+                                   : TextList();
   }
 
  private:
@@ -245,7 +247,8 @@ class Facts {
     }
     return put_pieces(name, entry, values, count, bytes, origin);
   }
-  FactStatus set_unknown(std::string_view name, std::string_view reason, std::string_view origin = kApplication) {
+  FactStatus set_unknown(std::string_view name, std::string_view reason,
+                         std::string_view origin = kApplication) {
     return put(name, Entry(), reason, origin);
   }
   // Copies one fact of another store, with its origin.
@@ -297,7 +300,7 @@ class Facts {
     return entry;
   }
 
-  // As `FactInfo.check` in Python: an integer is accepted as the same number where the fact is a number.
+  // True if the fact accepts the value. Where it is a number, an integer becomes the same number.
   static bool accept(std::string_view name, std::string_view text, Entry* entry) {
     const size_t fact = detection::index_of_fact(name);
     const bool is_plugin = fact == detection::kNoFact;  // only its plugin knows what it accepts
@@ -309,7 +312,8 @@ class Facts {
     if (is_plugin) return entry->type != FactType::Text || detection::is_printable_text(text);
     detection::FixedText<1024> why;
     const detection::Value value{entry->type, entry->integer, entry->number, text};
-    return detection::kFacts[fact].type == entry->type && detection::check_value(detection::kFacts[fact], value, &why);
+    return detection::kFacts[fact].type == entry->type &&
+        detection::check_value(detection::kFacts[fact], value, &why);
   }
 
   FactStatus put(std::string_view name, Entry entry, std::string_view value, std::string_view origin) {
@@ -340,7 +344,9 @@ class Facts {
     entry.hash = fact_store::hash_of(name);
     append(name);
     for (uint32_t i = 0; i < count; ++i) {
-      if (entry.is_known && entry.type == FactType::TextList) append_size(static_cast<uint32_t>(pieces[i].size()));
+      if (entry.is_known && entry.type == FactType::TextList) {
+        append_size(static_cast<uint32_t>(pieces[i].size()));
+      }
       append(pieces[i]);
     }
     append(origin);
@@ -378,7 +384,8 @@ class Facts {
     return status;
   }
 
-  // Moves all blocks but that of the replaced fact to the front, unless `needed` bytes would not fit even then.
+  // Moves all blocks but that of the replaced fact to the front,
+  // unless `needed` bytes would not fit even then.
   bool close_gaps(uint32_t replaced, uint32_t needed) {
     uint32_t kept = text_bytes_used();
     if (replaced != kNotFound) kept -= entries_[replaced].size();
@@ -389,7 +396,9 @@ class Facts {
       Entry* next = nullptr;
       for (uint32_t i = 0; i < count_; ++i) {
         Entry& entry = entries_[i];
-        if (i != replaced && entry.block >= from && (next == nullptr || entry.block < next->block)) next = &entry;
+        if (i != replaced && entry.block >= from && (next == nullptr || entry.block < next->block)) {
+          next = &entry;
+        }
       }
       if (next == nullptr) break;
       from = next->block + next->size();

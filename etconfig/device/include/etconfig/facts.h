@@ -1,15 +1,17 @@
 // Detects the facts about the device that a program runs on: the ones that it asks for, nothing else.
 //
-// C++17, header only; needs the standard library and the calls of the system, allocates nothing, throws nothing. Linux
-// and Android are read through procfs, sysfs, `sched_getaffinity`, control groups, the device tree, DMI and Android's
-// properties, Apple systems by `sysctl`. Names, values, units, origins and reasons are those of `etconfig facts`.
+// C++17, header only; needs the standard library and the calls of the system, allocates nothing, throws
+// nothing. Linux and Android are read through procfs, sysfs, `sched_getaffinity`, control groups, the device
+// tree, DMI and Android's properties, Apple systems by `sysctl`. Names, values, units, origins and reasons
+// are those of `etconfig facts`.
 //
 //   FactStore<128> facts;
 //   detect(bundle, &facts);                                  // the facts that a bundle of device.h reads
 //   detect({"cpu.performance_cores", "soc.model"}, &facts);  // or these two
 //   facts.set("power.source", "battery");  // only the application knows
 //
-// A fact that the application has set, with any origin, is left alone. Detection takes up to 112 kB of the stack.
+// A fact that the application has set, with any origin, is left alone.
+// Detection takes up to 112 kB of the stack.
 
 #pragma once
 
@@ -59,7 +61,9 @@ inline constexpr TopicFinders kFinders[] = {
     {detect_npu, detect_android_npu, detect_apple_npu},
 };
 
-inline std::string_view reason_to_set(Topic topic) { return topic == Topic::None ? kNeverDetected : kOnlyInPython; }
+inline std::string_view reason_to_set(Topic topic) {
+  return topic == Topic::None ? kNeverDetected : kOnlyInPython;
+}
 
 inline void leave_to_application(Topic topic, Readings* to) {
   for (const FactInfo& info : kFacts) {
@@ -70,9 +74,10 @@ inline void leave_to_application(Topic topic, Readings* to) {
 // On the system that this is compiled for; the code for other systems is left out of the program.
 inline void find_topic_here(System* system, size_t index, Readings* to) {
 #if defined(ETCONFIG_FACTS_APPLE)
-  constexpr Find kHere[] = {detect_apple_system, detect_apple_cpu,     detect_apple_cores,   detect_apple_available_cores,
-                            detect_apple_memory, detect_apple_power,   detect_apple_thermal, detect_apple_device,
-                            detect_apple_gpu,    detect_apple_npu};
+  constexpr Find kHere[] = {
+      detect_apple_system, detect_apple_cpu,   detect_apple_cores,   detect_apple_available_cores,
+      detect_apple_memory, detect_apple_power, detect_apple_thermal, detect_apple_device,
+      detect_apple_gpu,    detect_apple_npu};
 #elif defined(__ANDROID__)
   // without its services, Android has the files of Linux for power and temperature
   constexpr Find kHere[] = {detect_android_system, detect_cpu,   detect_cores,   detect_available_cores,
@@ -86,7 +91,8 @@ inline void find_topic_here(System* system, size_t index, Readings* to) {
   kHere[index](system, to);
 }
 
-// On the system that a tree was captured on. Where Android's function gives no reading, that of Linux is called.
+// On the system that a tree was captured on. Where Android's function
+// gives no reading, that of Linux is called.
 inline void find_topic_captured(System* system, size_t index, Readings* to) {
   const TopicFinders& finders = kFinders[index];
   const bool is_android = system->is_on("Android") && finders.on_android != nullptr;
@@ -109,7 +115,8 @@ inline void forget_members(const Request& request, Facts* facts) {
 }
 
 // Finds the facts of a request on `system`, with one of the two functions above.
-inline FactStatus find_topics(System* system, const Request& request, Facts* facts, void (*find)(System*, size_t, Readings*)) {
+inline FactStatus find_topics(System* system, const Request& request, Facts* facts,
+                              void (*find)(System*, size_t, Readings*)) {
   forget_members(request, facts);
   FactStatus status = FactStatus::Ok;
   for (size_t topic = 0; topic <= static_cast<size_t>(Topic::None); ++topic) {
@@ -147,8 +154,11 @@ inline FactStatus find_facts_in(const Request& request, Facts* facts, std::strin
 inline FactStatus find_facts(const Request& request, Facts* facts) {
   FactStatus status = FactStatus::Ok;
   for (size_t fact = 0; fact < kFactCount; ++fact) {
-    if (!request.has(fact) || is_family(kFacts[fact]) || facts->find(kFacts[fact].name).is_present()) continue;
-    const FactStatus set = facts->set_unknown(kFacts[fact].name, reason_to_set(kFacts[fact].topic), "detected nothing");
+    if (!request.has(fact) || is_family(kFacts[fact]) || facts->find(kFacts[fact].name).is_present()) {
+      continue;
+    }
+    const FactStatus set =
+        facts->set_unknown(kFacts[fact].name, reason_to_set(kFacts[fact].topic), "detected nothing");
     facts->mark_detected(kFacts[fact].name);
     if (status == FactStatus::Ok) status = set;
   }
@@ -170,8 +180,8 @@ inline FactStatus find_facts_in(const Request& request, Facts* facts, std::strin
 //   detection.run(&facts);
 class Detection {
  public:
-  // Asks for a fact, such as `gpu.0.name`, which asks for the names of all GPUs. A fact that etconfig does not know is
-  // unknown from now on, unless the application has set it.
+  // Asks for a fact, such as `gpu.0.name`, which asks for the names of all GPUs. A fact that etconfig does
+  // not know is unknown from now on, unless the application has set it.
   FactStatus want(std::string_view name, Facts* facts) {
     const size_t fact = detection::index_of_fact(name);
     if (fact != detection::kNoFact) {
@@ -189,14 +199,16 @@ class Detection {
   // Replaces what was detected before.
   FactStatus run(Facts* facts) const { return detection::find_facts(request_, facts); }
   // `root` is `/` for this device, or the root of a tree that was captured on another one.
-  FactStatus run(Facts* facts, std::string_view root) const { return detection::find_facts_in(request_, facts, root); }
+  FactStatus run(Facts* facts, std::string_view root) const {
+    return detection::find_facts_in(request_, facts, root);
+  }
 
  private:
   detection::Request request_;
 };
 
-// Detects the facts with these names, or those that a bundle reads, or every fact that etconfig knows. With a root, those
-// of a captured tree; a program that never gives one contains the code for its own system only.
+// Detects the facts with these names, or those that a bundle reads, or every fact that etconfig knows. With a
+// root, those of a captured tree; a program that never gives one contains the code for its own system only.
 
 template <typename... Root>
 FactStatus detect(const std::string_view* names, size_t count, Facts* facts, Root... root) {
@@ -216,7 +228,8 @@ FactStatus detect(std::initializer_list<std::string_view> names, Facts* facts, R
 }
 
 template <typename AnyBundle, typename... Root>
-auto detect(const AnyBundle& bundle, Facts* facts, Root... root) -> decltype(bundle.fact_count(), FactStatus()) {
+auto detect(const AnyBundle& bundle, Facts* facts, Root... root)
+    -> decltype(bundle.fact_count(), FactStatus()) {
   Detection detection;
   FactStatus status = FactStatus::Ok;
   for (uint32_t i = 0; i < bundle.fact_count(); ++i) {

@@ -1,4 +1,5 @@
-// Fact sheets as JSON text, as `etconfig facts --json` prints them: a fact per line, those of the registry first.
+// Fact sheets as JSON text, as `etconfig facts --json` prints them: a
+// fact per line, those of the registry first.
 //
 //   write_facts_json(facts, [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); });
 //
@@ -49,7 +50,7 @@ class Output {
   detection::FixedText<kBytes> text_;
 };
 
-// True at the first # of `##[` or `##word[`, which services for CI take for a command: etconfig/diagnostics/escape.py.
+// True at the first # of `##[` or `##word[`, which services for CI take for a command.
 inline bool is_command(std::string_view text) {
   constexpr size_t kMostOfWord = 20;
   if (text.substr(0, 2) != "##") return false;
@@ -61,13 +62,14 @@ inline bool is_command(std::string_view text) {
   return at < text.size() && text[at] == '[';
 }
 
-// Writes a text as `etconfig facts --json` does, in ASCII. With `is_shown`, characters that are not printable become
-// U+FFFD.
+// Writes a text as `etconfig facts --json` does, in ASCII. With `is_shown`,
+// characters that are not printable become U+FFFD.
 inline void write_text(Output* output, std::string_view text, bool is_shown) {
   constexpr char kDigits[] = "0123456789abcdef";
   constexpr size_t kLongest = 12;  // a pair of escapes
   const auto escape = [&](uint32_t unit) {
-    output->room(kLongest) << "\\u" << kDigits[unit >> 12] << kDigits[unit >> 8 & 15] << kDigits[unit >> 4 & 15] << kDigits[unit & 15];
+    output->room(kLongest) << "\\u" << kDigits[unit >> 12] << kDigits[unit >> 8 & 15]
+                           << kDigits[unit >> 4 & 15] << kDigits[unit & 15];
   };
   *output << "\"";
   while (!text.empty()) {
@@ -136,8 +138,9 @@ inline void write_fact(const FactView& fact, bool is_first, bool is_hidden, Outp
 
 }  // namespace facts_json
 
-// Calls `write(text)` for the parts of the sheet, in order. A fact of which `is_hidden(name)` is true has a reason instead of
-// its value: pass what `Bundle::is_identifying` returns, since this header knows no facts of plugins.
+// Calls `write(text)` for the parts of the sheet, in order. A fact of which `is_hidden(name)` is true has a
+// reason instead of its value: pass what `Bundle::is_identifying` returns,
+// since this header knows no facts of plugins.
 template <typename Write, typename IsHidden>
 void write_facts_json(const Facts& facts, Write&& write, IsHidden&& is_hidden) {
   const auto hand_on = [&write](std::string_view text) { write(text); };

@@ -1,4 +1,5 @@
-// The version of these headers. A program whose parts were built with two of them still links: their names differ.
+// The version of these headers. A program whose parts were built with
+// two of them still links: their names differ.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// For a compiler without Android's headers: properties by the command getprop, which every Android has. With it, a static
-// etdevice that was built for Linux's C library finds what one of the NDK finds.
+// For a compiler without Android's headers: properties by the command getprop, which every Android has. With
+// it, a static etdevice that was built for Linux's C library finds what one of the NDK finds.
 
 #pragma once
 

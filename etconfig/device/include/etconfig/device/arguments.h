@@ -14,7 +14,8 @@ inline namespace ETCONFIG_INLINE_NAMESPACE {
 // A typed value; asked for as another kind, it has none. It refers to the bundle and to the arguments.
 class Value {
  public:
-  Value(const internal::Tables* tables, const internal::Operand& operand) : tables_(tables), operand_(operand) {}
+  Value(const internal::Tables* tables, const internal::Operand& operand)
+      : tables_(tables), operand_(operand) {}
 
   ValueKind kind() const { return operand_.kind; }
   bool is_none() const { return kind() == ValueKind::None; }
@@ -36,12 +37,15 @@ class Value {
     return operand_.as_text();
   }
   // The number of items of an array, or of keys of a table; of other values 0.
-  uint32_t size() const { return kind() == ValueKind::Array || kind() == ValueKind::Table ? operand_.count : 0; }
+  uint32_t size() const {
+    return kind() == ValueKind::Array || kind() == ValueKind::Table ? operand_.count : 0;
+  }
   // An item of an array, or the value of a table's key; none unless `index` is below `size()`.
   Value operator[](uint32_t index) const {
     if (index >= size()) return Value(tables_, internal::Operand());
     if (kind() == ValueKind::Table) {
-      return Value(tables_, internal::value_operand(*tables_, internal::pair_at(*tables_, operand_, index).value));
+      return Value(tables_,
+                   internal::value_operand(*tables_, internal::pair_at(*tables_, operand_, index).value));
     }
     if (operand_.items == internal::Items::Operands) {
       return Value(tables_, static_cast<const internal::Operand*>(operand_.list)[index]);
@@ -118,8 +122,8 @@ class OptionArgument {
   // Ok, or why there is no value.
   Status status() const { return resolved_->status; }
   Decider decider() const { return resolved_->decider; }
-  // True if somebody set it: it is neither a default, nor recommended, which profiles that come with etconfig do, too,
-  // nor fixed by the program.
+  // True if somebody set it: it is neither a default, nor recommended, which profiles that come with etconfig
+  // do, too, nor fixed by the program.
   bool is_set() const { return decider() == Decider::Setting; }
   bool is_changed() const { return resolved_->is_changed; }
   // Its key in ExecuTorch's option map, if that has one for it.
@@ -132,7 +136,8 @@ class OptionArgument {
     const format::Range choices = option().choices();
     for (uint32_t i = 0; i < choices.count; ++i) {
       const format::Choice choice = tables_->choices[choices.first + i];
-      if (internal::compare_scalars(internal::value_operand(*tables_, choice.value()), resolved_->value) == 0) {
+      if (internal::compare_scalars(internal::value_operand(*tables_, choice.value()), resolved_->value) ==
+          0) {
         return Value(tables_, internal::value_operand(*tables_, choice.sent()));
       }
     }
@@ -209,7 +214,8 @@ struct [[nodiscard]] Changes {
   explicit operator bool() const { return status == Status::Ok && count != 0; }
 };
 
-// What functions take, whatever the size of the storage. Views of it are valid until the next resolve or update.
+// What functions take, whatever the size of the storage. Views of it
+// are valid until the next resolve or update.
 class AnyArguments {
  public:
   // Stale: the bundle was opened again since. Then nothing is left of them.
@@ -250,7 +256,9 @@ class AnyArguments {
   // The options that have no value, after a resolve or an update that failed.
   uint32_t problem_count() const {
     uint32_t count = 0;
-    for (uint32_t i = 0; !is_stale() && i < attempt().count; ++i) count += attempt().options[i].status != Status::Ok ? 1 : 0;
+    for (uint32_t i = 0; !is_stale() && i < attempt().count; ++i) {
+      count += attempt().options[i].status != Status::Ok ? 1 : 0;
+    }
     return count;
   }
   // `index` must be below `problem_count()`.
@@ -300,8 +308,8 @@ class AnyArguments {
   char kept_method_[format::kMaxNameBytes];
 };
 
-// Room for `kOptions` options, whose computed texts and lists, texts of facts and merged tables have `kBytes` bytes in
-// total; twice, for updates. The literal values of the bundle take none.
+// Room for `kOptions` options, whose computed texts and lists, texts of facts and merged tables have `kBytes`
+// bytes in total; twice, for updates. The literal values of the bundle take none.
 template <uint32_t kOptions, uint32_t kBytes = 16 * kOptions + 2048>
 class Arguments : public AnyArguments {
  public:

@@ -48,8 +48,10 @@ class Md5 {
         0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
         0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391,
     };
-    static constexpr uint8_t kShifts[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
-    static constexpr uint8_t kSteps[4][2] = {{1, 0}, {5, 1}, {3, 5}, {7, 0}};  // word: steps[0] * i + steps[1]
+    static constexpr uint8_t kShifts[4][4] = {
+        {7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
+    static constexpr uint8_t kSteps[4][2] = {
+        {1, 0}, {5, 1}, {3, 5}, {7, 0}};  // word: steps[0] * i + steps[1]
     uint32_t a = state_[0], b = state_[1], c = state_[2], d = state_[3];
     for (uint32_t i = 0; i < 64; ++i) {
       const uint32_t round = i / 16;

@@ -1,7 +1,8 @@
 // Evaluation of expressions and conditions, with the same three-valued logic as etconfig/profile/expression.
 //
-// An expression is a list of instructions for a stack of operands. An operand is a value, unknown (a fact is missing) or
-// a fault (a division by zero, an integer that exceeds 64 bits). Nothing recurses, jumps or allocates.
+// An expression is a list of instructions for a stack of operands. An operand is a value, unknown (a fact is
+// missing) or a fault (a division by zero, an integer that exceeds 64
+// bits). Nothing recurses, jumps or allocates.
 
 #pragma once
 
@@ -9,7 +10,7 @@
 
 #include "../fact_store.h"
 #include "bucket.h"
-#include "format.h"
+#include "layout.h"
 #include "../version.h"
 
 namespace etconfig::device {
@@ -27,7 +28,7 @@ enum class State : uint8_t { Known, Unknown, Fault };
 // Where the items of an array are, or the bytes of a text.
 enum class Items : uint8_t {
   Bundle,    // indices of values, in the bundle; the bytes of a text may also be in an arena
-  Sized,     // texts with their sizes in front, in a store of facts; the bytes of a text that is one of them or a fact
+  Sized,     // texts with their sizes in front, in a store of facts; a text that is a fact is one of them
   Operands,  // operands, in an arena
 };
 
@@ -201,7 +202,8 @@ class Scratch : public Arena {
   Scratch() : Arena(bytes_, sizeof bytes_) {}
 
  private:
-  static_assert(sizeof(Operand) + alignof(Operand) <= format::kListItemBytes, "a list takes what verify.h counts");
+  static_assert(sizeof(Operand) + alignof(Operand) <= format::kListItemBytes,
+                "a list takes what verify.h counts");
 
   alignas(Operand) char bytes_[format::kMaxScratchBytes];
 };
@@ -244,7 +246,8 @@ inline int compare_scalars(const Operand& left, const Operand& right) {
 // True if two operands of an expression are equal: scalars, or arrays of scalars.
 inline bool are_equal(const Tables& tables, const Operand& left, const Operand& right) {
   if (left.kind != ValueKind::Array || right.kind != ValueKind::Array) {
-    return left.kind != ValueKind::Array && right.kind != ValueKind::Array && compare_scalars(left, right) == 0;
+    return left.kind != ValueKind::Array && right.kind != ValueKind::Array &&
+        compare_scalars(left, right) == 0;
   }
   if (left.count != right.count) return false;
   ItemCursor lefts(tables, left);
@@ -350,7 +353,8 @@ struct MissingFacts {
 // Evaluates expressions on known facts, of which there is one operand for each fact of the bundle.
 class Evaluator {
  public:
-  Evaluator(const Tables& tables, const Operand* facts, Arena* arena) : t_(tables), facts_(facts), arena_(arena) {}
+  Evaluator(const Tables& tables, const Operand* facts, Arena* arena)
+      : t_(tables), facts_(facts), arena_(arena) {}
 
   // Results that are joined texts or lists lie in the arena.
   Operand evaluate(uint32_t expression, MissingFacts* missing = nullptr) {
@@ -488,7 +492,8 @@ class Evaluator {
         return integer_operand(-operand.integer);
       case Op::NegateFloat: return number_operand(-operand.number);
       default:
-        return integer_operand(operand.kind == ValueKind::Text ? characters(operand.as_text()) : operand.count);
+        return integer_operand(operand.kind == ValueKind::Text ? characters(operand.as_text())
+                                                               : operand.count);
     }
   }
   Operand binary(Op op, const Operand& left, const Operand& right) {
@@ -514,7 +519,8 @@ class Evaluator {
       case Op::EndsWith:
         return boolean_operand(left.count >= right.count &&
                                left.as_text().substr(left.count - right.count) == right.as_text());
-      case Op::Contains: return boolean_operand(left.as_text().find(right.as_text()) != std::string_view::npos);
+      case Op::Contains:
+        return boolean_operand(left.as_text().find(right.as_text()) != std::string_view::npos);
       default: return computed_integer(op, left.integer, right.integer);
     }
   }

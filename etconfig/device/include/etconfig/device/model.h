@@ -24,10 +24,13 @@ class ModelChoice {
     return variant_ == kNone || is_stale() ? std::string_view() : tables_->texts[of_variant(variant_).file()];
   }
   // True if the model says that a later variant takes over should one fail to load.
-  bool has_fallback() const { return tables_ != nullptr && !is_stale() && tables_->models[model_].has_fallback(); }
+  bool has_fallback() const {
+    return tables_ != nullptr && !is_stale() && tables_->models[model_].fallback();
+  }
 
-  // Goes on to the next variant that suits the device, after the load of this one has failed. False if there is none, or
-  // if the model has no fallback; then the choice stays as it is. The reason is kept as a view, for `explain_variant`.
+  // Goes on to the next variant that suits the device, after the load of this one has failed. False if there
+  // is none, or if the model has no fallback; then the choice stays as it is. The
+  // reason is kept as a view, for `explain_variant`.
   bool next(std::string_view reason) {
     if (status() != Status::Ok || !has_fallback()) return false;
     for (uint32_t i = variant_ + 1; i < count(); ++i) {
@@ -71,7 +74,8 @@ class ModelChoice {
 
 namespace internal {
 
-// Judges the variants of models on one device, in the words of etconfig/models/selection.py.
+// Judges the variants of models on one device: a variant suits if the runtime has the backends that it needs,
+// and its condition holds.
 class VariantJudge {
  public:
   static constexpr std::string_view kBackends = "runtime.backends";

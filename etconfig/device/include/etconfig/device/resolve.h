@@ -1,4 +1,4 @@
-// Resolution of one method instance: conditions, expressions and the merge rule of etconfig/resolver.
+// Resolution of one method instance: of each option, the candidates whose conditions hold are merged.
 
 #pragma once
 
@@ -9,7 +9,7 @@ namespace etconfig::device {
 inline namespace ETCONFIG_INLINE_NAMESPACE {
 namespace internal {
 
-// True if a computed value, or that of a fact, is one of an option; as etconfig/schema/coerce.py decides.
+// Decides whether an option accepts a computed value or that of a fact: type, bounds, choices and lengths.
 class OptionCheck {
  public:
   OptionCheck(const Tables& tables, const format::Option& option) : t_(tables), option_(option) {}
@@ -68,7 +68,9 @@ class OptionCheck {
     if (step < 1 || step >= 9223372036854775808.0) return value.integer == 0;
     return value.integer % static_cast<int64_t>(step) == 0;
   }
-  bool is_length(uint32_t length) const { return length >= option_.min_length() && length <= option_.max_length(); }
+  bool is_length(uint32_t length) const {
+    return length >= option_.min_length() && length <= option_.max_length();
+  }
   bool is_choice(const Operand& value) const {
     const format::Range choices = option_.choices();
     for (uint32_t i = 0; i < choices.count; ++i) {
@@ -151,8 +153,8 @@ class Resolver {
     return results_[condition] == 2;
   }
 
-  // The strongest candidate that holds decides; `unset` forgets what is below it; tables merge key by key, but
-  // not those of options of their own, which are replaced as a whole.
+  // The strongest candidate that holds decides; `unset` forgets what is below it; tables merge key by key,
+  // but not those of options of their own, which are replaced as a whole.
   Decision decide(const format::Backend& backend, uint32_t index, const format::OptionSettings* settings) {
     const format::Option option = t_.options[index];
     if (option.kind() == format::OptionKind::Table) return merged(index, settings);
@@ -280,7 +282,9 @@ class Resolver {
     for (; first != 0; --first) {
       const format::Candidate candidate = t_.candidates[candidates.first + first - 1];
       if (candidate.source() == format::Source::Unset && holds(candidate.condition())) break;
-      if (candidate.source() == format::Source::Literal) most += pairs_of(value_operand(t_, candidate.value()));
+      if (candidate.source() == format::Source::Literal) {
+        most += pairs_of(value_operand(t_, candidate.value()));
+      }
     }
     Decision fixed;
     const bool is_fixed = of_program(settings, &fixed);
@@ -318,8 +322,8 @@ class Resolver {
     table.count = merge->count;
   }
 
-  // Copies what belongs to the store of facts into the arena: the facts may change. What belongs to the bundle stays
-  // where it is. False if there is no room; then the arena is as before.
+  // Copies what belongs to the store of facts into the arena: the facts may change. What belongs to the
+  // bundle stays where it is. False if there is no room; then the arena is as before.
   bool keep(Operand* value) {
     const uint32_t used = storage_.arena.used();
     copy(value);
@@ -392,7 +396,8 @@ class Equality {
       while (at < right.count && t_.texts[pair_at(t_, right, at).key] != t_.texts[pair.key]) ++at;
       if (at == right.count) return false;
       const uint32_t other = pair_at(t_, right, at).value;
-      if (other != pair.value && !are_equal(value_operand(t_, pair.value), value_operand(t_, other), depth + 1)) {
+      if (other != pair.value &&
+          !are_equal(value_operand(t_, pair.value), value_operand(t_, other), depth + 1)) {
         return false;
       }
     }

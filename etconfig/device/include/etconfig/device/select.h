@@ -43,12 +43,29 @@ enum class [[nodiscard]] Status : uint8_t {
 // The name of a status, for logs.
 inline const char* name_of(Status status) {
   static const char* const kNames[] = {
-      "ok", "not a bundle", "another version of the format", "damaged", "the bundle reads no such fact",
-      "not a value of this fact", "store is full",
-      "no profile matches", "several profiles match", "fallback refused", "no such profile", "no such method",
-      "no such instance", "no such option", "missing option", "unknown fact", "evaluation failed", "invalid value",
-      "storage too small", "no such model", "no variant suits this device",
-      "not UTF-8", "of a bundle that was replaced",
+      "ok",
+      "not a bundle",
+      "another version of the format",
+      "damaged",
+      "the bundle reads no such fact",
+      "not a value of this fact",
+      "store is full",
+      "no profile matches",
+      "several profiles match",
+      "fallback refused",
+      "no such profile",
+      "no such method",
+      "no such instance",
+      "no such option",
+      "missing option",
+      "unknown fact",
+      "evaluation failed",
+      "invalid value",
+      "storage too small",
+      "no such model",
+      "no variant suits this device",
+      "not UTF-8",
+      "of a bundle that was replaced",
   };
   return kNames[static_cast<uint8_t>(status)];
 }
@@ -76,8 +93,10 @@ inline bool fits_fact(const Tables& tables, const format::Fact& fact, const Oper
   if (value.kind == ValueKind::Integer || value.kind == ValueKind::Number) {
     const bool is_integer = value.kind == ValueKind::Integer;
     if (is_integer != (fact.type() == static_cast<uint8_t>(FactType::Integer))) return false;
-    const int low = is_integer ? compare(value.integer, fact.minimum()) : compare(value.number, fact.minimum());
-    const int high = is_integer ? compare(value.integer, fact.maximum()) : compare(value.number, fact.maximum());
+    const int low =
+        is_integer ? compare(value.integer, fact.minimum()) : compare(value.number, fact.minimum());
+    const int high =
+        is_integer ? compare(value.integer, fact.maximum()) : compare(value.number, fact.maximum());
     return low >= 0 && low != kUnordered && high <= 0;
   }
   const format::Range choices = fact.choices();
@@ -145,7 +164,7 @@ class BoundFacts {
   Operand operands_[format::kMaxFacts];
 };
 
-// Explains the clauses of conditions, in the words of etconfig/profile/expression (ClauseResult.explanation).
+// Explains the clauses of conditions: which facts each reads, and the values or reasons that they have.
 class Explainer {
  public:
   Explainer(const Tables& tables, const Operand* facts) : t_(tables), facts_(facts) {}
@@ -219,7 +238,7 @@ class Explainer {
       seen.add(fact);
       *out << (is_first ? ": " : " and ") << t_.texts[t_.facts[fact].name()] << " is ";
       is_first = false;
-      if (facts_[fact].state == State::Known && t_.facts[fact].is_identifying() != 0) {
+      if (facts_[fact].state == State::Known && t_.facts[fact].is_identifying()) {
         *out << "(set, not shown)";
       } else if (facts_[fact].state == State::Known) {
         write_value(t_, facts_[fact], out);
@@ -247,8 +266,11 @@ class Selector {
     for (uint32_t i = 0; i < t_.profiles.size(); ++i) {
       if (!has(candidates_, i)) continue;
       const format::Provider provider = t_.profiles[i].provider();
-      if (selection.profile != format::kNone && provider < t_.profiles[selection.profile].provider()) continue;
-      const bool is_tie = selection.profile != format::kNone && provider == t_.profiles[selection.profile].provider();
+      if (selection.profile != format::kNone && provider < t_.profiles[selection.profile].provider()) {
+        continue;
+      }
+      const bool is_tie =
+          selection.profile != format::kNone && provider == t_.profiles[selection.profile].provider();
       if (!is_tie) {
         selection.profile = i;
         selection.other = format::kNone;
@@ -269,14 +291,18 @@ class Selector {
  private:
   static constexpr uint32_t kWords = format::kMaxProfiles / 64;
 
-  static bool has(const uint64_t* bits, uint32_t index) { return (bits[index / 64] >> (index % 64) & 1) != 0; }
+  static bool has(const uint64_t* bits, uint32_t index) {
+    return (bits[index / 64] >> (index % 64) & 1) != 0;
+  }
 
   void match() {
     Scratch arena;
     Evaluator evaluator(t_, facts_, &arena);
     for (uint32_t i = 0; i < t_.profiles.size(); ++i) {
       const uint32_t condition = t_.profiles[i].condition();
-      if (condition != format::kNone && evaluator.holds(condition)) matches_[i / 64] |= uint64_t{1} << (i % 64);
+      if (condition != format::kNone && evaluator.holds(condition)) {
+        matches_[i / 64] |= uint64_t{1} << (i % 64);
+      }
     }
   }
   void hide_bases() {

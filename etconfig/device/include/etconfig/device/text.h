@@ -1,4 +1,5 @@
-// Text for people, in a buffer of a fixed size: numbers as Python writes them, facts and values as etconfig shows them.
+// Text for people, in a buffer of a fixed size: numbers as Python writes
+// them, facts and values as etconfig shows them.
 
 #pragma once
 
@@ -96,8 +97,8 @@ inline void write_scalar(const Operand& operand, TextBuffer* out) {
   }
 }
 
-// As in conditions: true, 4, 0.5, "text", [1, 2]; tables as {key = value}. Deeper levels than a list of lists and a
-// table of lists are shown as [...] and {...}.
+// As in conditions: true, 4, 0.5, "text", [1, 2]; tables as {key = value}. Deeper levels than a list of lists
+// and a table of lists are shown as [...] and {...}.
 inline void write_value(const Tables& tables, const Operand& operand, TextBuffer* out);
 
 inline void write_flat(const Tables& tables, const Operand& operand, TextBuffer* out) {

@@ -1,5 +1,8 @@
-// Graphics and neural processors in sysfs. As gpu.py, npu.py, sysfs_devices.py and device_names.py of
-// etconfig/facts/detectors, but without NVIDIA's management library: where that would be asked, the application is.
+// Graphics and neural processors of Linux: `gpu.*` and `npu.*`.
+//
+// Devices are listed by the class directories of sysfs, where drivers put them, and by the PCI bus, which has
+// devices without a driver, too. Each counts once. NVIDIA's management library is not loaded: where only it
+// knows an answer, the fact is unknown, and the application may set it.
 
 #pragma once
 
@@ -97,7 +100,8 @@ inline bool is_npu(const SysfsDevice& device, bool is_on_bus) {
 
 // Visits each wanted device once, first the listed ones, then those on the PCI bus: visit(device, path).
 // Returns false if no directory can be listed.
-inline bool visit_devices(const System& system, const SysfsListing* listings, bool (*is_wanted)(const SysfsDevice&, bool),
+inline bool visit_devices(const System& system, const SysfsListing* listings,
+                          bool (*is_wanted)(const SysfsDevice&, bool),
                           Callback<const SysfsDevice&, std::string_view> visit) {
   uint64_t seen[kMaxDevices];
   int64_t count = 0;
@@ -143,7 +147,8 @@ inline void put_device(std::string_view kind, int64_t index, const SysfsDevice& 
   std::string_view vendor_id = id.substr(0, id.find(device.has_pci_id ? ':' : ','));
   std::string_view name;
   std::string_view vendor;
-  const auto put = [&](std::string_view attribute, bool is_known, std::string_view value, std::string_view reason) {
+  const auto put = [&](std::string_view attribute, bool is_known, std::string_view value,
+                       std::string_view reason) {
     const MemberName fact(kind, index, attribute);
     if (is_known) return to->known(fact.view(), value, path);
     to->unknown(fact.view(), path, reason);
@@ -161,12 +166,15 @@ inline void put_gpu_memory(System* system, int64_t index, std::string_view path,
   for (const char* file : {"/mem_info_vram_total", "/tile0/physical_vram_size_bytes"}) {
     int64_t size = 0;
     const Path source(path, file);
-    if (system->read_int(source.view(), &size) && size != 0) return to->known(fact.view(), size, source.view());
+    if (system->read_int(source.view(), &size) && size != 0) {
+      return to->known(fact.view(), size, source.view());
+    }
   }
   to->unknown(fact.view(), path, "its driver names no memory of its own");
 }
 
-// True if Python would load NVIDIA's management library.
+// True if only NVIDIA's management library would know all GPUs: with a
+// device of NVIDIA, or below Windows (WSL).
 inline bool has_sign_of_nvml(const System& system, bool has_nvidia) {
   if (has_nvidia) return true;
   bool has_dxg = false;
@@ -177,10 +185,11 @@ inline bool has_sign_of_nvml(const System& system, bool has_nvidia) {
 inline void detect_gpu(System* system, Readings* to) {
   int64_t count = 0;
   bool has_nvidia = false;
-  const bool is_listed = visit_devices(*system, kGpuListings, is_gpu, [&](const SysfsDevice& device, std::string_view) {
-    ++count;
-    has_nvidia = has_nvidia || device.pci_vendor() == "10de";
-  });
+  const bool is_listed =
+      visit_devices(*system, kGpuListings, is_gpu, [&](const SysfsDevice& device, std::string_view) {
+        ++count;
+        has_nvidia = has_nvidia || device.pci_vendor() == "10de";
+      });
   if (has_sign_of_nvml(*system, has_nvidia)) {
     to->unknown("gpu.count", "NVML", "only NVIDIA's library lists its GPUs; the application sets it");
     return;
@@ -199,7 +208,8 @@ inline void detect_gpu(System* system, Readings* to) {
 
 inline void detect_npu(System* system, Readings* to) {
   int64_t count = 0;
-  const bool is_listed = visit_devices(*system, kNpuListings, is_npu, [&](const SysfsDevice&, std::string_view) { ++count; });
+  const bool is_listed =
+      visit_devices(*system, kNpuListings, is_npu, [&](const SysfsDevice&, std::string_view) { ++count; });
   if (!is_listed) {
     to->unknown("npu.count", "/sys/class/accel", "neither /sys/class/accel nor a PCI bus can be listed");
     return;

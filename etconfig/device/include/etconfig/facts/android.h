@@ -1,7 +1,7 @@
-// Android: its properties, and in captured trees the outputs of its services. As etconfig/facts/detecting/detectors/android.py.
+// Android: its properties, and in captured trees the outputs of its services.
 //
-// An app may read properties, but it may not query services with `dumpsys`. On a device, power and temperature therefore
-// come from sysfs where that can be read, and otherwise from the application.
+// An app may read properties, but it may not query services with `dumpsys`. On a device, power and
+// temperature therefore come from sysfs where that can be read, and otherwise from the application.
 
 #pragma once
 
@@ -103,7 +103,9 @@ inline void detect_android_power(System* system, Readings* to) {
     if (key == "scale") scale = is_count ? count : -1;
     constexpr std::string_view kPowered = " powered";
     bool is_name = key.size() > kPowered.size() && ends_with(key, kPowered);
-    for (const char c : key) is_name = is_name && (c == ' ' || (lower_ascii(c) >= 'a' && lower_ascii(c) <= 'z'));
+    for (const char c : key) {
+      is_name = is_name && (c == ' ' || (lower_ascii(c) >= 'a' && lower_ascii(c) <= 'z'));
+    }
     if (is_name && value == "true") is_powered = true;
   }
   if (!lines.is_complete() || level < 0 || scale < 0) return;
@@ -136,7 +138,8 @@ inline bool parse_temperature(std::string_view text, double* celsius) {
 inline void detect_android_thermal(System* system, Readings* to) {
   if (!system->is_captured()) return;
   constexpr std::string_view kSource = "dumpsys thermalservice";
-  constexpr const char* kStates[] = {"nominal", "fair", "fair", "serious", "critical", "critical", "critical"};
+  constexpr const char* kStates[] = {"nominal",  "fair",     "fair",    "serious",
+                                     "critical", "critical", "critical"};
   LineReader lines(*system, "/commands/dumpsys thermalservice.txt", kMaxCapturedBytes);
   int64_t status = -1;
   bool has_temperature = false;

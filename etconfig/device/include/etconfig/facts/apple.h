@@ -1,7 +1,8 @@
-// Apple systems, by `sysctl`. As etconfig/facts/detecting/detectors/macos.py, which runs commands for what sysctl does not report:
-// free memory, power, temperature and GPUs. An app sets these facts.
+// Apple systems, by `sysctl`. It does not report free memory, power, temperature and GPUs, for which etconfig
+// runs commands on a desk; here these facts are unknown, and an app sets them.
 //
-// Written from Apple's documentation. It was compiled with stand-ins for Apple's headers, and run on captured outputs.
+// Written from Apple's documentation. It was compiled with stand-ins for
+// Apple's headers, and run on captured outputs.
 
 #pragma once
 
@@ -25,8 +26,10 @@ namespace etconfig::device {
 inline namespace ETCONFIG_INLINE_NAMESPACE {
 namespace detection {
 
-inline constexpr std::string_view kOnlyInPython = "etconfig detects it only in Python; the application sets it";
-inline constexpr std::string_view kNeverDetected = "it identifies the device, so it is never detected; set it";
+inline constexpr std::string_view kOnlyInPython =
+    "etconfig detects it only in Python; the application sets it";
+inline constexpr std::string_view kNeverDetected =
+    "it identifies the device, so it is never detected; set it";
 
 enum class Sysctl : uint8_t { Number, Text };
 
@@ -105,7 +108,8 @@ inline void put_sysctl_text(System* system, std::string_view fact, const char* n
 }
 
 // The first of two numbers that exists.
-inline void put_sysctl_number(System* system, std::string_view fact, const char* name, const char* other, Readings* to) {
+inline void put_sysctl_number(System* system, std::string_view fact, const char* name, const char* other,
+                              Readings* to) {
   if (!to->wants(fact)) return;
   FixedText<64> value;
   for (const char* each : {name, other}) {
@@ -120,7 +124,8 @@ inline void put_sysctl_number(System* system, std::string_view fact, const char*
 
 inline bool is_apple_silicon(System* system) {
   FixedText<kMaxLineBytes> brand;
-  return read_sysctl(system, "machdep.cpu.brand_string", Sysctl::Text, &brand) && starts_with(brand.view(), "Apple");
+  return read_sysctl(system, "machdep.cpu.brand_string", Sysctl::Text, &brand) &&
+      starts_with(brand.view(), "Apple");
 }
 
 inline void detect_apple_system(System* system, Readings* to) {
@@ -234,10 +239,14 @@ inline void detect_apple_memory(System* system, Readings* to) {
 }
 
 inline void detect_apple_power(System*, Readings* to) {
-  for (const char* fact : {"power.source", "power.battery_level"}) to->unknown(fact, "nothing", kOnlyInPython);
+  for (const char* fact : {"power.source", "power.battery_level"}) {
+    to->unknown(fact, "nothing", kOnlyInPython);
+  }
 }
 
-inline void detect_apple_thermal(System*, Readings* to) { to->unknown("thermal.state", "nothing", kOnlyInPython); }
+inline void detect_apple_thermal(System*, Readings* to) {
+  to->unknown("thermal.state", "nothing", kOnlyInPython);
+}
 
 inline void detect_apple_device(System* system, Readings* to) {
   to->known("device.vendor", "Apple", "uname");

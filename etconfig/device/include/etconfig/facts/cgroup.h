@@ -1,4 +1,7 @@
-// The limits of the process's control groups. As etconfig/facts/detecting/cgroup.py, which explains them.
+// The limits of the process's control groups, in version 1, version 2 or a mix of both.
+//
+// The limits of all ancestors apply, too, so the smallest one on the way up counts. Source:
+// Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/.
 
 #pragma once
 
@@ -144,7 +147,7 @@ inline bool read_quota(System* system, int version, std::string_view directory, 
   return true;
 }
 
-// `cpu_quota`: the share of CPU time that the groups allow, in cores.
+// Finds the share of CPU time that the groups allow, in cores.
 inline void find_quota(System* system, QuotaLimit* limit) {
   Groups groups(system, "cpu");
   Path source;
@@ -159,7 +162,7 @@ inline void find_quota(System* system, QuotaLimit* limit) {
   }
 }
 
-// `cpuset`: the CPUs that the groups allow, and the file that lists them.
+// Finds the CPUs that the groups allow, and the file that lists them.
 inline bool find_cpuset(System* system, CpuSet* cpus, Path* source) {
   Groups groups(system, "cpuset");
   for (std::string_view directory; groups.next(&directory);) {
@@ -191,7 +194,7 @@ inline int64_t read_statistic(const System& system, std::string_view path, std::
   return is_found && lines.is_complete() ? count : 0;
 }
 
-// `memory_limit`, and with `is_headroom`, `memory_headroom`: what the groups allow, or still allow, in bytes.
+// Finds the bytes that the groups allow; with `is_headroom`, those that they still allow.
 inline void find_memory_limit(System* system, bool is_headroom, MemoryLimit* smallest) {
   Groups groups(system, "memory");
   const bool is_first = groups.version() == 1;

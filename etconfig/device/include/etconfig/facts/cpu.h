@@ -1,4 +1,7 @@
-// The processor and its cores. As cpu.py, cores.py, available_cores.py and topology.py of etconfig/facts/detectors.
+// The processor and its cores: `cpu.*`, from sysfs and /proc/cpuinfo.
+//
+// Performance cores are those that the kernel lists for Intel's hybrids, or whose capacity or frequency is
+// near that of the fastest core. The first of them stands for the processor. Threads of one core count once.
 
 #pragma once
 
@@ -51,7 +54,7 @@ inline constexpr Measure kMeasures[] = {
     {"cpufreq/cpuinfo_max_freq", 0.8, "at least 80% of the fastest core's"},
 };
 
-// `performance_cpus`: the threads of the cores that are not slow.
+// Finds the threads of the cores that are not slow.
 inline void find_fast(System* system, const Cpus& online, Cpus* fast) {
   constexpr std::string_view kIntel = "/sys/devices/cpu_core/cpus";
   if (system->read_cpus(kIntel, &fast->numbers)) {
@@ -65,7 +68,8 @@ inline void find_fast(System* system, const Cpus& online, Cpus* fast) {
     int64_t value = 0;
     int64_t highest = INT64_MIN;
     bool has_all = true;
-    for (int64_t cpu = online.numbers.next(0); cpu < kMaxCpus && has_all; cpu = online.numbers.next(cpu + 1)) {
+    for (int64_t cpu = online.numbers.next(0); cpu < kMaxCpus && has_all;
+         cpu = online.numbers.next(cpu + 1)) {
       has_all = read(cpu, &value);
       if (has_all && value > highest) highest = value;
     }
@@ -112,7 +116,8 @@ inline bool count_cores_in_sysfs(System* system, const Cpus& online, const Cpus&
 }
 
 // The different cores in /proc/cpuinfo, counted 256 at a time, the smallest hashes first.
-inline bool count_cores_in_cpuinfo(const System& system, const Cpus& online, const Cpus& fast, CoreCount* count) {
+inline bool count_cores_in_cpuinfo(const System& system, const Cpus& online, const Cpus& fast,
+                                   CoreCount* count) {
   constexpr size_t kBatch = 256;
   uint64_t cores[kBatch];
   bool is_fast[kBatch];
@@ -161,7 +166,9 @@ inline void detect_online_cores(System* system, const Cpus& online, Readings* to
   constexpr const char* kByCore[] = {"cpu.physical_cores", "cpu.performance_cores", "cpu.efficiency_cores"};
   if (!online.is_known) {
     to->unknown("cpu.logical_cores", kCpuinfo, "neither sysfs nor /proc/cpuinfo lists the cores");
-    for (const char* name : kByCore) to->unknown(name, kCpuinfo, "neither sysfs nor /proc/cpuinfo lists the cores");
+    for (const char* name : kByCore) {
+      to->unknown(name, kCpuinfo, "neither sysfs nor /proc/cpuinfo lists the cores");
+    }
     return;
   }
   to->known("cpu.logical_cores", online.numbers.count(), online.source.view());
@@ -253,7 +260,7 @@ inline void detect_cpu_identity(System* system, int64_t main_cpu, Readings* to) 
   }
 }
 
-// `_size_bytes`: "512K".
+// Reads a size as sysfs writes it: 512K or 8M.
 inline bool parse_size(std::string_view text, int64_t* bytes) {
   if (text.empty() || (text.back() != 'K' && text.back() != 'M')) return false;
   int64_t count = 0;
@@ -300,7 +307,8 @@ inline int64_t find_main_cpu(System* system) {
 inline void detect_cpu(System* system, Readings* to) {
   detect_architecture(system->host(), to);
   const bool wants_identity = to->wants("cpu.model") || to->wants("cpu.vendor") || to->wants("cpu.features");
-  const bool wants_caches = to->wants("cpu.cache.l1d") || to->wants("cpu.cache.l2") || to->wants("cpu.cache.l3");
+  const bool wants_caches =
+      to->wants("cpu.cache.l1d") || to->wants("cpu.cache.l2") || to->wants("cpu.cache.l3");
   if (!wants_identity && !wants_caches) return;
   const int64_t main_cpu = find_main_cpu(system);
   if (wants_identity) detect_cpu_identity(system, main_cpu, to);
@@ -324,7 +332,8 @@ inline void detect_available_cores(System* system, Readings* to) {
   CpuSet allowed;
   Path source;
   int64_t count = host.affinity.count();
-  const bool is_limited = find_cpuset(system, &allowed, &source) && allowed.count_common(host.affinity) < count;
+  const bool is_limited =
+      find_cpuset(system, &allowed, &source) && allowed.count_common(host.affinity) < count;
   if (is_limited) count = allowed.count_common(host.affinity);
   // rounded down: a thread beyond the quota would be throttled in every period
   if (quota.is_known && quota.cores < static_cast<double>(count)) {

@@ -31,7 +31,9 @@ class CpuSet {
   }
   // The first number from `cpu` on; `kMaxCpus` if there is none.
   int64_t next(int64_t cpu) const {
-    while (cpu < kMaxCpus && !contains(cpu)) cpu = words_[cpu / 64] >> (cpu % 64) == 0 ? (cpu / 64 + 1) * 64 : cpu + 1;
+    while (cpu < kMaxCpus && !contains(cpu)) {
+      cpu = words_[cpu / 64] >> (cpu % 64) == 0 ? (cpu / 64 + 1) * 64 : cpu + 1;
+    }
     return cpu;
   }
   int64_t count_common(const CpuSet& other) const {

@@ -1,4 +1,7 @@
-// /proc/cpuinfo: the vendor, model and features of the cores. As etconfig/facts/detecting/detectors/cpuinfo.py.
+// /proc/cpuinfo: the vendor, model and features of the cores.
+//
+// It has a block of lines `key : value` for each hardware thread. The features of a device are those that all
+// of its threads have: the same code may run on each.
 
 #pragma once
 
@@ -46,7 +49,8 @@ inline uint64_t hash_text(std::string_view text, uint64_t hash = 146959810393466
   return (hash ^ 0xff) * 1099511628211u;  // no text has this byte, so that it separates two texts
 }
 
-// Calls `visit(block)` for the first block of each hardware thread. Returns false if the file cannot be read whole.
+// Calls `visit(block)` for the first block of each hardware thread.
+// Returns false if the file cannot be read whole.
 inline bool visit_blocks(const System& system, CpuinfoBlock* block, Callback<const CpuinfoBlock&> visit) {
   LineReader lines(system, kCpuinfo);
   CpuSet seen;
@@ -98,7 +102,7 @@ inline bool visit_blocks(const System& system, CpuinfoBlock* block, Callback<con
   return lines.is_complete();
 }
 
-// `hexadecimal` of the tables: lower case, without zeros in front.
+// Looks a number up in a table, whose keys are hexadecimal, in lower case and without zeros in front.
 inline bool look_up_number(int64_t number, bool is_part, std::string_view* name) {
   if (number < 0) return false;
   FixedText<16> key;
@@ -112,7 +116,7 @@ inline bool look_up_number(int64_t number, bool is_part, std::string_view* name)
   return is_part ? look_up(kArmParts, key.view(), name) : look_up(kArmImplementers, key.view(), name);
 }
 
-// `cpu_vendor`; false if it is unknown.
+// The vendor of a core; false if it is unknown.
 inline bool cpu_vendor(const CpuinfoBlock& block, std::string_view* vendor) {
   if (block.implementer >= 0) return look_up_number(block.implementer, false, vendor);
   if (!block.has_vendor) return false;
@@ -120,7 +124,7 @@ inline bool cpu_vendor(const CpuinfoBlock& block, std::string_view* vendor) {
   return true;
 }
 
-// `cpu_model`; false if it is unknown.
+// The model of a core; false if it is unknown.
 inline bool cpu_model(const CpuinfoBlock& block, std::string_view* model) {
   std::string_view vendor;
   if (cpu_vendor(block, &vendor) && vendor == "Arm") return look_up_number(block.part, true, model);
@@ -162,7 +166,9 @@ class SortedWords {
   }
 
   uint32_t size() const { return count_; }
-  std::string_view operator[](uint32_t index) const { return {text_ + words_[index].begin, words_[index].size}; }
+  std::string_view operator[](uint32_t index) const {
+    return {text_ + words_[index].begin, words_[index].size};
+  }
 
  private:
   void swap(uint32_t one, uint32_t other) {
@@ -206,8 +212,8 @@ class CommonFeatures {
     is_known_ = true;
   }
 
-  // Returns the number of words, which are in order at `*words`; `kMost + 1` if there are more. Nothing is to be added
-  // afterwards.
+  // Returns the number of words, which are in order at `*words`; `kMost + 1` if
+  // there are more. Nothing is to be added afterwards.
   uint32_t sorted(const std::string_view** words) {
     auto* const all = reinterpret_cast<std::string_view*>(memory_);
     *words = all;

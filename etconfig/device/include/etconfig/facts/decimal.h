@@ -1,4 +1,5 @@
-// Decimal texts of doubles: as Python's `repr`, and as its format `g`. Locales do not matter, and nothing is allocated.
+// Decimal texts of doubles: as Python's `repr`, and as its format `g`.
+// Locales do not matter, and nothing is allocated.
 
 #pragma once
 
@@ -155,7 +156,8 @@ inline void append_repr(Text* to, double number) {
   const int at_bound = mantissa % 2 == 0 ? 0 : 1;  // a tie rounds to the even mantissa
   for (int count = 1; count <= 17; ++count) {
     round_digits(exact, count, &rounded);
-    if (is_power_of_two && compare(low, rounded) > 0) {  // the doubles below are closer to each other than those above
+    if (is_power_of_two &&
+        compare(low, rounded) > 0) {  // the doubles below are closer to each other than those above
       while (rounded.count < count) rounded.digits[rounded.count++] = '0';
       rounded.count = increment(&rounded, count);
     }

@@ -1,4 +1,6 @@
-// What system calls report about this device; for a captured tree, its machine.json. As etconfig/facts/detecting/host.py.
+// What system calls report about this device: the answers of uname, and the CPUs that this thread may use.
+//
+// A captured tree is a directory of another device's files. Its machine.json has these answers.
 
 #pragma once
 
@@ -122,7 +124,9 @@ class MachineReader {
     return true;
   }
   void skip_space() {
-    while (!rest_.empty() && std::string_view(" \t\r\n").find(rest_[0]) != std::string_view::npos) rest_.remove_prefix(1);
+    while (!rest_.empty() && std::string_view(" \t\r\n").find(rest_[0]) != std::string_view::npos) {
+      rest_.remove_prefix(1);
+    }
   }
   bool is_at_end() {
     skip_space();

@@ -1,4 +1,5 @@
-// Operating system, memory, power, temperature and firmware of Linux. As the modules of etconfig/facts/detectors.
+// Operating system, memory, power, temperature and firmware of Linux: `os.*`, `memory.*`, `power.*`,
+// `thermal.*`, `device.*` and `soc.*`, from os-release, /proc and sysfs.
 
 #pragma once
 
@@ -72,7 +73,8 @@ inline void detect_memory(System* system, Readings* to) {
     std::string_view rest;
     const std::string_view name = partition(line, ":", &rest);
     int64_t count = 0;
-    const bool is_count = parse_count(take_word(&rest), &count) && take_word(&rest) == "kB" && take_word(&rest).empty();
+    const bool is_count =
+        parse_count(take_word(&rest), &count) && take_word(&rest) == "kB" && take_word(&rest).empty();
     for (int i = 0; i < 3; ++i) {
       int64_t size = 0;
       if (is_count && name == kKeys[i] && multiply(count, 1024, &size)) sizes[i] = size;
@@ -162,7 +164,8 @@ inline void detect_power_source(const PowerSupplies& supplies, Readings* to) {
   } else if (supplies.discharging.size() != 0) {
     to->known(kFact, "battery", supplies.discharging.view());
   } else if (supplies.has_adapter) {
-    to->known(kFact, "battery", Path(supplies.first_adapter.view(), "/online").view(), "no adapter is online");
+    to->known(kFact, "battery", Path(supplies.first_adapter.view(), "/online").view(),
+              "no adapter is online");
   } else if (supplies.has_unclear) {
     to->unknown(kFact, kPowerSupplies, "the battery does not say whether it discharges");
   } else {
@@ -196,7 +199,8 @@ inline void detect_power(System* system, Readings* to) {
 
 inline constexpr const char* kThermalStates[] = {"nominal", "fair", "serious", "critical"};
 
-// The state of a sensor against its trip points: an index of `kThermalStates`, or -1 if none of them slows the device down.
+// The state of a sensor against its trip points: an index of
+// `kThermalStates`, or -1 if none of them slows the device down.
 inline int thermal_state(System* system, std::string_view zone, double celsius) {
   constexpr double kNearCelsius = 5.0;
   constexpr const char* kKinds[] = {"passive", "hot", "critical"};
@@ -257,18 +261,21 @@ inline void detect_thermal(System* system, Readings* to) {
   if (worst_state < 0) {
     to->unknown("thermal.state", kClass, "no sensor says at which temperature the device is slowed down");
   } else {
-    to->known("thermal.state", kThermalStates[worst_state], worst.view(), "its temperature against its trip points");
+    to->known("thermal.state", kThermalStates[worst_state], worst.view(),
+              "its temperature against its trip points");
   }
 }
 
-// `filled_in`: false for placeholders of vendors.
+// False for texts that a vendor forgot to replace, such as "To be filled by O.E.M."
 inline bool is_filled_in(std::string_view text) {
   constexpr uint32_t kKelvin = 0x212a;  // the only other character whose lower case is a letter of ASCII
   FixedText<64> lower;
   std::string_view rest = text;
   while (!rest.empty()) {
     const uint32_t c = take_code_point(&rest);
-    lower.code_point(c == kKelvin ? 'k' : c < 0x80 ? static_cast<uint32_t>(lower_ascii(static_cast<char>(c))) : c);
+    lower.code_point(c == kKelvin   ? 'k'
+                         : c < 0x80 ? static_cast<uint32_t>(lower_ascii(static_cast<char>(c)))
+                                    : c);
   }
   return lower.is_cut() || !look_up_key(kPlaceholders, lower.view());
 }
@@ -323,7 +330,8 @@ inline void detect_device(System* system, Readings* to) {
   const bool has_tree = compatible.count != 0;
   put_firmware_name(system, "device.vendor", "sys_vendor", has_tree ? &vendor : nullptr, "compatible", to);
   put_firmware_name(system, "device.family", "product_family", nullptr, "compatible", to);
-  put_firmware_name(system, "device.model", "product_name", model.count != 0 ? &model_name : nullptr, "model", to);
+  put_firmware_name(system, "device.model", "product_name", model.count != 0 ? &model_name : nullptr, "model",
+                    to);
   put_firmware_name(system, "device.board", "board_name", has_tree ? &board : nullptr, "compatible", to);
   // "compatible" lists the board first and the chip last: raspberrypi,5-model-b then brcm,bcm2712
   const Path source(kDeviceTree, "/compatible");
@@ -335,7 +343,9 @@ inline void detect_device(System* system, Readings* to) {
     to->known("soc.model", chip, source.view());
     return;
   }
-  for (const char* fact : {"soc.vendor", "soc.model"}) to->unknown(fact, source.view(), "no device tree names a chip");
+  for (const char* fact : {"soc.vendor", "soc.model"}) {
+    to->unknown(fact, source.view(), "no device tree names a chip");
+  }
 }
 
 }  // namespace detection

@@ -37,7 +37,8 @@ class Request {
 // The facts of one topic.
 class Readings {
  public:
-  Readings(Facts* facts, const Request& request, Topic topic) : facts_(facts), request_(request), topic_(topic) {}
+  Readings(Facts* facts, const Request& request, Topic topic)
+      : facts_(facts), request_(request), topic_(topic) {}
 
   // The first failure of the store.
   FactStatus status() const { return status_; }
@@ -47,10 +48,12 @@ class Readings {
     return fact != kNoFact && request_.has(fact);
   }
 
-  void known(std::string_view name, std::string_view value, std::string_view source, std::string_view detail = {}) {
+  void known(std::string_view name, std::string_view value, std::string_view source,
+             std::string_view detail = {}) {
     put(name, {FactType::Text, 0, 0, value}, source, detail);
   }
-  void known(std::string_view name, const char* value, std::string_view source, std::string_view detail = {}) {
+  void known(std::string_view name, const char* value, std::string_view source,
+             std::string_view detail = {}) {
     known(name, std::string_view(value), source, detail);
   }
   void known(std::string_view name, int64_t value, std::string_view source, std::string_view detail = {}) {

@@ -1,4 +1,4 @@
-// The registry of facts: what is known about each, and which values it accepts. As etconfig/facts/registry.py.
+// The registry of facts: what is known about each, and which values it accepts.
 
 #pragma once
 
@@ -85,7 +85,8 @@ inline bool is_choice(const char* choices, std::string_view text) {
   return false;
 }
 
-// `meant_value`: the fact's own spelling of a text, into `meant`; false if the text may be right.
+// Writes the fact's own spelling of a text to `meant`, such as arm64
+// for aarch64; false if the text may be right.
 inline bool meant_value(std::string_view fact, std::string_view text, Text* meant) {
   const bool is_arch = fact == "cpu.arch";
   if (!is_arch && fact != "os.name") return false;
@@ -106,7 +107,7 @@ inline void append_choices(Text* to, const char* choices) {
   }
 }
 
-// `shown_value` of a text.
+// Appends a text in quotes, cut off after `kShownCharacters`.
 inline void append_shown(Text* to, std::string_view text) {
   if (!append_repr(to, text, kShownCharacters)) *to << "...";
 }
@@ -119,7 +120,7 @@ inline void append_number(Text* to, const Value& value) {
   }
 }
 
-// `FactInfo.check` for a value of the right type: true if the fact accepts it, and otherwise why not.
+// True if a fact accepts a value of its type: bounds and choices are met. Otherwise writes why not.
 inline bool check_value(const FactInfo& info, const Value& value, Text* why) {
   if (value.type == FactType::Text) {
     FixedText<64> meant;
@@ -144,7 +145,8 @@ inline bool check_value(const FactInfo& info, const Value& value, Text* why) {
   const bool is_low = info.minimum != kUnbounded && number < info.minimum;
   const bool is_high = info.maximum != kUnbounded && number > info.maximum;
   if (!is_low && !is_high) return true;
-  *why << "expected at " << (is_low ? "least " : "most ") << int64_t{is_low ? info.minimum : info.maximum} << ", found ";
+  *why << "expected at " << (is_low ? "least " : "most ") << int64_t{is_low ? info.minimum : info.maximum}
+       << ", found ";
   append_number(why, value);
   return false;
 }

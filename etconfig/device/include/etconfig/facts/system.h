@@ -1,7 +1,7 @@
 // Files, directories and calls of a device, or of a tree of files that was captured on another one.
 //
-// Everything has a size: a file of one value 8 KiB, a line 8 KiB, a text of many lines 4 MiB. Nothing is allocated:
-// directories are read with the system call, since `opendir` allocates.
+// Everything has a size: a file of one value 8 KiB, a line 8 KiB, a text of many lines 4 MiB. Nothing is
+// allocated: directories are read with the system call, since `opendir` allocates.
 
 #pragma once
 
@@ -84,7 +84,8 @@ class Decoder {
   }
 
  private:
-  // True if further bytes may complete the pending ones: then appending a wrong byte changes what is taken off.
+  // True if further bytes may complete the pending ones: then
+  // appending a wrong byte changes what is taken off.
   bool may_grow() const {
     char probe[5];
     std::memcpy(probe, pending_, count_);
@@ -144,7 +145,8 @@ class System {
     return is_inside ? static_cast<File&&>(file) : File(-1);
   }
 
-  // The text of a small file, decoded; false if it is missing or has more than `kMaxLineBytes`. Valid until the next call.
+  // The text of a small file, decoded; false if it is missing or has more
+  // than `kMaxLineBytes`. Valid until the next call.
   bool read_small(std::string_view path, std::string_view* text) {
     const File file = open(path);
     if (!file.is_open()) return false;
@@ -165,7 +167,8 @@ class System {
     return !small_.is_cut();
   }
 
-  // As `read_line`, `read_int` and `read_cpus` of System in Python.
+  // The one line, number or list of CPUs that a small file contains, without white space around it; false if
+  // the file is missing, empty or something else.
   bool read_line(std::string_view path, std::string_view* line) {
     if (!read_small(path, line)) return false;
     *line = strip(*line);
@@ -304,7 +307,8 @@ inline bool visit_names(const System& system, std::string_view path, Callback<st
 #endif
 }
 
-// The names in a directory that begin with a prefix, in order. It reads the directory once for every 32 of them.
+// The names in a directory that begin with a prefix, in order. It
+// reads the directory once for every 32 of them.
 class SortedNames {
  public:
   SortedNames(const System& system, std::string_view path, std::string_view prefix = {})

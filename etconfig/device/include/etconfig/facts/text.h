@@ -1,5 +1,7 @@
-// Texts of a kernel, a command or a vendor: UTF-8, white space, numbers. As etconfig/facts/detecting/device_text.py, and the
-// methods of Python's `str` that the detectors there use.
+// Texts of a kernel, a command or a vendor: UTF-8, white space, numbers.
+//
+// Bytes that are not UTF-8 become U+FFFD when a file is read. White space and printable characters are those
+// of Unicode, not of a locale, so that a device finds the same facts as `etconfig facts` does on its files.
 
 #pragma once
 
@@ -15,8 +17,8 @@ namespace etconfig::device {
 inline namespace ETCONFIG_INLINE_NAMESPACE {
 namespace detection {
 
-inline constexpr size_t kMaxLineBytes = 8192;   // MAX_LINE_BYTES
-inline constexpr size_t kMaxFileBytes = 4u << 20;  // MAX_FILE_BYTES
+inline constexpr size_t kMaxLineBytes = 8192;
+inline constexpr size_t kMaxFileBytes = 4u << 20;
 inline constexpr uint32_t kReplacement = 0xfffd;
 
 // A function to call, which must outlive the call; one copy of the code that calls it is enough.
@@ -104,8 +106,8 @@ class FixedText : public Text {
   char bytes_[kBytes];
 };
 
-// Takes the first code point off `text`, which must not be empty. Each maximal part of an invalid sequence is one U+FFFD,
-// as with `errors="replace"` in Python.
+// Takes the first code point off `text`, which must not be empty. Each
+// maximal part of an invalid sequence is one U+FFFD.
 inline uint32_t take_code_point(std::string_view* text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>((*text)[i]); };
   const uint8_t first = byte(0);
@@ -142,7 +144,7 @@ inline uint32_t take_code_point(std::string_view* text) {
   return c;
 }
 
-// True for what `bytes.decode` accepts: no overlong form, no half of a character, nothing beyond U+10FFFF.
+// True for UTF-8: no overlong form, no half of a surrogate pair, nothing beyond U+10FFFF.
 inline bool is_utf8(std::string_view text) {
   const auto* at = reinterpret_cast<const uint8_t*>(text.data());
   const uint8_t* const end = at + text.size();
@@ -153,8 +155,8 @@ inline bool is_utf8(std::string_view text) {
     if (lead < 0xC2 || lead > 0xF4 || end - at < more) return false;
     const uint8_t second = at[0];
     // overlong forms, half characters, and what lies beyond the last character
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
-        (lead == 0xF4 && second > 0x8F)) {
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+        (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
       return false;
     }
     for (int i = 0; i < more; ++i) {
@@ -164,11 +166,11 @@ inline bool is_utf8(std::string_view text) {
   return true;
 }
 
-// `str.isspace`.
+// True for white space in Unicode.
 inline bool is_space(uint32_t c) {
   if (c <= 0x20) return (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x20);
-  return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
-         c == 0x202f || c == 0x205f || c == 0x3000;
+  return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 ||
+      c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
 // The functions below take valid UTF-8.
@@ -214,7 +216,8 @@ inline std::string_view take_word(std::string_view* text) {
   return begin.substr(0, begin.size() - rest.size());
 }
 
-// `str.partition`: the part before the separator; `rest` is the part behind it, and empty without the separator.
+// The part before the separator; `rest` is the part
+// behind it, and empty without the separator.
 inline std::string_view partition(std::string_view text, std::string_view separator, std::string_view* rest,
                                   bool* is_found = nullptr) {
   const size_t at = text.find(separator);
@@ -232,7 +235,7 @@ inline bool ends_with(std::string_view text, std::string_view suffix) {
 
 inline char lower_ascii(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// `decimal_count`: digits only, at most 19 of them.
+// Reads a number of digits only, at most 19 of them.
 inline bool parse_count(std::string_view text, int64_t* count) {
   if (text.empty() || text.size() > 19) return false;
   uint64_t value = 0;
@@ -245,7 +248,7 @@ inline bool parse_count(std::string_view text, int64_t* count) {
   return true;
 }
 
-// `decimal_number`: with or without a sign.
+// Reads a number with or without a sign.
 inline bool parse_number(std::string_view text, int64_t* number) {
   const bool is_negative = !text.empty() && text[0] == '-';
   if (is_negative || (!text.empty() && text[0] == '+')) text.remove_prefix(1);
@@ -271,7 +274,7 @@ inline bool parse_hexadecimal(std::string_view text, size_t max_digits, int64_t*
   return true;
 }
 
-// `bytes_of`.
+// The product of two numbers that are not negative; false if it exceeds 64 bits.
 inline bool multiply(int64_t count, int64_t unit, int64_t* product) {
   if (count > INT64_MAX / unit) return false;
   *product = count * unit;
@@ -285,7 +288,8 @@ inline bool is_printable_text(std::string_view text) {
   return true;
 }
 
-// Python's `repr` of a text, of which no more than `max_characters` are written; returns false if there are more.
+// Appends a text in quotes, with escapes for what is not printable; no more than `max_characters`
+// are written; returns false if there are more.
 inline bool append_repr(Text* to, std::string_view text, size_t max_characters) {
   constexpr char kDigits[] = "0123456789abcdef";
   const bool has_single = text.find('\'') != std::string_view::npos;

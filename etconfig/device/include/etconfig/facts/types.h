@@ -1,4 +1,4 @@
-// The types of facts, and how long they stay true. As etconfig/facts/registry.py.
+// The types of facts, and how long they stay true.
 
 #pragma once
 

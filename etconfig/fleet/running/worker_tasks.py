@@ -21,7 +21,7 @@ from etconfig.fleet.deciding.surroundings import different_surroundings, surroun
 from etconfig.fleet.inventory.database import Database, is_installed, opened_database
 from etconfig.fleet.inventory.inventory import InventoryOpener, InventoryPart, InventorySource
 from etconfig.fleet.running.difference import compare_groups, write_moved_part
-from etconfig.fleet.running.resolving import decide_part
+from etconfig.fleet.running.part_decision import decide_part
 from etconfig.fleet.running.result_tables import write_assignments
 
 _MAX_JOBS = 4

@@ -13,8 +13,8 @@ from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating, find_installation
 from etconfig.app.installation.installation import Installation
 from etconfig.app.packing.bundle_checks import bundle_problems
-from etconfig.app.packing.bundled_models import bundled_models
-from etconfig.app.packing.resolved_bundle import PRODUCER, package_directories
+from etconfig.app.packing.model_content import bundled_models
+from etconfig.app.packing.resolution_bundle import PRODUCER, package_directories
 from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.base.provenance import Sourced
 from etconfig.base.records import record

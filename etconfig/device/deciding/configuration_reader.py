@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from etconfig.device.bundle.bundle_format import APPLIES, SCOPES
-from etconfig.device.bundle.tables import NONE, BundleTables, OptionRow, ProfileRow
-from etconfig.device.deciding.decision import BundleDecision, DecidedOption, OptionFailure, SlotDecision
-from etconfig.device.deciding.evaluation import stored_value
-from etconfig.device.deciding.packed import (
+from etconfig.device.bundle.row_fields import NONE
+from etconfig.device.bundle.tables import APPLIES, SCOPES, BundleTables, OptionRow, ProfileRow
+from etconfig.device.deciding.configurations import (
     PackedBackend,
     PackedConfiguration,
     PackedMethod,
     PackedOption,
     PlainValue,
 )
+from etconfig.device.deciding.decision import BundleDecision, DecidedOption, OptionFailure, SlotDecision
+from etconfig.device.deciding.evaluation import stored_value
 
 
 def packed_configuration(tables: BundleTables, profile: ProfileRow) -> PackedConfiguration:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from etconfig.app.configuring.targets import find_installation
 from etconfig.app.installation.installation import Installation
-from etconfig.app.packing.bundled_models import bundled_models
+from etconfig.app.packing.model_content import bundled_models
 from etconfig.base.parameters import check_type
 from etconfig.base.version import __version__
 from etconfig.device.compiling.compilation import compile_bundle
 from etconfig.device.compiling.content import BundleContent
 from etconfig.device.compiling.resolved_profile import resolved_profile
 from etconfig.device.deciding.bundle_fingerprints import wrong_fingerprints
-from etconfig.device.deciding.packed import PackedConfiguration
+from etconfig.device.deciding.configurations import PackedConfiguration
 from etconfig.device.device_bundle import DeviceBundle
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import OptionError

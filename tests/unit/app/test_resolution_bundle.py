@@ -11,13 +11,18 @@ from resolving import make_facts, make_layer
 from wired_options import WiredOptions
 
 import etconfig
-from etconfig.app.packing.resolved_bundle import notes_beside_the_map, packed_resolution
+from etconfig.app.packing.resolution_bundle import notes_beside_the_map, packed_resolution
 from etconfig.base.provenance import OriginKind
 from etconfig.device.builders.language import CarriedMethod, Language
 from etconfig.device.bundle.bundle_writer import write_tables
+from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.steps import counted
-from etconfig.device.bundle.tables import NONE
-from etconfig.device.deciding.packed import PackedBackend, PackedConfiguration, PackedMethod, PackedOption
+from etconfig.device.deciding.configurations import (
+    PackedBackend,
+    PackedConfiguration,
+    PackedMethod,
+    PackedOption,
+)
 from etconfig.device.device_bundle import DeviceBundle
 from etconfig.errors import OptionError, ProfileError, SavedResultError
 from etconfig.facts.sheet import FactSheet

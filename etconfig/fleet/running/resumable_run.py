@@ -17,8 +17,8 @@ from etconfig.base.written_files import RefusedFileError, is_temporary, replace_
 from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.inventory import InventoryPart
+from etconfig.fleet.running.part_decision import decide_part
 from etconfig.fleet.running.part_result import PartResult, merged_results
-from etconfig.fleet.running.resolving import decide_part
 from etconfig.fleet.running.result_tables import write_assignments, write_result_tables
 
 PARTS = ".etconfig-parts"
