@@ -52,7 +52,7 @@ class PluginChoices:
     prefer: Mapping[str, str] = field(default_factory=dict)
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
-    references: tuple[Reference, ...] = ()
+    references: tuple[Reference, ...] = field(default=(), compare=False)
 
 
 @record(frozen=True, kw_only=True)
@@ -296,13 +296,14 @@ def _read_plugins(section: TomlTable) -> PluginChoices:
     prefer = plugins.table("prefer", 'write prefer = { XnnpackBackend = "some-distribution" }')
     chosen = {name: prefer.string(name) for name in prefer.data} if prefer else {}
     preferred = {name: distribution for name, distribution in chosen.items() if distribution is not None}
-    references = [each for key in ("allow", "deny") for each in _read_names(plugins, key)]
+    allow, deny = (_read_names(plugins, key) for key in ("allow", "deny"))
+    references = [*allow, *deny]
     if prefer is not None:
         references += [Reference(name, partial(prefer.key_span, name)) for name in preferred]
         references += [Reference(value, partial(prefer.value_span, n)) for n, value in preferred.items()]
     return PluginChoices(
         prefer=preferred,
-        allow=tuple(plugins.strings("allow")) if "allow" in plugins.data else None,
-        deny=tuple(plugins.strings("deny")),
+        allow=tuple(each.target for each in allow) if "allow" in plugins.data else None,
+        deny=tuple(each.target for each in deny),
         references=tuple(references),
     )

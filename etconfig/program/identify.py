@@ -15,8 +15,8 @@ _TEXT_HELP = (
     "give a .pte here; a profile goes to --profile or profile=, a file of models to --models or models="
 )
 _JSON_HELP = (
-    "give a .pte here; a fact sheet goes to --facts or facts=, and a pattern needs quotes, or the shell makes "
-    "several words of it: --facts 'sheets/*.json'"
+    "give a .pte here; a fact sheet goes to --facts or facts=, and a pattern needs quotes, or the shell "
+    "makes several words of it: --facts 'sheets/*.json'"
 )
 _ENGINE = (
     "name it as [model.NAME], with its backends, in a TOML file for --models or models=; its own file is an "

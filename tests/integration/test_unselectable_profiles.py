@@ -42,7 +42,10 @@ def warnings(place: Path, cli: Callable[..., Outcome]) -> Callable[..., list[str
     return run
 
 
-FAILS_FOR_A = "auto fails instead of selecting 'acme/a': 'acme/b' matches wherever it does, and neither extends the other"
+FAILS_FOR_A = (
+    "auto fails instead of selecting 'acme/a': 'acme/b' matches wherever it does, "
+    "and neither extends the other"
+)
 NEVER_A = "auto never selects 'acme/a': 'acme/b' matches wherever it does, and "
 
 

@@ -249,10 +249,14 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
     number = _whole_number(wanted, raw)
     if number is not None:
         return _nearest_multiples(wanted, number)
+    number_meant = parse_scalar(raw.strip()) if isinstance(raw, str) else raw
     if wanted.kind is OptionKind.INTEGER and isinstance(raw, (float, str)):
-        return "write a whole number"
+        is_whole = isinstance(number_meant, int) or (
+            isinstance(number_meant, float) and number_meant.is_integer()
+        )
+        return None if is_whole else "write a whole number"
     if wanted.kind is OptionKind.FLOAT and isinstance(raw, str):
-        return "write a number"
+        return "write a number" if isinstance(number_meant, (str, bool)) else None
     if wanted.kind is OptionKind.BOOLEAN and not isinstance(raw, bool):
         return "write true or false"
     return None

@@ -109,7 +109,8 @@ def _means_default(raw: object, info: OptionInfo) -> bool:
     if not _has_default(info) or info.type.kind is OptionKind.CHOICE:
         return False
     if isinstance(raw, str):
-        return raw.strip().casefold() in _DEFAULT_WORDS
+        is_number = info.type.kind in (OptionKind.INTEGER, OptionKind.FLOAT)
+        return raw.strip().casefold() in _DEFAULT_WORDS or (is_number and raw.strip() in ("0", "-1"))
     return type(raw) is int and raw in (0, -1) and info.type.kind is not OptionKind.STRING
 
 
