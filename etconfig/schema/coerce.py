@@ -466,11 +466,7 @@ def _same_number(raw: object, python_type: type) -> str | None:
 
 
 def _without_quotes(wanted: OptionType, raw: object) -> str | None:
-    value = parse_scalar(raw) if isinstance(raw, str) else raw
-    if (
-        isinstance(raw, str)
-        and not isinstance(value, str)
-        and not isinstance(coerce(wanted, value), Mismatch)
-    ):
-        return f"write {raw} without quotes"
-    return None
+    value = parse_scalar(raw) if isinstance(raw, str) else None
+    is_other = value is not None and not isinstance(value, str)
+    fits = is_other and not isinstance(coerce(wanted, value), Mismatch)
+    return f"write {raw} without quotes" if fits else None

@@ -21,6 +21,8 @@ class Stepped(BackendOptions):
 
     timeout: Annotated[int, MultipleOf(1000)] = option(0, applies="load", unit="us", doc="A limit.")
     lanes: Annotated[int, Ge(4), Le(10), MultipleOf(4)] = option(4, applies="load", doc="Lanes.")
+    threads: Annotated[int, Ge(1), Le(16)] = option(1, applies="load", doc="Threads.")
+    share: Annotated[float, Ge(0.0)] = option(1.0, applies="load", doc="A share.")
     size: Annotated[int, Ge(1024)] = option("1 KiB", applies="load", unit="bytes", doc="A size.")
 
 
@@ -37,6 +39,14 @@ class Stepped(BackendOptions):
         ("size", 3, None),
         ("timeout", "much", "write a number and one of ns, us, ms, s, min, h"),
         ("timeout", 0.5, "write a whole number"),
+        ("threads", "-1", None),
+        ("threads", "-1.0", None),
+        ("threads", "64", None),
+        ("threads", "4", "write 4 without quotes"),
+        ("threads", "1.5", "write a whole number"),
+        ("share", "-0.5", None),
+        ("share", "0.5", "write 0.5 without quotes"),
+        ("share", "half", "write a number"),
     ],
 )
 def test_a_multiple_nearby_is_suggested(name: str, raw: Any, expected: str | None) -> None:
