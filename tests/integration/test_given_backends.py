@@ -166,7 +166,9 @@ class TestLoadProgram:
 
     def test_its_recommendation_counts(self) -> None:
         with etconfig.load_program(PROGRAM, backends={"MyBackend": SPEC}) as program:
-            resolved = etconfig.resolve(program, profile="generic/any", fact_overrides={"device.model": "Test Board"})
+            resolved = etconfig.resolve(
+                program, profile="generic/any", fact_overrides={"device.model": "Test Board"}
+            )
             assert resolved.arguments("forward")["MyBackend"].to_jsonable() == {"factor": 3}
 
     def test_it_wins_over_an_installed_backend_that_the_project_refuses(self, tmp_path: Path) -> None:
