@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
@@ -417,7 +417,7 @@ class ConfigurationRequest:
 
 
 def open_targets(
-    programs: Iterable[Path], models: Path | None, installation: Installation
+    programs: Sequence[Path], models: Path | None, installation: Installation
 ) -> dict[str, Delegating]:
     """Open programs and a file of models, by their paths, to configure them with the backends of plugins.
 
@@ -425,12 +425,13 @@ def open_targets(
         ProgramError: a program cannot be read.
         ConfigError: the file of models is wrong.
     """
-    from etconfig.app.programs.api import load_program
-    from etconfig.app.programs.executors import NUMPY
+    opened: dict[str, Delegating] = {}
+    if programs:
+        from etconfig.app.programs.api import load_program
+        from etconfig.app.programs.executors import NUMPY
 
-    opened: dict[str, Delegating] = {
-        str(path): load_program(path, executor=NUMPY, installation=installation) for path in programs
-    }
+        for path in programs:
+            opened[str(path)] = load_program(path, executor=NUMPY, installation=installation)
     if models is not None:
         from etconfig.app.configuring.engine_models import Models
 
