@@ -6,6 +6,8 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+from etconfig.analysis.machine import peak_rss_bytes
+
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")
 _RESET_PEAK = "5"  # Source: proc(5)
@@ -21,18 +23,16 @@ class PeakMemory:
     def __init__(self) -> None:
         with suppress(OSError):  # without the right to it, or on other systems
             _CLEAR.write_text(_RESET_PEAK)
-        self._before = _kilobytes("VmRSS")
+        self._before_bytes = _resident_bytes()
 
     def growth_bytes(self) -> int | None:
         """Return the growth in bytes; None on systems that do not report it."""
-        peak = _kilobytes("VmHWM")
-        return None if peak is None or self._before is None else max(0, peak - self._before) * 1024
+        peak = peak_rss_bytes()
+        return None if peak is None or self._before_bytes is None else max(0, peak - self._before_bytes)
 
 
-def _kilobytes(name: str) -> int | None:
-    try:
-        text = _STATUS.read_text("ascii", errors="replace")
-    except OSError:
+def _resident_bytes() -> int | None:
+    if not _STATUS.exists():
         return None
-    found = re.search(rf"^{name}:\s*(\d+) kB$", text, re.MULTILINE)
-    return None if found is None else int(found[1])
+    found = re.search(r"^VmRSS:\s*(\d+) kB$", _STATUS.read_text("ascii", errors="replace"), re.MULTILINE)
+    return None if found is None else int(found[1]) * 1024

@@ -18,7 +18,7 @@ _END_S = 5.0
 """The time that a process has to end by itself."""
 
 
-def make_subject(workplace: Workplace, request: SubjectRequest, *, in_own_process: bool = False) -> Subject:
+def make_subject(workplace: Workplace, request: SubjectRequest, *, in_own_process: bool) -> Subject:
     """Load a configuration, here or in a process of its own.
 
     Raises:

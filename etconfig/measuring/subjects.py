@@ -5,21 +5,27 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from etconfig.analysis.generated_inputs import generate_inputs, made_up_array
+from etconfig.analysis.instruction_times import InstructionTime, instruction_times
 from etconfig.app.configuring.engine_models import Models
+from etconfig.app.programs.executors import records_events
 from etconfig.errors import BackendUnavailableError, InvalidInputError
 from etconfig.measuring.memory import PeakMemory
 from etconfig.measuring.pairs import timed
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.tracing import RecordingTracer
 
 if TYPE_CHECKING:
     from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.backend import ModelRunner
+
+_MAX_TRACED = 50
 
 
 class Subject(ABC):
@@ -69,27 +75,23 @@ class LoadedSubject(Subject):
 
     def __init__(self, workplace: Workplace, request: SubjectRequest) -> None:
         self.label = request.label
-        self._request = request
         self._peak = PeakMemory()
-        program = workplace.open(request)
-        try:
-            resolution = workplace.resolve(request, program)
+        self._runnable: _Runnable
+        if request.backend is None:
+            with workplace.open_program(request) as program:
+                resolution = workplace.resolve(request, program)
             start = time.perf_counter()
-            self._runnable: _Runnable
-            if isinstance(program, Models):
-                self._runnable = _EngineModel(program, resolution, request)
-            else:
-                program.close()
-                program = workplace.open(request)  # opening is a part of the time
-                self._runnable = _ProgramMethod(program, resolution, request)
-            self.load_s = time.perf_counter() - start
-        except BaseException:
-            if not isinstance(program, Models):
-                program.close()
-            raise
+            self._runnable = _ProgramMethod(workplace.open_program(request), resolution, request)
+        else:
+            models = workplace.engine_model(request)
+            resolution = workplace.resolve(request, models)
+            start = time.perf_counter()
+            self._runnable = _EngineModel(models, resolution, request)
+        self.load_s = time.perf_counter() - start
         self.peak_bytes = None
         self.input_names = self._runnable.input_names
         self._block: Callable[[int], Sequence[int]] | None = None
+        self._inputs: Sequence[Any] = ()
 
     def generate(self, seed: int) -> list[Any]:
         """Make up inputs that fit. Raises InvalidInputError."""
@@ -97,7 +99,7 @@ class LoadedSubject(Subject):
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Run once, and keep the inputs for `time_block`; return the outputs."""
-        execute = self._runnable.execute
+        execute, self._inputs = self._runnable.execute, inputs
         outputs = [_own(each) for each in execute(inputs)]
         if self._block is None:
             self.peak_bytes = self._peak.growth_bytes()
@@ -109,6 +111,16 @@ class LoadedSubject(Subject):
         if self._block is None:
             raise ValueError("run it once, so that there are inputs")
         return self._block(count)
+
+    def instruction_times(self, runs: int) -> tuple[InstructionTime, ...]:
+        """Run again with a tracer; return the time of each operator and delegate, the longest first.
+
+        Nothing for an engine's model, and for an executor that records no events.
+
+        Args:
+            runs: The number of runs; at most `_MAX_TRACED` are made.
+        """
+        return self._runnable.traced(self._inputs, min(runs, _MAX_TRACED))
 
     def close(self) -> None:
         """Release everything."""
@@ -125,20 +137,39 @@ class _Runnable(ABC):
     @abstractmethod
     def generate(self, seed: int) -> list[Any]: ...
 
+    def traced(self, inputs: Sequence[Any], runs: int) -> tuple[InstructionTime, ...]:
+        return ()
+
     def close(self) -> None:
         del self.execute
 
 
 class _ProgramMethod(_Runnable):
     def __init__(self, program: LoadedProgram, resolution: Resolution, request: SubjectRequest) -> None:
-        self._meta = program.metadata(request.method)
         arguments = resolution.arguments(request.method, request.instance)
         self._program = program
-        self._method = program.load_method(request.method, arguments, optimize=request.optimize)
+        self._load = partial(program.load_method, request.method, arguments, optimize=request.optimize)
+        try:
+            self._meta = program.metadata(request.method)
+            self._method = self._load()
+        except BaseException:
+            program.close()
+            raise
         self.execute = self._method.execute
 
     def generate(self, seed: int) -> list[Any]:
         return generate_inputs(self._meta, seed)
+
+    def traced(self, inputs: Sequence[Any], runs: int) -> tuple[InstructionTime, ...]:
+        if not records_events(self._program.installation, self._program.executor):
+            return ()
+        tracer = RecordingTracer()
+        with self._load(tracer=tracer) as method:
+            method.execute(inputs)
+            tracer.clear()
+            for _ in range(runs):
+                method.execute(inputs)
+        return instruction_times(tracer.events)
 
     def close(self) -> None:
         super().close()
@@ -183,7 +214,7 @@ def arranged(inputs: Sequence[Any], names: Sequence[str], subject: Subject) -> l
     Raises:
         InvalidInputError: it takes another number of inputs.
     """
-    if sorted(names) == sorted(subject.input_names) and len({*names}) == len(names):
+    if names and sorted({*names}) == sorted(subject.input_names):
         by_name = dict(zip(names, inputs, strict=True))
         return [by_name[name] for name in subject.input_names]
     if subject.input_names and len(subject.input_names) != len(inputs):

@@ -70,11 +70,9 @@ def _made(data: Mapping[str, Any]) -> LoadedSubject:
         fact_overrides=data["fact_overrides"],
         overrides_name=data["overrides_name"],
     )
-    given = dict(data["request"])
-    request = SubjectRequest(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    )
-    return LoadedSubject(workplace, request)
+    given: dict[str, Any] = data["request"]
+    lists = {name: tuple(given[name]) for name in ("overrides", "data")}
+    return LoadedSubject(workplace, SubjectRequest(**{**given, **lists}))
 
 
 def _serve(read: Callable[[], str], answer: Callable[[object], object]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,53 +103,41 @@ class Workplace:
             installation=program.installation,
         ).resolve()
 
-    def open(self, request: SubjectRequest) -> LoadedProgram | Models:
-        """Return the program of a configuration, or the model that an engine runs.
+    def open_program(self, request: SubjectRequest) -> LoadedProgram:
+        """Return the program of a configuration.
 
         Raises:
             ProgramError, ConfigError, UnknownPluginError: as for `etconfig.load_program`.
         """
-        if request.backend is not None:
-            return Models({request.method: request.backend}, self.installation)
         installation = self.installation
         if request.executor_texts:
-            installation = installation.with_executor_texts(
-                (*installation.executor_texts, *request.executor_texts)
-            )
+            texts = (*installation.executor_texts, *request.executor_texts)
+            installation = installation.with_executor_texts(texts)
         executor = choose_executor(installation, request.executor)
         return load_program(request.model, data=request.data, executor=executor, installation=installation)
+
+    def engine_model(self, request: SubjectRequest) -> Models:
+        """Return the model of a configuration that an engine runs."""
+        assert request.backend is not None
+        return Models({request.method: request.backend}, self.installation)
 
     def resolved(self, request: SubjectRequest) -> ResolvedOptions:
         """Return the options of a configuration, without loading it.
 
         Raises:
-            EtconfigError: as for `resolve` and `open`.
+            EtconfigError: as for `resolve` and `open_program`.
         """
-        program = self.open(request)
-        try:
-            resolution = self.resolve(request, program)
-        finally:
-            if not isinstance(program, Models):
-                program.close()
-        values: dict[str, object] = {}
-        of_process: set[str] = set()
-        for backend, each in resolution.arguments(request.method, request.instance).backends.items():
-            infos = each.options.option_infos()
-            for name, value in each.options.to_jsonable().items():
-                values[f"{backend}.{name}"] = value
-                if infos[name].scope is Scope.PROCESS:
-                    of_process.add(f"{backend}.{name}")
-        if request.backend is None:
-            executor = choose_executor(program.installation, request.executor)
-            _, options = executor_with_options(program.installation, executor, None)
-            for name, value in (options.to_jsonable() if options is not None else {}).items():
-                values[f"{EXECUTOR_PREFIX}{name}"] = value
-                of_process.add(f"{EXECUTOR_PREFIX}{name}")
-        return ResolvedOptions(
-            values=values,
-            of_process=frozenset(of_process),
-            profile=resolution.profile,
-            fingerprint=resolution.fingerprint(),
+        if request.backend is not None:
+            resolution = self.resolve(request, self.engine_model(request))
+            return _of_backends(resolution, request, request.backend)
+        with self.open_program(request) as program:
+            found = _of_backends(self.resolve(request, program), request, program.executor)
+            _, options = executor_with_options(program.installation, program.executor)
+        if options is None:
+            return found
+        values = {f"{EXECUTOR_PREFIX}{name}": value for name, value in options.to_jsonable().items()}
+        return replace(
+            found, values={**found.values, **values}, of_process=frozenset({*found.of_process, *values})
         )
 
 
@@ -161,12 +150,14 @@ class ResolvedOptions:
         of_process: The paths of those that apply to a whole process.
         profile: The name of the profile.
         fingerprint: The fingerprint of the resolution.
+        runs_on: The executor of a program, or the id of the backend whose engine runs the model.
     """
 
     values: Mapping[str, object]
     of_process: frozenset[str]
     profile: str | None
     fingerprint: str
+    runs_on: str
 
     def differing(self, other: ResolvedOptions) -> dict[str, object]:
         """Return the values that another configuration has not, or has differently."""
@@ -177,8 +168,8 @@ class ResolvedOptions:
 
     def needs_own_process(self, other: ResolvedOptions) -> bool:
         """Return True if the two differ in an option of the whole process."""
-        paths = {*self.differing(other), *other.differing(self)}
-        return not paths.isdisjoint(self.of_process | other.of_process)
+        common = self.of_process & other.values.keys()
+        return any(self.values[path] != other.values[path] for path in common)
 
 
 def engines_for(installation: Installation, model: Path) -> list[str]:
@@ -192,3 +183,21 @@ def engines_for(installation: Installation, model: Path) -> list[str]:
         if spec.runner is not None and model.suffix in spec.model_files:
             found.append(backend)
     return found
+
+
+def _of_backends(resolution: Resolution, request: SubjectRequest, runs_on: str) -> ResolvedOptions:
+    values: dict[str, object] = {}
+    of_process: set[str] = set()
+    for backend, each in resolution.arguments(request.method, request.instance).backends.items():
+        infos = each.options.option_infos()
+        for name, value in each.options.to_jsonable().items():
+            values[f"{backend}.{name}"] = value
+            if infos[name].scope is Scope.PROCESS:
+                of_process.add(f"{backend}.{name}")
+    return ResolvedOptions(
+        values=values,
+        of_process=frozenset(of_process),
+        profile=resolution.profile,
+        fingerprint=resolution.fingerprint(),
+        runs_on=runs_on,
+    )
