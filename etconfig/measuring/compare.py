@@ -65,7 +65,7 @@ def compare(
     seconds: float = 0.4,
     own_processes: bool = False,
     models: AnyPath | None = None,
-    profile: str | None = None,
+    profile: AnyPath | None = None,
     require_match: bool = False,
     facts: FactSheet | None = None,
     fact_overrides: FactOverrides | None = None,
@@ -129,7 +129,7 @@ def compare(
         instance=instance,
         executor=executor,
         optimize=optimize,
-        profile=profile,
+        profile=None if profile is None else os.fspath(profile),
         require_match=require_match,
         overrides=override_texts(overrides),
         data=tuple(str(as_path("data", each)) for each in _listed(data)),
@@ -190,6 +190,7 @@ def compare_requests(
         values = first.generate(seed) if inputs is None else list(inputs)
         outputs = first.run(values)
         expected = outputs if reference is None else list(reference)
+        own_error = None if reference is None else _checked_error(base, outputs, expected)
         measured = _Measured(first, values, expected, effort or Effort(), times_ns)
         own = first
         try:
@@ -215,7 +216,7 @@ def compare_requests(
             runs=len(times_ns),
             latency_s=quantiles_s(times_ns),
             peak_bytes=own.peak_bytes,
-            error=None if reference is None else output_error(outputs, expected),
+            error=own_error,
         )
     path = Path(base.model)
     return ComparisonReport(
@@ -317,6 +318,14 @@ def _resolved(workplace: Workplace, request: SubjectRequest) -> ResolvedOptions 
         return workplace.resolved(request)
     except EtconfigError as error:
         return reason_of(error)
+
+
+def _checked_error(base: SubjectRequest, outputs: Sequence[Any], reference: Sequence[Any]) -> float:
+    try:
+        return output_error(outputs, reference)
+    except ValueError as error:
+        advice = "give the outputs of this model, as `etconfig run --output` writes them"
+        raise MeasurementError(label=base.label, reason=str(error), help=advice) from error
 
 
 def _ratio(sample: PairSample) -> PairedRatio | None:

@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
+from etconfig.app.programs.executors import choose_executor
 from etconfig.app.programs.model_choice import find_catalog, select_model
+from etconfig.app.programs.runtime_backends import runtime_backends
 from etconfig.base.packages import how_to_install
 from etconfig.base.parameters import AnyPath
 from etconfig.errors import MeasurementError
@@ -135,10 +137,11 @@ def _of_catalog(
             reason="an engine runs it, and the file of models does not say where its own file is",
             help=f"give the file as the model, and its name: --method {name}",
         )
+    here = runtime_backends(workplace.installation, choose_executor(workplace.installation, request.executor))
     choice = select_model(
         name,
         models=models,
-        facts=workplace.facts,
+        facts=here.added_to(workplace.facts),
         fact_overrides=workplace.fact_overrides,
         executor=request.executor,
         installation=workplace.installation,

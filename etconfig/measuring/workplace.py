@@ -16,6 +16,7 @@ from etconfig.app.programs.api import load_program
 from etconfig.app.programs.executors import choose_executor, executor_with_options
 from etconfig.app.programs.loaded_program import LoadedProgram
 from etconfig.base.records import record
+from etconfig.diagnostics import Diagnostic
 from etconfig.errors import PluginError
 from etconfig.facts.sheet import FactSheet
 from etconfig.resolver.compiling.overrides import layer_from_overrides
@@ -151,6 +152,7 @@ class ResolvedOptions:
         profile: The name of the profile.
         fingerprint: The fingerprint of the resolution.
         runs_on: The executor of a program, or the id of the backend whose engine runs the model.
+        warnings: The warnings of the resolution.
     """
 
     values: Mapping[str, object]
@@ -158,6 +160,7 @@ class ResolvedOptions:
     profile: str | None
     fingerprint: str
     runs_on: str
+    warnings: tuple[Diagnostic, ...]
 
     def differing(self, other: ResolvedOptions) -> dict[str, object]:
         """Return the values that another configuration has not, or has differently."""
@@ -200,4 +203,5 @@ def _of_backends(resolution: Resolution, request: SubjectRequest, runs_on: str) 
         profile=resolution.profile,
         fingerprint=resolution.fingerprint(),
         runs_on=runs_on,
+        warnings=tuple(resolution.warnings),
     )

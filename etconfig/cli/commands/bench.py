@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from etconfig.base.written_files import FileKind, head_of
+from etconfig.cli.shared.completion import complete_method
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
     FiniteNumber,
@@ -23,7 +24,7 @@ from etconfig.cli.shared.options import (
     json_option,
     run_program_argument,
 )
-from etconfig.cli.shared.output import print_json, show, shows_progress
+from etconfig.cli.shared.output import print_json, show, show_diagnostics, shows_progress
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.cli.shared.standard_output import command_errors
 from etconfig.cli.shared.usage import StrictCommand
@@ -52,6 +53,7 @@ class Percentage(click.ParamType):
 @click.option("--backend", metavar="ID", help="The engine that runs a model, if several installed ones do.")
 @click.option(
     "--method",
+    shell_complete=complete_method,
     help="The method of a program, by default forward; of an engine's model, its name in profiles.",
 )
 @instance_option
@@ -216,6 +218,7 @@ def _compare(
         others = [*swept(base, sweep), *(changed(workplace, base, each) for each in against)]
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    show_diagnostics(workplace.resolved(base).warnings)
     arrays = None
     if inputs and base.backend is not None:
         arrays = read_arrays(inputs)
