@@ -26,11 +26,11 @@ from etconfig.measuring.pairs import MIN_PAIRS, PairedRatio, PairSample, block_s
 from etconfig.measuring.processes import make_subject
 from etconfig.measuring.report import ComparisonReport, MeasuredRow, output_error, quantiles_s
 from etconfig.measuring.requests import Values, Variant, changed, find_model, override_texts, swept
-from etconfig.measuring.subjects import LoadedSubject, Subject, arranged
+from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject, arranged
 from etconfig.measuring.worker import reason_of
 from etconfig.measuring.workplace import ResolvedOptions, SubjectRequest, Workplace
 
-Progress: TypeAlias = Callable[[str, float], object]
+CompareProgress: TypeAlias = Callable[[str, float], object]
 """Called with the label of what is measured, and the share of all that is done, from 0 to 1."""
 
 _WARM_UP_RUNS = 5
@@ -71,7 +71,7 @@ def compare(
     fact_overrides: FactOverrides | None = None,
     overrides: Mapping[str, object] | Sequence[str] = (),
     installation: Installation | None = None,
-    progress: Progress | None = None,
+    progress: CompareProgress | None = None,
 ) -> ComparisonReport:
     """Measure configurations of a model, each in turns with the incumbent: the one that resolves now.
 
@@ -159,7 +159,7 @@ def compare_requests(
     reference: Sequence[Any] | None = None,
     effort: Effort | None = None,
     own_processes: bool = False,
-    progress: Progress | None = None,
+    progress: CompareProgress | None = None,
 ) -> ComparisonReport:
     """Do the same as `compare` for requests.
 
@@ -238,7 +238,10 @@ def compare_requests(
 
 
 def measure_subjects(
-    first: Subject, second: Subject, effort: Effort, progress: Callable[[float], object] | None = None
+    first: MeasuredSubject,
+    second: MeasuredSubject,
+    effort: Effort,
+    progress: Callable[[float], object] | None = None,
 ) -> PairSample:
     """Measure two subjects in turns, each on the inputs that it ran on last."""
     run_ns = round(max(map(_warmed_up, (first, second))))
@@ -256,13 +259,15 @@ def measure_subjects(
 class _Measured:
     """The incumbent, what it ran on, and the outputs to compare with; collects the times of its runs."""
 
-    subject: Subject
+    subject: MeasuredSubject
     values: Sequence[Any]
     expected: Sequence[Any]
     effort: Effort
     times_ns: list[int]
 
-    def against(self, other: Subject, progress: Callable[[float], object]) -> tuple[PairSample, float]:
+    def against(
+        self, other: MeasuredSubject, progress: Callable[[float], object]
+    ) -> tuple[PairSample, float]:
         """Measure another subject; return the sample, and the error of its outputs."""
         outputs = other.run(arranged(self.values, self.subject.input_names, other))
         error = output_error(outputs, self.expected)
@@ -272,7 +277,7 @@ class _Measured:
 
 
 def _row(
-    make: Callable[[SubjectRequest], Subject],
+    make: Callable[[SubjectRequest], MeasuredSubject],
     request: SubjectRequest,
     found: ResolvedOptions | str,
     incumbent: ResolvedOptions,
@@ -332,7 +337,7 @@ def _ratio(sample: PairSample) -> PairedRatio | None:
     return sample.ratio() if len(sample.first_runs_ns) >= MIN_PAIRS else None
 
 
-def _warmed_up(subject: Subject) -> float:
+def _warmed_up(subject: MeasuredSubject) -> float:
     """Run a few times, once if that takes long; return the median time in nanoseconds."""
     times = [*subject.time_block(1)]
     if times[0] < _SLOW_NS:
@@ -340,7 +345,7 @@ def _warmed_up(subject: Subject) -> float:
     return statistics.median(times)
 
 
-def _shown(progress: Progress | None, label: str, index: int, count: int) -> Callable[[float], object]:
+def _shown(progress: CompareProgress | None, label: str, index: int, count: int) -> Callable[[float], object]:
     if progress is None:
         return lambda share: None
     return lambda share: progress(label, (index + share) / count)

@@ -23,7 +23,7 @@ _WANTED_PAIRS = 40
 _RESAMPLES = 2000
 _LEVELS = (2.5, 97.5)
 
-Block: TypeAlias = Callable[[int], Sequence[int]]
+TimedBlock: TypeAlias = Callable[[int], Sequence[int]]
 """Runs one side a number of times; returns the time of each run in nanoseconds."""
 Clock: TypeAlias = Callable[[], int]
 """Returns the time in nanoseconds."""
@@ -144,8 +144,8 @@ def measure_pairs(
 
 
 def measure_blocks(
-    first: Block,
-    second: Block,
+    first: TimedBlock,
+    second: TimedBlock,
     *,
     pairs: int | None = None,
     seconds: float | None = None,
@@ -181,7 +181,7 @@ def measure_blocks(
     )
 
 
-def timed(call: Callable[[], object], clock: Clock = time.perf_counter_ns) -> Block:
+def timed(call: Callable[[], object], clock: Clock = time.perf_counter_ns) -> TimedBlock:
     """Return a side that calls a function."""
 
     def run(count: int) -> list[int]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from etconfig.errors import MeasurementError
-from etconfig.measuring.subjects import LoadedSubject, Subject
+from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject
 from etconfig.measuring.worker import decode_values, describe, encode_values
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 
@@ -18,7 +18,7 @@ _END_S = 5.0
 """The time that a process has to end by itself."""
 
 
-def make_subject(workplace: Workplace, request: SubjectRequest, *, in_own_process: bool) -> Subject:
+def make_subject(workplace: Workplace, request: SubjectRequest, *, in_own_process: bool) -> MeasuredSubject:
     """Load a configuration, here or in a process of its own.
 
     Raises:
@@ -28,7 +28,7 @@ def make_subject(workplace: Workplace, request: SubjectRequest, *, in_own_proces
     return (ProcessSubject if in_own_process else LoadedSubject)(workplace, request)
 
 
-class ProcessSubject(Subject):
+class ProcessSubject(MeasuredSubject):
     """A configuration that is loaded in a process of its own.
 
     Raises:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MAX_TRACED = 50
 
 
-class Subject(ABC):
+class MeasuredSubject(ABC):
     """A loaded configuration of a model.
 
     Attributes:
@@ -59,14 +59,14 @@ class Subject(ABC):
     def close(self) -> None:
         """Release everything."""
 
-    def __enter__(self) -> Subject:
+    def __enter__(self) -> MeasuredSubject:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
 
-class LoadedSubject(Subject):
+class LoadedSubject(MeasuredSubject):
     """A configuration that is loaded in this process.
 
     Raises:
@@ -208,7 +208,7 @@ def _own(value: Any) -> Any:
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 
-def arranged(inputs: Sequence[Any], names: Sequence[str], subject: Subject) -> list[Any]:
+def arranged(inputs: Sequence[Any], names: Sequence[str], subject: MeasuredSubject) -> list[Any]:
     """Return inputs in the order of a subject: by name if it has the same names, else as they are.
 
     Raises:

@@ -113,7 +113,7 @@ def _decoded(data: Mapping[str, Any]) -> Any:
     return np.array(flat.reshape(data["shape"]), order=data["order"])
 
 
-def main() -> None:
+def serve() -> None:
     """Serve requests from stdin, with answers on what stdout was."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -126,4 +126,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve()
