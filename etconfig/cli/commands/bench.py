@@ -25,6 +25,7 @@ from etconfig.cli.shared.options import (
     run_program_argument,
 )
 from etconfig.cli.shared.output import print_json, show, show_diagnostics, shows_progress
+from etconfig.cli.shared.percentage import Percentage
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.cli.shared.standard_output import command_errors
 from etconfig.cli.shared.usage import StrictCommand
@@ -34,18 +35,6 @@ if TYPE_CHECKING:
     from etconfig.measuring.report import ComparisonReport
 
 _INTERRUPTED = 130
-
-
-class Percentage(click.ParamType):
-    """A share that is written as `5%` or `0.05`."""
-
-    name = "percentage"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the share. Raises click.BadParameter."""
-        text = str(value)
-        number = FiniteNumber().convert(text.removesuffix("%").strip(), param, ctx)
-        return number / 100 if text.endswith("%") else number
 
 
 @click.command("bench", cls=StrictCommand)
