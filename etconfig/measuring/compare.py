@@ -34,7 +34,8 @@ CompareProgress: TypeAlias = Callable[[str, float], object]
 """Called with the label of what is measured, and the share of all that is done, from 0 to 1."""
 
 _WARM_UP_RUNS = 5
-_SLOW_NS = 50_000_000
+_WARM_UP_NS = 20_000_000
+_MOST_WARM_UP_RUNS = 1000
 _NOISE = "the noise floor"
 _INCUMBENT = "as configured"
 
@@ -338,11 +339,14 @@ def _ratio(sample: PairSample) -> PairedRatio | None:
 
 
 def _warmed_up(subject: MeasuredSubject) -> float:
-    """Run a few times, once if that takes long; return the median time in nanoseconds."""
+    """Run for some milliseconds, at least once; return the mean time in nanoseconds.
+
+    The mean, unlike the least time, contains what other programs take: blocks are smaller on a busy machine.
+    """
     times = [*subject.time_block(1)]
-    if times[0] < _SLOW_NS:
+    while sum(times) < _WARM_UP_NS and len(times) < _MOST_WARM_UP_RUNS:
         times += subject.time_block(_WARM_UP_RUNS)
-    return statistics.median(times)
+    return statistics.mean(times)
 
 
 def _shown(progress: CompareProgress | None, label: str, index: int, count: int) -> Callable[[float], object]:
