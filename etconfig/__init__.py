@@ -32,7 +32,7 @@ _HOME = {
     "LoadedModel": "app.programs.loaded_model",
     "LoadedProgram": "app.programs.loaded_program",
     "Method": "method.method",
-    "ModelChoice": "models.selection",
+    "ModelChoice": "models.variant_selection",
     "Models": "app.configuring.engine_models",
     "Origin": "base.provenance",
     "PluginError": "errors",
@@ -110,7 +110,7 @@ if TYPE_CHECKING:
     from etconfig.method.bundled import Tolerance
     from etconfig.method.method import Method
     from etconfig.method.stop import CancelToken
-    from etconfig.models.selection import ModelChoice
+    from etconfig.models.variant_selection import ModelChoice
     from etconfig.program.flat_tensor import open_data_file
     from etconfig.program.program import Verification
     from etconfig.program.source import DataLoader, LoadMode

@@ -419,9 +419,9 @@ def operators(_: str) -> str:
     """Return the operators with a built-in kernel, with the evidence that they are right."""
     found = evidence()
     rows = [
-        f"| `{name}` | [{module}](../etconfig/kernels/{module}.py) | {found.get(name, '| | |')} |"
+        f"| `{name}` | [{path.stem}](../{path}) | {found.get(name, '| | |')} |"
         for family in builtin_tables()
-        for module in [family.source.rpartition(".")[2]]
+        for path in [Path(*family.source.split(".")).with_suffix(".py")]
         for name in sorted(name for kernel in family.kernels for name in kernel.operators)
     ]
     head = ["| operator | family | dtypes | cases | variants | runtime agrees |", "|---|---|---|---|---|---|"]

@@ -11,9 +11,8 @@ from inspect import cleandoc, getsource
 
 from etconfig.backend import Capabilities
 from etconfig.conformance.cases.stored_cases import load_cases
-from etconfig.conformance.checks.catalog import all_checks
-from etconfig.conformance.kit.levels import LEVELS
-from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.outcomes import LEVELS, Outcome
 
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n        .+)*)", re.MULTILINE)
 

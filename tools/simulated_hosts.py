@@ -58,7 +58,7 @@ HOSTS: Mapping[str, Around] = {
     "quota": Around(is_ordinary_user=True),
     "no-sys": Around(has_compilers=False),
     "battery": Around(directory="Größe und Höhe"),
-    "arm64": Around({"LC_ALL": "POSIX", "PYTHONUTF8": "0"}),
+    "arm64": Around({"LC_ALL": "POSIX"}),
 }
 """The surroundings of each machine of `MACHINES`."""
 
@@ -105,7 +105,7 @@ def run_on(name: str, arguments: list[str]) -> str:
 
 
 def python_for_everybody(directory: Path, environ: dict[str, str]) -> str:
-    """Return this Python, at a path that every user can reach; what it has installed is found by PYTHONPATH.
+    """Return a Python that every user can run, with what this one has installed and the command `etconfig`.
 
     One below the home directory of root is linked file by file into `directory`.
     """
@@ -114,9 +114,19 @@ def python_for_everybody(directory: Path, environ: dict[str, str]) -> str:
         shutil.copytree(base, directory / "python", symlinks=True, copy_function=linked, ignore=NOT_NEEDED)
         base = directory / "python"
         environ["LD_LIBRARY_PATH"] = str(base / "lib")
-    places = (sysconfig.get_path("purelib"), ROOT, ROOT / "plugins" / "etconfig-reference")
-    environ["PYTHONPATH"] = os.pathsep.join(map(str, places))
-    return str(base / "bin" / f"python3.{sys.version_info.minor}")
+    version = f"python3.{sys.version_info.minor}"
+    place = directory / "environment"
+    command = [base / "bin" / version, "-m", "venv", "--without-pip", place]
+    subprocess.run(command, env=environ, check=True)
+    added = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
+    (place / "lib" / version / "site-packages" / "installed.pth").write_text(added)
+    script = place / "bin" / "etconfig"
+    _, _, text = (Path(sysconfig.get_path("scripts")) / "etconfig").read_text().partition("\n")
+    script.write_text(f"#!{script.parent}/python\n{text}")
+    script.chmod(0o755)
+    environ["PATH"] = f"{script.parent}{os.pathsep}{environ['PATH']}"
+    environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(directory / "home" / "examples")
+    return str(script.parent / "python")
 
 
 def linked(source: str, target: str) -> None:
@@ -133,6 +143,7 @@ def surroundings(around: Around) -> Iterator[tuple[Path, dict[str, str]]]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as top:
         directory = Path(top) / around.directory
         (directory / "home").mkdir(parents=True)
+        Path(top).chmod(0o755)  # tests of permissions become another user
         environ = {
             **os.environ,
             **around.variables,

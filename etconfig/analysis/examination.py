@@ -17,6 +17,7 @@ from etconfig.analysis.project_findings import project_findings
 from etconfig.app.configuring.profile_choice import ProfileChoice, profile_choices
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.executors import NUMPY, backend_status, executor_report, ignored_kernel_choice
+from etconfig.base.interrupts import is_own_process
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.base.version import __version__
@@ -81,6 +82,8 @@ def _findings(installation: Installation) -> Iterator[Finding]:
         index = installation.index
     except EtconfigError:
         return  # the plugins cannot be known without the project file, which was reported
+    if is_own_process():
+        installation.plugins.try_imports()
     yield from project_findings(installation)
     device = cache(partial(_known_facts, installation))  # detected once: a detector may start an engine
     yield _checked("facts", lambda: _facts(device))
@@ -101,8 +104,11 @@ def _findings(installation: Installation) -> Iterator[Finding]:
     yield from _contributions_to_kit(installation)
     reported = (BACKENDS, EXECUTORS)  # one by one, above
     yield from (_failure(f) for f in installation.plugins.failures if f.group not in reported)
+    warned = {each.message for each in installation.project_warnings}
     for name in index.policy.unmatched(index.installed):
-        yield Finding("plugin choice", "warning", f"{name!r} names no installed plugin", "check its spelling")
+        detail = f"{name!r} names no installed plugin"
+        if detail not in warned:
+            yield Finding("plugin choice", "warning", detail, "check its spelling")
 
 
 def _kernels(installation: Installation) -> Iterator[Finding]:

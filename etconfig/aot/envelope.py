@@ -12,8 +12,9 @@ Little-endian:
         52     D  the description: a JSON object, UTF-8
     52 + D     …  zeros up to a multiple of 64, then the payload
 
-The description has the attributes of `Envelope`, without those that have their defaults. Equal envelopes and
-payloads give equal bytes. The checksum detects damage, not forgery: verify the payload's contents still.
+The description has the attributes of `Envelope`, without the attributes that have their defaults. Equal
+envelopes and payloads give equal bytes. The checksum detects damage, not forgery: verify the payload's
+contents still.
 """
 
 from __future__ import annotations

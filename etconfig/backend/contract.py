@@ -63,7 +63,7 @@ class Capabilities:
     Attributes:
         dtypes: Element types by numpy name, such as `float32`, that its delegates accept. A method that
             gives them others is refused when it is loaded, unless another runtime provides the backend.
-        dim_orders: Memory layouts of tensors: `contiguous`, and `channels_last` for those of rank 4.
+        dim_orders: Memory layouts of tensors: `contiguous`, and `channels_last` for tensors of rank 4.
         precision: The largest relative error of a result by the dtype it is computed in. None claims
             nothing: the tolerances of the conformance kit apply.
         supports_dynamic_shapes: Inputs may be smaller than the planned bounds; outputs are resized.

@@ -12,7 +12,7 @@ from etconfig.base.records import record
 class NativeCall:
     """The addresses with which an executor in C++ runs a delegate, without Python and without the GIL.
 
-    The structs are those of `<etconfig/backend.h>`. They are valid as long as the handle.
+    `<etconfig/backend.h>` defines the structs. They are valid as long as the handle.
 
     Attributes:
         function: The address of the function `run`.

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from types import FrameType, TracebackType
+from typing import NoReturn
 
 _TAKES_REST = 0x04
 """The flag of the code of a function with `*args`: `inspect.CO_VARARGS`, and inspect takes long to import."""
 
+
+_EXIT, _ABORT = os._exit, os.abort
 
 _is_own_process = False
 """True in a process that belongs to the command line, and not to an application that calls etconfig."""
@@ -31,6 +37,34 @@ def is_own_process() -> bool:
     return _is_own_process
 
 
+@contextmanager
+def going_on() -> Iterator[None]:
+    """Let `os._exit` and `os.abort` raise SystemExit instead, in a process of the command line.
+
+    What a plugin's library in C does ends the process all the same.
+    """
+    if not _is_own_process:
+        yield
+        return
+    process = os.getpid()
+
+    def end(status: int) -> NoReturn:
+        if os.getpid() != process:  # a fork
+            _EXIT(status)
+        raise SystemExit(f"it calls os._exit({status!r})")
+
+    def abort() -> NoReturn:
+        if os.getpid() != process:
+            _ABORT()
+        raise SystemExit("it calls os.abort()")
+
+    os._exit, os.abort = end, abort
+    try:
+        yield
+    finally:
+        os._exit, os.abort = _EXIT, _ABORT
+
+
 def may_be_ctrl_c(error: BaseException) -> bool:
     """Return True for a KeyboardInterrupt, unless it is certain that nobody has pressed Ctrl-C."""
     if not isinstance(error, KeyboardInterrupt):
@@ -44,10 +78,10 @@ def _raise_ctrl_c(_number: int, _frame: FrameType | None) -> None:
 
 
 def is_of_signal_handler(error: BaseException) -> bool:
-    """Return True if a handler of a signal raised an exception, such as that of SIGALRM for a time limit.
+    """Return True if a signal handler raised an exception, such as the one of SIGALRM for a time limit.
 
     Such an exception belongs to the caller, not to the code that it interrupted. Python passes a handler the
-    frame that it interrupts, which is the one that calls it in the traceback. A handler that is written in C,
+    frame that it interrupts, which is its caller in the traceback. A handler that is written in C,
     or has forgotten the frame, is not recognized.
     """
     frames = _frames(error.__traceback__)

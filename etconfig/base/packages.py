@@ -45,7 +45,7 @@ _UPSTREAM_BACKENDS = (
 )
 
 BACKEND_PACKAGES: Mapping[str, str] = {**dict.fromkeys(_UPSTREAM_BACKENDS, _UPSTREAM), **_ENGINES}
-"""The distribution of ours that declares a backend, by its id; that of an engine goes first."""
+"""The distribution of ours that declares a backend, by its id; an engine's own distribution goes first."""
 
 REMOVED_BACKENDS: Mapping[str, str] = {
     "MPSBackend": "ExecuTorch deprecated MPSBackend in version 1.2 and has removed it; "

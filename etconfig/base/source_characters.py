@@ -49,7 +49,7 @@ def find_invisible(text: str) -> int | None:
 def find_unprintable(text: str) -> str | None:
     """Return the first character of a name that cannot be seen, such as `U+202E`, or None.
 
-    These are those of `find_invisible`, control characters and lone surrogates.
+    These are the characters of `find_invisible`, control characters and lone surrogates.
     """
     index = find_invisible(text)
     if index is None:

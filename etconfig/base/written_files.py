@@ -108,7 +108,7 @@ class FilesOfRun:
         Args:
             path: The file.
             kind: The kind of file that is written.
-            is_named: True if the user named the path. A link at one that etconfig names may have been
+            is_named: True if the user named the path. A link at a path that etconfig names may have been
                 planted, and is refused; so are pipes and devices.
 
         Raises:
@@ -270,7 +270,7 @@ def replace_file(path: Path, content: bytes) -> None:
     """Write a new file next to `path`, and rename it to `path`.
 
     If the process is killed or the power fails, `path` is the whole old file or the whole new one. A new file
-    has the mode of the one that it replaces, and its owner where that is allowed. A link is replaced.
+    has the mode of the file that it replaces, and its owner where that is allowed. A link is replaced.
 
     Raises:
         OSError: it cannot be written; an existing file is unchanged.
@@ -331,7 +331,7 @@ def whole_files(targets: Sequence[Path], *, rights: int | None = None) -> Iterat
 
     Args:
         targets: The files.
-        rights: The most rights of the files, as a mode; by default those of the files that they replace.
+        rights: The most rights of the files, as a mode; by default the rights of the files that they replace.
 
     Raises:
         OSError: a directory is in the place of a file, or a file cannot be replaced; it names the file.
@@ -429,7 +429,7 @@ def _name_beside(path: Path) -> Path:
 
 
 def _keep_rights(beside: Path, path: Path) -> None:
-    """Give a new file the owner, the mode and the attributes of the one that it replaces, if there is one."""
+    """Give a new file the owner, the mode and the attributes of the file that it replaces, if any."""
     try:
         old, new = path.lstat(), beside.stat()
     except FileNotFoundError:

@@ -11,7 +11,7 @@ import numpy as np
 
 from etconfig.backend import Value
 from etconfig.base.scalar_types import ScalarType
-from etconfig.c_interface.layout import KIND_LIST, KIND_TENSOR, CTensor, CValue
+from etconfig.c_interface.structs import KIND_LIST, KIND_TENSOR, CTensor, CValue
 from etconfig.c_interface.values import fill_value
 
 _NUMBERS = {scalar.dtype_name: int(scalar) for scalar in ScalarType}

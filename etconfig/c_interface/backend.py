@@ -23,10 +23,10 @@ from etconfig.backend import (
 from etconfig.base.compile_specs import CompileSpec
 from etconfig.base.interrupts import is_of_signal_handler
 from etconfig.c_interface.arguments import CArguments
-from etconfig.c_interface.failure import OK, CBackendError, MessageBuffer
-from etconfig.c_interface.layout import CCompileSpec, CInit, CRun
-from etconfig.c_interface.library import CLibrary, UnusableLibraryError, open_library
+from etconfig.c_interface.backend_error import OK, CBackendError, MessageBuffer
+from etconfig.c_interface.backend_library import CLibrary, UnusableLibraryError, open_library
 from etconfig.c_interface.services import HostServices
+from etconfig.c_interface.structs import CCompileSpec, CInit, CRun
 from etconfig.c_interface.values import COptions, c_text
 from etconfig.errors import DelegateInvalidCompatibilityError
 from etconfig.schema.options import BackendOptions

@@ -13,9 +13,9 @@ import numpy as np
 from etconfig.backend import Allocator, ExecuteContext, LibraryGuard
 from etconfig.base.scalar_types import MAX_RANK
 from etconfig.c_interface.arguments import CArguments
-from etconfig.c_interface.failure import INTERNAL, INVALID_ARGUMENT, NOT_FOUND, OK, MessageBuffer
+from etconfig.c_interface.backend_error import INTERNAL, INVALID_ARGUMENT, NOT_FOUND, OK, MessageBuffer
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_c_text
-from etconfig.c_interface.layout import (
+from etconfig.c_interface.structs import (
     AllocateService,
     CancelService,
     CServices,
@@ -97,7 +97,7 @@ class HostServices:
         self._logger.log(_LEVELS[max(0, min(level, len(_LEVELS) - 1))], "%s", line)
 
     def for_init(self, named_data: Mapping[str, memoryview], release: Callable[[], None]) -> InitServices:
-        """Return the services of `init`: those of `run`, with the program's data instead of outputs."""
+        """Return the services of `run` with the program's data instead of outputs, for `init`."""
         return InitServices(self._struct, named_data, release, self._keep)
 
     def _keep(self, error: BaseException, status: int = INTERNAL) -> int:

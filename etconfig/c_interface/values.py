@@ -8,7 +8,7 @@ from typing import Any
 
 from etconfig.base.plain_data import jsonable
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_c_text, read_memory
-from etconfig.c_interface.layout import (
+from etconfig.c_interface.structs import (
     KIND_BOOLEAN,
     KIND_INTEGER,
     KIND_LIST,

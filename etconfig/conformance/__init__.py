@@ -18,21 +18,19 @@ from etconfig.base.lazy import lazy_names
 _HOME = {
     "BackendConformance": "runner.suite",
     "Check": "checks.check",
-    "KIT": "kit.levels",
-    "Outcome": "kit.outcome",
+    "KIT": "kit.outcomes",
+    "Outcome": "kit.outcomes",
     "Report": "runner.report",
-    "Result": "kit.result",
-    "Settings": "kit.settings",
+    "Result": "kit.outcomes",
+    "Settings": "kit.kit_settings",
     "run_conformance": "runner.runner",
 }
 """The module of each public name."""
 
 if TYPE_CHECKING:
     from etconfig.conformance.checks.check import Check
-    from etconfig.conformance.kit.levels import KIT
-    from etconfig.conformance.kit.outcome import Outcome
-    from etconfig.conformance.kit.result import Result
-    from etconfig.conformance.kit.settings import Settings
+    from etconfig.conformance.kit.kit_settings import Settings
+    from etconfig.conformance.kit.outcomes import KIT, Outcome, Result
     from etconfig.conformance.runner.report import Report
     from etconfig.conformance.runner.runner import run_conformance
     from etconfig.conformance.runner.suite import BackendConformance

@@ -103,5 +103,6 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("invalid-bundle", "A file is not a device bundle, or is damaged."),
     ("cannot-carry", "A runtime's option map, or a bundle, cannot carry the value of an option."),
     # plugins
+    ("unknown-plugin", "The choice of plugins names one that is not installed."),
     ("broken-plugin", "An installed plugin is broken; everything that does not need it still works."),
 )

@@ -124,7 +124,7 @@ def is_certain(word: str, guess: str, known: Iterable[str]) -> bool:
 
 
 def _has_typos(name: str, meant: str) -> bool:
-    """Return True if each word of a name is that of another one, but for typos."""
+    """Return True if two names have the same words, but for typos."""
     words, meant_words = _words(name), _words(meant)
     if len(words) != len(meant_words):
         words, meant_words = [_plain(name)], [_plain(meant)]

@@ -197,9 +197,7 @@ class Checker:
         left, right = operands
         signature = binary_signature(node.operator, left.type, right.type)
         if signature is None:
-            from etconfig.mistakes.expression.type_messages import mismatch
-
-            message = mismatch(node.operator, left.type, right.type)
+            message = self._corrector.mismatch_message(node.operator, left.type, right.type)
             correction = self._corrector.mismatch(node, left.type, right.type)
             return self._refused(message, node, correction)
         if signature.result is _BOOL:

@@ -1,8 +1,6 @@
 """The operators and functions: one table of all that Python, SQL and bundles know of each.
 
-Source: the CEL language definition. A new function has a row here, its number and its code in the C++ headers
-(`format.h`, `evaluate.h`, `verify.h`), and, if proofs shall use more than the type of its result, a range in
-`range_arithmetic.py`.
+Source: the CEL language definition. CONTRIBUTING.md has the recipe for a new function.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ def _divide(left: int, right: int) -> int:
 
 
 def _remainder(left: int, right: int) -> int:
-    """Return the remainder with the sign of `left`; Python's own has that of `right`."""
+    """Return the remainder with the sign of `left`; Python's own has the sign of `right`."""
     if right == 0:
         raise ZeroDivisionError(f"{left} % 0 divides by zero")
     if (left, right) == (INT_MIN, -1):
@@ -172,6 +170,7 @@ class OperationInfo(NamedTuple):
         sql: Its value in SQL of DuckDB, with the operands as `{0}` and `{1}`; NULL where an operand is. None
             if the types of operands decide it, see `condition_sql.py`.
         work: The steps that a device takes besides the instruction itself.
+        usage: How to call it, for a call that is wrong. Operators have none.
     """
 
     op: Op
@@ -183,6 +182,7 @@ class OperationInfo(NamedTuple):
     call: tuple[bool, ...] = ()
     sql: str | None = None
     work: Callable[[Sequence[Size]], int] = len
+    usage: str | None = None
 
     def result(self, types: Sequence[ExpressionType]) -> ExpressionType | None:
         """Return the type of its value for operands of these types; None if it does not take them."""
@@ -255,8 +255,11 @@ def _on_floats(op: Op, compute: Callable[..., float], length: int = 2) -> Operat
     return OperationInfo(op, compute, _only(_FLOAT), _FLOAT, length)
 
 
-def _method(op: Op, compute: Callable[[str, str], bool], sql: str, work: Any = _of_shorter) -> OperationInfo:
-    return OperationInfo(op, compute, _only(_STRING), _BOOL, call=(True,), sql=sql, work=work)
+def _method(
+    name: str, op: Op, compute: Callable[[str, str], bool], sql: str, work: Any = _of_shorter
+) -> OperationInfo:
+    usage = f'{name} is called on a string with a string, as in os.name.{name}("l")'
+    return OperationInfo(op, compute, _only(_STRING), _BOOL, call=(True,), sql=sql, work=work, usage=usage)
 
 
 _BUCKET_SQL = f"""(CAST(CAST('0x' || substr(md5({{1}} || ':' || {{0}}), 1, 13) AS BIGINT) AS DOUBLE)
@@ -287,17 +290,50 @@ OPERATIONS: Mapping[str, OperationInfo] = {
     "string +": OperationInfo(
         Op.JOIN, operator.add, _only(_STRING), _STRING, sql="({0} || {1})", work=_of_all
     ),
-    "startsWith": _method(Op.STARTS_WITH, str.startswith, "starts_with({0}, {1})"),
-    "endsWith": _method(Op.ENDS_WITH, str.endswith, "ends_with({0}, {1})"),
-    "contains": _method(Op.CONTAINS, operator.contains, "contains({0}, {1})", _of_searching),
-    "size": OperationInfo(Op.SIZE, len, _sized, _INT, 1, call=(False, True), work=_of_counting),
-    "min": OperationInfo(Op.MIN, min, _numbers_of_one_type, None, is_variadic=True, call=(False,)),
-    "max": OperationInfo(Op.MAX, max, _numbers_of_one_type, None, is_variadic=True, call=(False,)),
+    "startsWith": _method("startsWith", Op.STARTS_WITH, str.startswith, "starts_with({0}, {1})"),
+    "endsWith": _method("endsWith", Op.ENDS_WITH, str.endswith, "ends_with({0}, {1})"),
+    "contains": _method("contains", Op.CONTAINS, operator.contains, "contains({0}, {1})", _of_searching),
+    "size": OperationInfo(
+        Op.SIZE,
+        len,
+        _sized,
+        _INT,
+        length=1,
+        call=(False, True),
+        work=_of_counting,
+        usage="size takes a string or a list, as in size(cpu.features) or cpu.features.size()",
+    ),
+    "min": OperationInfo(
+        Op.MIN,
+        min,
+        _numbers_of_one_type,
+        gives=None,
+        is_variadic=True,
+        call=(False,),
+        usage="min takes two or more numbers of one type, as in min(cpu.available_cores, 4)",
+    ),
+    "max": OperationInfo(
+        Op.MAX,
+        max,
+        _numbers_of_one_type,
+        gives=None,
+        is_variadic=True,
+        call=(False,),
+        usage="max takes two or more numbers of one type, as in max(cpu.available_cores - 1, 1)",
+    ),
     "bucket": OperationInfo(
-        Op.BUCKET, _bucket, _only(_STRING), _FLOAT, call=(False,), sql=_BUCKET_SQL, work=_of_hashing
+        Op.BUCKET,
+        _bucket,
+        _only(_STRING),
+        _FLOAT,
+        call=(False,),
+        sql=_BUCKET_SQL,
+        work=_of_hashing,
+        usage="bucket takes a string and the name of the rollout, "
+        "as in bucket(device.id, 'threads-2') < 0.05",
     ),
 }
 """Operations by name: the operator or function, after its operand type where the type decides the meaning."""
 
 OPERATIONS_OF_BUNDLES: Mapping[Op, OperationInfo] = {info.op: info for info in OPERATIONS.values()}
-"""Operations by their number in bundles; `==` and `!=` are those that compare lists item by item."""
+"""Operations by their number in bundles; `==` and `!=` are the operations that compare lists item by item."""

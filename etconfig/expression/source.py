@@ -61,7 +61,7 @@ class ExpressionSource:
     def fix(self, start: int, end: int, replacement: str, *, is_safe: bool = False) -> Fix | None:
         """Return the fix that writes `replacement` in place of `text[start:end]`.
 
-        Quotes in the replacement are those that the TOML string does not use, where there is a choice. None
+        Quotes in the replacement differ from the quotes of the TOML string, where there is a choice. None
         if the place of these characters is unknown, or if the replacement would need escapes.
         """
         span = self.span_of(start, end) if end > start else None

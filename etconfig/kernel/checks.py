@@ -113,5 +113,5 @@ def promote(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
-    """Return whether a dtype is floating; numpy reports kind V for those of ml_dtypes."""
+    """Return whether a dtype is floating; numpy reports kind V for the dtypes of ml_dtypes."""
     return dtype.kind in "fV"

@@ -9,7 +9,7 @@ an `ArrayCall` (see `etconfig.kernel.steps`).
         out.resize(self.shape)
         return ArrayCall(np.maximum, self.array, np.zeros((), self.dtype), out=out.array)
 
-The parameters are those of the operator's schema, in its order, outputs last; the program's
+The parameters follow the operator's schema, in its order, outputs last; the program's
 repetition of the outputs is left out. Their annotations are checked before the binder runs:
 Tensor, int, float, bool, str, Scalar, Ints, Floats, Bools, Tensors, each `| None` where the
 schema has a `?`, and OptionalTensors, Register and TensorAlias. Keyword-only parameters ask
@@ -104,7 +104,7 @@ class Kernel:
             binder is not called again for other shapes.
         is_opaque: The step runs in each run, as the program says: it is neither computed ahead of time nor
             joined with others. This is so for all kernels that are not etconfig's own.
-        takes_any_strides: Inputs may be any views, also those that no dim order describes. Other
+        takes_any_strides: Inputs may be any views, even if no dim order describes them. Other
             kernels only get tensors that lie in memory as the program says.
         allows_overlap: An output may overlap the inputs in memory: nothing of an input is read
             after that part of an output was written.

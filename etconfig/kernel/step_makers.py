@@ -153,7 +153,7 @@ def _run_each(make: Callable[[], Iterator[Step]]) -> None:
 
 
 def in_same_memory(scratch: Scratch, make: Callable[[], Iterator[Step]]) -> Callable[[], Iterator[Step]]:
-    """Return `make` for calls while a method runs: its steps do not use what is reserved now."""
+    """Return `make` for calls while a method runs: its steps do not use memory that is reserved now."""
     start = scratch.start
 
     def make_again() -> Iterator[Step]:

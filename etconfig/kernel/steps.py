@@ -62,7 +62,7 @@ class Copy(ArrayCall):
 
     @property
     def source(self) -> Array:
-        """The array that is read: of the target's shape, or one that broadcasts to it."""
+        """The array that is read: of the target's shape, or a shape that broadcasts to it."""
         source: Array = self.args[2]
         return source
 

@@ -25,7 +25,7 @@ from etconfig.kernel.registry import KernelTable, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype, copy_step, in_sequence, is_empty
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.indexing import require_in_range
+from etconfig.kernels.movement.indexing import require_in_range
 
 
 @kernel("llama::update_cache.out")

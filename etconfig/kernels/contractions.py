@@ -29,7 +29,7 @@ def trilinear(
     unroll_dim: int,
     out: Tensor,
 ) -> Step:
-    """Multiply three tensors and sum over dimensions, such as those of a bilinear layer.
+    """Multiply three tensors and sum over dimensions, as in a bilinear layer.
 
     A tensor gets a dimension of size 1 at each place of its `expand`; then all three broadcast. The
     dimensions of `sumdim` are summed and removed. Dtypes: equal.

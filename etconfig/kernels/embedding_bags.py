@@ -11,7 +11,7 @@ from etconfig.kernel.registry import KernelTable, Step, kernel
 from etconfig.kernel.step_makers import DType, computation_dtype
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.indexing import INDEX_TYPES, require_in_range
+from etconfig.kernels.movement.indexing import INDEX_TYPES, require_in_range
 
 SUM, MEAN, MAX = range(3)
 """Source: EmbeddingBagMode, aten/src/ATen/native/EmbeddingBag.h."""
@@ -33,26 +33,15 @@ def embedding_bag(
     bag_size: Tensor,
     max_indices: Tensor,
 ) -> Step:
-    """Reduce the rows of each bag; without rows, which those of `padding_idx` do not count as, it gives 0.
+    """Reduce the rows of each bag. Rows of `padding_idx` do not count; a bag without rows gives 0.
 
     Shapes: weight (V, D), indices (n,), offsets (B,) of the first index of each bag, or (B + 1,) with
     `include_last_offset`; per_sample_weights (n,), for sums; out (B, D). The other outputs, which only
     training reads, are offset2bag (n,), bag_size (B,), and max_indices, (B, D) for maxima. Dtypes: floating.
     """
-    require_floating("weight", weight)
-    require_same_dtype(weight=weight, out=out, per_sample_weights=per_sample_weights)
-    require_dtype("indices", indices, INDEX_TYPES)
-    require_same_dtype(indices=indices, offsets=offsets)
-    for name, tensor, rank in (("weight", weight, 2), ("indices", indices, 1), ("offsets", offsets, 1)):
-        require_rank(name, tensor, rank)
-    require(mode in (SUM, MEAN, MAX), "mode must be 0, 1 or 2, not {}", mode)
+    _check_inputs(weight, indices, offsets, mode, padding_idx, per_sample_weights)
+    require_same_dtype(weight=weight, out=out)
     rows, width = weight.shape
-    require(
-        -rows <= padding_idx < max(rows, 1), "padding_idx {} is out of range for {} rows", padding_idx, rows
-    )
-    if per_sample_weights is not None:
-        require(mode == SUM, "only sums can be weighted")
-        require(per_sample_weights.shape == indices.shape, "there must be a weight for each index")
     bags = offsets.shape[0] - int(include_last_offset)
     require(bags >= 0, "with include_last_offset, there must be an offset")
     out.resize((bags, width))
@@ -91,6 +80,30 @@ def embedding_bag(
     others = (offset2bag.array, bag_size.array, max_indices.array)
     samples = None if per_sample_weights is None else per_sample_weights.array
     return ArrayCall(run, weight.array, indices.array, offsets.array, samples, others, out.array)
+
+
+def _check_inputs(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    mode: int,
+    padding_idx: int,
+    per_sample_weights: Tensor | None,
+) -> None:
+    require_floating("weight", weight)
+    require_same_dtype(weight=weight, per_sample_weights=per_sample_weights)
+    require_dtype("indices", indices, INDEX_TYPES)
+    require_same_dtype(indices=indices, offsets=offsets)
+    for name, tensor, rank in (("weight", weight, 2), ("indices", indices, 1), ("offsets", offsets, 1)):
+        require_rank(name, tensor, rank)
+    require(mode in (SUM, MEAN, MAX), "mode must be 0, 1 or 2, not {}", mode)
+    rows = weight.shape[0]
+    require(
+        -rows <= padding_idx < max(rows, 1), "padding_idx {} is out of range for {} rows", padding_idx, rows
+    )
+    if per_sample_weights is not None:
+        require(mode == SUM, "only sums can be weighted")
+        require(per_sample_weights.shape == indices.shape, "there must be a weight for each index")
 
 
 def _resize_for_training(

@@ -11,7 +11,7 @@ from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype, copy_step, in_dtype, in_sequence, is_empty
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.kernels.order_statistics import is_nan
+from etconfig.kernels.ordering import is_nan
 
 
 @kernel("aten::cumprod.out")

@@ -44,7 +44,7 @@ class ModelVariant:
 
 @record(frozen=True, kw_only=True)
 class CatalogModel:
-    """A model of a catalog: one that is run as a program, or one that an engine runs itself.
+    """A model of a catalog: a program, or a model that an engine runs itself.
 
     Attributes:
         name: Its name.

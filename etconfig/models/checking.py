@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.expression.assumptions import Assumptions
 from etconfig.expression.checked import Checked, Logic
+from etconfig.expression.proof.assumptions import Assumptions
 from etconfig.facts.registry import FactRegistry
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.needs import MethodSignature, ValueSignature, VariantNeeds
@@ -22,9 +22,9 @@ def unreachable_variants(
     """Report the variants that no device selects, since an earlier one suits wherever they do.
 
     An earlier variant does if it needs no backend that the later one does not need, and has no condition, or
-    one that the later one's condition implies. Conditions are compared by the reasoning of `Assumptions`,
-    which may miss that, and never claims it wrongly. With `fallback = true`, a later variant is there for the
-    earlier one that fails to load, and so is reachable.
+    a condition that the later one's condition implies. Conditions are compared by the reasoning of
+    `Assumptions`, which may miss that, and never claims it wrongly. With `fallback = true`, a later variant
+    replaces an earlier variant that fails to load, and so is reachable.
 
     Args:
         model: The model.
@@ -50,7 +50,7 @@ def _needs_no_more(earlier: VariantNeeds | None, later: VariantNeeds | None) -> 
 
 
 def _implies(nothing: Assumptions, later: ModelVariant, earlier: ModelVariant) -> bool:
-    """Return True if the condition of an earlier variant holds wherever that of a later one does."""
+    """Return True if the earlier variant's condition holds wherever the later variant's does."""
     if earlier.when is None:
         return True
     if later.when is None:

@@ -4,7 +4,7 @@ Importing this package loads neither pluggy nor pydantic. `PluginRegistry` needs
 `etconfig.plugin.registry` when a plugin is needed.
 """
 
-from etconfig.plugin.discovery import discover_plugins
+from etconfig.plugin.discovery import discover_plugins, profile_directories, resolve_profile_directory
 from etconfig.plugin.entry_points import (
     BACKENDS,
     CONFORMANCE,
@@ -16,9 +16,7 @@ from etconfig.plugin.entry_points import (
     EntryPoint,
 )
 from etconfig.plugin.failure import PluginFailure
-from etconfig.plugin.index import PluginIndex
-from etconfig.plugin.policy import PluginPolicy
-from etconfig.plugin.profile_directory import profile_directories, resolve_profile_directory
+from etconfig.plugin.index import PluginIndex, PluginPolicy
 
 __all__ = [
     "BACKENDS",

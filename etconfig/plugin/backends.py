@@ -56,7 +56,7 @@ BACKEND_CONTRACTS: Mapping[int, BackendContract] = {
 
 
 def check_spec(entry: EntryPoint, spec: BackendSpec) -> None:
-    """Check that `spec` is the one that `entry` announces, and that the core can call its functions.
+    """Check that `spec` is the declaration that `entry` announces, and that the core can call its functions.
 
     Raises:
         PluginLoadError: it cannot.

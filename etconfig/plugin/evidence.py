@@ -42,11 +42,11 @@ class Observed:
 
     Attributes:
         observable: An `Observable`, or its value, such as `output`.
-        values: Two values of the option that differ in it. By default, the usual one and another one that
+        values: Two values of the option that differ in it. By default, the usual value and another value that
             the schema allows. `{tmp}` in a text is a directory that the kit makes.
         expect: `more` or `less`: the change of what is counted or measured, from the first value to the
             second; `other`: any difference.
-        case: The case of the kit to run; by default, the first one that shows a difference.
+        case: The case of the kit to run; by default, the first case that shows a difference.
         beside: Other options that both values are combined with.
 
     Raises:

@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import pluggy
 
-from etconfig.base.interrupts import is_own_process, may_be_ctrl_c
+from etconfig.base.interrupts import going_on, is_own_process, may_be_ctrl_c
 from etconfig.base.records import record
 from etconfig.diagnostics import did_you_mean
 from etconfig.diagnostics.error_text import error_message
@@ -29,7 +29,7 @@ from etconfig.plugin.call_check import call_problem, code_place
 from etconfig.plugin.entry_points import BACKENDS, FACTS, EntryPoint
 from etconfig.plugin.failure import load_error, reinstall_help
 from etconfig.plugin.hookspecs import PROJECT, PluginRequest
-from etconfig.plugin.trial import end_of_import
+from etconfig.plugin.trial import ends_of_imports
 from etconfig.schema.spec import ApiRange
 
 
@@ -64,8 +64,8 @@ class Hook(Generic[AnswerT]):
         request: The type of its request.
         answer: The type of its answer.
         check: Raises PluginLoadError if the core cannot use an answer.
-        check_beside: Raises PluginLoadError if an answer conflicts with those of other plugins, which are
-            its last argument; None if answers cannot conflict.
+        check_beside: Raises PluginLoadError if an answer conflicts with other plugins' answers, which are its
+            last argument; None if answers cannot conflict.
     """
 
     group: str
@@ -109,15 +109,16 @@ def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> Resu
     """Run a plugin's code and turn whatever it raises into a PluginLoadError, except for Ctrl-C.
 
     SystemExit is caught too, and a KeyboardInterrupt of the plugin's own, since a plugin must not end its
-    host.
+    host; in a process of the command line, neither may it by `os._exit` or `os.abort`.
     """
     try:
-        return work()
+        with going_on():
+            return work()
     except PluginLoadError:
         raise
     except BaseException as error:
         if may_be_ctrl_c(error):
-            raise
+            raise type(error)(f"{symbol}, plugin {entry.name!r} ({entry.group}) of {entry.source}") from error
         # Python 3.13 appends a guess, which the help below makes anyway
         first_line = _PYTHONS_GUESS.sub("", (error_message(error).splitlines() or ["no message"])[0])
         cause = f"{error_place(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
@@ -214,13 +215,8 @@ def _imported(entry: EntryPoint, is_needed: bool) -> Any:
     match = _VALUE.fullmatch(entry.value)
     is_loaded = match is None or match["module"] in sys.modules
     if match is not None and not is_loaded and not is_needed and is_own_process():
-        end = end_of_import(match["module"], IMPORT_LIMIT_S)
-        if end is not None:
-            raise load_error(
-                entry,
-                f"its import {end}",
-                f"upgrade or uninstall {entry.distribution}, or report it to its author",
-            )
+        for end in ends_of_imports([match["module"]], IMPORT_LIMIT_S).values():
+            raise import_error(entry, end)
     found: list[Any] = []
     raised: list[BaseException] = []
 
@@ -238,11 +234,14 @@ def _imported(entry: EntryPoint, is_needed: bool) -> Any:
     if raised:
         raise raised[0]
     if not found:
-        cause = f"its import did not finish within {IMPORT_LIMIT_S:g} s"
-        raise load_error(
-            entry, cause, f"upgrade or uninstall {entry.distribution}, or report it to its author"
-        )
+        raise import_error(entry, f"did not finish within {IMPORT_LIMIT_S:g} s")
     return found[0]
+
+
+def import_error(entry: EntryPoint, end: str) -> PluginLoadError:
+    """Return the error of a plugin whose import ends or hangs its process, with how it does."""
+    help_text = f"upgrade or uninstall {entry.distribution}, or report it to its author"
+    return load_error(entry, f"its import {end}", help_text)
 
 
 def _import(entry: EntryPoint) -> Any:

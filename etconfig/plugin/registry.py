@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -12,14 +13,15 @@ from etconfig.backend import Backend
 from etconfig.errors import DuplicatePluginError, PluginLoadError, UnknownPluginError
 from etconfig.plugin.backends import check_spec, make_backend
 from etconfig.plugin.contributions import BACKEND_HOOK
-from etconfig.plugin.entry_points import FACTS, EntryPoint
+from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
 from etconfig.plugin.failure import PluginFailure, load_error
 from etconfig.plugin.index import PluginIndex
-from etconfig.plugin.loader import AnswerT, Hook, ResultT, load_plugin
+from etconfig.plugin.loader import IMPORT_LIMIT_S, AnswerT, Hook, ResultT, import_error, load_plugin
+from etconfig.plugin.trial import ends_of_imports
 from etconfig.schema.spec import BackendSpec
 
 if TYPE_CHECKING:
-    from etconfig.plugin.given import GivenBackends
+    from etconfig.plugin.code_backends import GivenBackends
 
 
 class _Once(Generic[ResultT]):
@@ -67,7 +69,7 @@ class PluginRegistry:
             PluginLoadError: the core cannot use one of them.
             TypeError, ValueError: as for `specs_of_given`.
         """
-        from etconfig.plugin.given import specs_of_given  # needs pydantic, which facts do not
+        from etconfig.plugin.code_backends import specs_of_given  # needs pydantic, which facts do not
 
         specs = specs_of_given(given, self._installed_spec)
         for entry, spec in specs.items():
@@ -81,10 +83,22 @@ class PluginRegistry:
         return registry
 
     def on_index(self, index: PluginIndex) -> PluginRegistry:
-        """Return a registry of another index; the plugins given in code are those of this registry."""
+        """Return a registry of another index; it has this registry's plugins given in code."""
         registry = PluginRegistry(index, self._check_backend)
         registry._answers.update({entry: self._answers[entry] for entry in index.given})
         return registry
+
+    def try_imports(self) -> None:
+        """Import all plugins in another process; those that end or hang it are broken, and not imported here.
+
+        Plugins of facts that declare none are tried so whenever they are needed.
+        """
+        groups = (BACKENDS, EXECUTORS, KERNELS, CONFORMANCE)
+        modules = dict.fromkeys(entry.module for group in groups for entry in self.index.entries(group))
+        ends = ends_of_imports([each for each in modules if each not in sys.modules], IMPORT_LIMIT_S)
+        for entry in self.index.installed:
+            if entry.module in ends:
+                self._answers[entry].error = import_error(entry, ends[entry.module])
 
     @property
     def failures(self) -> tuple[PluginFailure, ...]:
@@ -154,8 +168,8 @@ class PluginRegistry:
     def backend_entry(self, backend_id: str) -> EntryPoint:
         """Return the entry point that declares a backend.
 
-        If several do, and the policy prefers none of them, one with an implementation wins over those that
-        only declare options. They are imported, unless their distributions say which they are.
+        If several do, and the policy prefers none of them, a plugin with an implementation wins over plugins
+        that only declare options. They are imported, unless their distributions say which they are.
 
         Raises:
             UnknownPluginError: no usable plugin declares it.

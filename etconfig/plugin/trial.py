@@ -1,46 +1,64 @@
-"""Trial of an import in a process of its own, since an import can end or hang its process."""
+"""Trial of imports in a process of their own, since an import can end or hang its process."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 
-_SURVIVED = 93
-"""The exit status after an import that came to an end; by this number, a plugin ends no process."""
-
-_TRIAL = f"""\
-import importlib, json, os, sys
-sys.path[:] = json.loads(sys.argv[1])
-try:
-    importlib.import_module(sys.argv[2])
-except BaseException:
-    pass  # the import that follows in the other process reports it
-os._exit({_SURVIVED})
+_TRIAL = """\
+import faulthandler, importlib, json, os, sys
+out, limit_s = os.dup(1), float(sys.argv[1])
+os.dup2(2, 1)
+sys.path[:] = json.loads(sys.argv[2])
+for module in sys.argv[3:]:
+    os.write(out, b"\\0")
+    faulthandler.dump_traceback_later(limit_s, exit=True, file=out)
+    try:
+        importlib.import_module(module)
+    except BaseException:
+        pass  # the import that follows in the other process reports it
+os.write(out, b"\\0ended")
+os._exit(0)
 """
 
 
-def end_of_import(module: str, limit_s: float) -> str | None:
-    """Import a module in another process; return how that ended, or None if the import came to an end.
+def ends_of_imports(modules: Sequence[str], limit_s: float) -> dict[str, str]:
+    """Import modules in another process; return how it ended, for each whose import ends or hangs it.
 
-    An exception is an end, too. Without another process, the result is None: the caller's import shows
-    the same.
+    An exception does not count. Without another process, the result is empty: the caller's imports show the
+    same.
+
+    Args:
+        modules: The names of the modules.
+        limit_s: The time limit of each import, in seconds.
     """
-    try:
-        done = subprocess.run(  # noqa: S603  # this Python
-            [sys.executable, "-c", _TRIAL, json.dumps(sys.path), module],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=limit_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    found: dict[str, str] = {}
+    rest = [*modules]
+    while rest:
+        try:
+            done = subprocess.run(  # noqa: S603  # this Python
+                [sys.executable, "-c", _TRIAL, str(limit_s), json.dumps(sys.path), *rest],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
+        except OSError:
+            break
+        _, *started = done.stdout.split(b"\0")
+        if not started or done.stdout.endswith(b"\0ended"):
+            break
+        at = len(started)
+        found[rest[at - 1]] = _end(done.returncode, limit_s, is_late=started[-1].startswith(b"Timeout"))
+        rest = rest[at:]
+    return found
+
+
+def _end(status: int, limit_s: float, *, is_late: bool) -> str:
+    if is_late:
         return f"did not finish within {limit_s:g} s"
-    except OSError:
-        return None
-    if done.returncode == _SURVIVED:
-        return None
-    if done.returncode < 0:
-        return f"ends the process by signal {-done.returncode}"
-    return f"ends the process with status {done.returncode}"
+    if status < 0:
+        return f"ends the process by signal {-status}"
+    return f"ends the process with status {status}"

@@ -5,7 +5,7 @@ etconfig itself does not.
 """
 
 from etconfig.c_interface.backend import CBackend
-from etconfig.c_interface.failure import CBackendError
+from etconfig.c_interface.backend_error import CBackendError
 from etconfig.c_interface.headers import include_dir
 
 __all__ = ["CBackend", "CBackendError", "include_dir"]

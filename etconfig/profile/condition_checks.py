@@ -8,9 +8,9 @@ from functools import lru_cache
 from etconfig.base.option_path import OptionPath
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.expression import Expression
-from etconfig.expression.assumptions import Assumptions
 from etconfig.expression.checked import Checked, Constant, FactValueOf, Operation, children
-from etconfig.expression.proof_steps import ProofLimitError, ProofSteps
+from etconfig.expression.proof.assumptions import Assumptions, may_fail
+from etconfig.expression.proof.proof_steps import ProofLimitError, ProofSteps
 from etconfig.facts.registry import FactRegistry, FactType
 from etconfig.facts.usual_texts import usual_texts
 from etconfig.profile.layer import Assignment
@@ -116,7 +116,11 @@ class ConditionChecker:
         if self._nothing.is_never(condition.tree):
             return "never holds", "correct it, or remove the settings that depend on it"
         if self._nothing.is_always(condition.tree):
-            return "holds wherever its facts are known", "write has(...) if that is meant, or remove it"
+            computed = " and it can be computed" if may_fail(condition.tree) else ""
+            return (
+                f"holds wherever its facts are known{computed}",
+                "write has(...) if that is meant, or remove it",
+            )
         return None
 
     def _taking_over(self, earlier: Assignment, later: Sequence[Assignment]) -> Assignment | None:

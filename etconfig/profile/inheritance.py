@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from etconfig.base.records import record
-from etconfig.diagnostics import Diagnostic, Span
+from etconfig.diagnostics import Diagnostic, Severity, Span
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.expression import ExpressionParser
 from etconfig.profile.bundled_conditions import bundled_parser
@@ -315,10 +316,22 @@ def _check_name(profile: Profile, file: ProfileFile) -> None:
     if file.path.as_posix().endswith(f"/{profile.name}.toml"):  # below another directory, the name fits
         directory = file.path.parents[profile.name.count("/")]
         help = f"make {directory} the directory of profiles, instead of {file.root}"
-    problem = Diagnostic(
+    raise ProfileError(diagnostics=(_name_mismatch(profile, str(file.name), help),))
+
+
+def misplaced_profile(profile: Profile, path: Path) -> Iterator[Diagnostic]:
+    """Yield a warning if a file in some directory cannot be found there by the name of its profile."""
+    place = Path(os.path.abspath(path)).with_suffix("")  # noqa: PTH100  (`resolve` follows links)
+    given = "/".join(place.parts[-1 - profile.name.count("/") :])
+    if given != profile.name:
+        help = f"auto does not find it in a directory of profiles: move it to {profile.name}.toml there"
+        yield replace(_name_mismatch(profile, given, help), severity=Severity.WARNING)
+
+
+def _name_mismatch(profile: Profile, given: str, help: str) -> Diagnostic:
+    return Diagnostic(
         code="profile-name-mismatch",
-        message=f"this profile is named {profile.name!r}, but its path gives the name {file.name!r}",
+        message=f"this profile is named {profile.name!r}, but its path gives the name {given!r}",
         spans=(profile.name_span,),
         help=help,
     )
-    raise ProfileError(diagnostics=(problem,))

@@ -46,11 +46,13 @@ class PluginChoices:
         prefer: For a backend id or other entry-point name that several distributions claim, the one to use.
         allow: If given, only plugins of these names or distributions.
         deny: No plugins of these names or distributions.
+        references: All these names, with their places.
     """
 
     prefer: Mapping[str, str] = field(default_factory=dict)
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = field(default=(), compare=False)
 
 
 @record(frozen=True, kw_only=True)
@@ -240,11 +242,11 @@ def _read_selection(section: TomlTable) -> Reference | None:
 
 
 def _read_profile_path(section: TomlTable) -> tuple[Reference, ...]:
-    return _read_paths(section, "profile_path")
+    return _read_names(section, "profile_path")
 
 
 def _read_programs(section: TomlTable) -> tuple[Reference, ...]:
-    return _read_paths(section, "programs")
+    return _read_names(section, "programs")
 
 
 def read_models_files(section: TomlTable) -> tuple[Reference, ...]:
@@ -264,12 +266,12 @@ def read_models_files(section: TomlTable) -> tuple[Reference, ...]:
             None if "model" in section.data else header_fix(section.document, names, meant),
         )
         return ()
-    return _read_paths(section, "models")
+    return _read_names(section, "models")
 
 
-def _read_paths(section: TomlTable, key: str) -> tuple[Reference, ...]:
-    paths = enumerate(section.strings(key))
-    return tuple(Reference(path, partial(section.value_span, key, index)) for index, path in paths)
+def _read_names(section: TomlTable, key: str) -> tuple[Reference, ...]:
+    names = enumerate(section.strings(key))
+    return tuple(Reference(name, partial(section.value_span, key, index)) for index, name in names)
 
 
 def _read_kernels(section: TomlTable) -> Mapping[str, Reference]:
@@ -293,8 +295,15 @@ def _read_plugins(section: TomlTable) -> PluginChoices:
     plugins.check_keys(_PLUGIN_KEYS, "plugins")
     prefer = plugins.table("prefer", 'write prefer = { XnnpackBackend = "some-distribution" }')
     chosen = {name: prefer.string(name) for name in prefer.data} if prefer else {}
+    preferred = {name: distribution for name, distribution in chosen.items() if distribution is not None}
+    allow, deny = (_read_names(plugins, key) for key in ("allow", "deny"))
+    references = [*allow, *deny]
+    if prefer is not None:
+        references += [Reference(name, partial(prefer.key_span, name)) for name in preferred]
+        references += [Reference(value, partial(prefer.value_span, n)) for n, value in preferred.items()]
     return PluginChoices(
-        prefer={name: distribution for name, distribution in chosen.items() if distribution is not None},
-        allow=tuple(plugins.strings("allow")) if "allow" in plugins.data else None,
-        deny=tuple(plugins.strings("deny")),
+        prefer=preferred,
+        allow=tuple(each.target for each in allow) if "allow" in plugins.data else None,
+        deny=tuple(each.target for each in deny),
+        references=tuple(references),
     )

@@ -11,7 +11,13 @@ from etconfig.program.program_errors import unsupported
 
 _EXPECTED = "an ExecuTorch program (.pte), which has 'ET12' at byte 4"
 _EXPECTED_DATA = "an ExecuTorch data file (.ptd), which has 'FT01' at byte 4"
-_TEXT_HELP = "give a .pte here, and a profile by --profile or profile="
+_TEXT_HELP = (
+    "give a .pte here; a profile goes to --profile or profile=, a file of models to --models or models="
+)
+_JSON_HELP = (
+    "give a .pte here; a fact sheet goes to --facts or facts=, and a pattern needs quotes, or the shell "
+    "makes several words of it: --facts 'sheets/*.json'"
+)
 _ENGINE = (
     "name it as [model.NAME], with its backends, in a TOML file for --models or models=; its own file is an "
     "argument of build()"
@@ -138,7 +144,7 @@ def _describe(head: bytes) -> tuple[str, str | None]:
     if text is not None:
         if text.startswith(("<?xml", "<net")):
             return "an XML file, such as a model of OpenVINO", _ENGINE
-        return f"a text file that begins with {text!r}", _TEXT_HELP
+        return f"a text file that begins with {text!r}", _JSON_HELP if text[:1] == "{" else _TEXT_HELP
     return f"bytes that begin with {head[:16].hex(' ')}", None
 
 

@@ -191,7 +191,7 @@ def _mismatch(
 
 
 def _boolean(wanted: OptionType, raw: object) -> object | Mismatch:
-    return raw if isinstance(raw, bool) else _mismatch(wanted, raw, _without_quotes(raw, bool))
+    return raw if isinstance(raw, bool) else _mismatch(wanted, raw, _without_quotes(wanted, raw))
 
 
 def _number(wanted: OptionType, raw: object) -> object | Mismatch:
@@ -208,7 +208,7 @@ def _number(wanted: OptionType, raw: object) -> object | Mismatch:
     number = _same_number(raw, python_type)
     if number is not None and not isinstance(coerce(wanted, parse_scalar(number)), Mismatch):
         return _mismatch(wanted, raw, f"write {number}", Respelling(repr(raw), number, is_safe=True))
-    return _mismatch(wanted, raw, _without_quotes(raw, python_type))
+    return _mismatch(wanted, raw, _without_quotes(wanted, raw))
 
 
 def _quantity(wanted: OptionType, unit: Unit, text: str) -> object | Mismatch:
@@ -229,7 +229,8 @@ def _string(wanted: OptionType, raw: object) -> object | Mismatch:
             return _mismatch(wanted, raw, "it contains half a character, which UTF-8 cannot encode")
         return raw if type(raw) is str else str.__str__(raw)
     is_number = isinstance(raw, (int, float)) and not isinstance(raw, bool)
-    return _mismatch(wanted, raw, f'write "{show_value(raw)}"' if is_number else None)
+    fits = is_number and not isinstance(coerce(wanted, show_value(raw)), Mismatch)
+    return _mismatch(wanted, raw, f'write "{show_value(raw)}"' if fits else None)
 
 
 def _choice(wanted: OptionType, raw: object) -> object | Mismatch:
@@ -464,7 +465,12 @@ def _same_number(raw: object, python_type: type) -> str | None:
     return None
 
 
-def _without_quotes(raw: object, python_type: type) -> str | None:
-    if isinstance(raw, str) and type(parse_scalar(raw)) is python_type:
+def _without_quotes(wanted: OptionType, raw: object) -> str | None:
+    value = parse_scalar(raw) if isinstance(raw, str) else raw
+    if (
+        isinstance(raw, str)
+        and not isinstance(value, str)
+        and not isinstance(coerce(wanted, value), Mismatch)
+    ):
         return f"write {raw} without quotes"
     return None

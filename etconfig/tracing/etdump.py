@@ -46,10 +46,10 @@ def is_etdump(content: bytes) -> bool:
 def etdump(tracer: RecordingTracer) -> bytes:
     """Return the recorded events as a size-prefixed ETDump, with times in nanoseconds.
 
-    Opening and loading form one block of events, `Default`. Every execute is a block `Execute`; the
-    Inspector merges those that ran the same instructions. With events of several method instances,
-    the names of the blocks include the instance. An execute that did not end, or that lost events,
-    is left out: its total would be missing.
+    Opening and loading form one block of events, `Default`. Every execute is a block `Execute`; the Inspector
+    merges executes that ran the same instructions. With events of several method instances, the names of the
+    blocks include the instance. An execute that did not end, or that lost events, is left out: its total
+    would be missing.
     """
     writer = FlatBufferWriter()
     writer.string(_MARK)

@@ -1,4 +1,4 @@
-"""`RecordingTracer` keeps events, `Track` records those of one Method, `NullTracer` records nothing."""
+"""`RecordingTracer` keeps events, `Track` records the events of one Method, `NullTracer` records nothing."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class Track:
         instruction: int | None = None,
         debug_id: int | None = None,
     ) -> None:
-        """Keep an event that an executor timed itself; the times are those of `time.perf_counter_ns`."""
+        """Keep an event that an executor timed itself; the times come from `time.perf_counter_ns`."""
         recorder = self._recorder
         thread = recorder.current_thread()
         recorder.add(

@@ -17,8 +17,8 @@ import numpy as np
 from etconfig.backend import Backend, Capabilities, ExecuteContext, Value
 from etconfig.conformance.checks.check import Check, check
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.method.method import Method
 

@@ -12,11 +12,12 @@ from kit_checks import Fronted, Zeros, subject
 from mutants.mutant import output_of
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.checks import answers, arguments, lifecycle, resources, shapes
+from etconfig.conformance.checks import answers, execute_arguments, lifecycle, resources, shapes
+from etconfig.conformance.checks.check_catalog import checks_of
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
 
-CHECKS = (*answers.CHECKS, *lifecycle.CHECKS, *resources.CHECKS, *arguments.CHECKS, *shapes.CHECKS)
+CHECKS = checks_of(answers, lifecycle, resources, execute_arguments, shapes)
 BY_ID = {check.id: check for check in CHECKS}
 
 

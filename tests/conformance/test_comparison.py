@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from etconfig.conformance.kit.outcome import CheckFailedError
-from etconfig.conformance.subject.comparison import check_outputs, precise, right
+from etconfig.conformance.kit.outcomes import CheckFailedError
+from etconfig.conformance.subject.output_comparison import check_outputs, precise, right
 
 NAN, INF = np.nan, np.inf
 

@@ -13,10 +13,10 @@ from kit_checks import subject
 from plugin_data import forget_modules_below, search_path, write_distribution
 
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.checks.contract import api_range, signature_bind
-from etconfig.conformance.checks.discovery import aot_id_match, bad_sibling, static_metadata, unique_id
+from etconfig.conformance.checks.metadata import aot_id_match, bad_sibling, static_metadata, unique_id
 from etconfig.conformance.checks.missing_resources import no_device
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.checks.plugin_contract import api_range, signature_bind
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
 from etconfig.conformance.runner.runner import run_isolated
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DuplicatePluginError, PluginLoadError

@@ -17,10 +17,9 @@ from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.checks import observation, option_evidence
 from etconfig.conformance.checks.option_evidence import _difference_missing
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, Outcome
-from etconfig.conformance.kit.result import Result
-from etconfig.conformance.kit.settings import Settings
-from etconfig.conformance.process.apart import apart
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import CheckFailedError, Outcome, Result
+from etconfig.conformance.process.forked_call import apart
 from etconfig.conformance.runner.report import findings_of_report, make_report
 from etconfig.conformance.runner.runner import run_conformance
 from etconfig.plugin.v1 import ApiRange, ConformanceContribution, Observable, Observed, Unobservable

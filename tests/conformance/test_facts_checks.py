@@ -11,9 +11,9 @@ from mutants.facts import CORES, contribution
 
 from etconfig.conformance.checks import missing_resources
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.checks.facts import facts_bounded, facts_serialisable
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.subject import contributions
+from etconfig.conformance.checks.metadata import facts_bounded, facts_serialisable
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
+from etconfig.conformance.subject import vendor_plugins as contributions
 from etconfig.plugin.v1 import FactInfo, FactType, FunctionDetector, Reading, System, Volatility
 
 Detect = Callable[[System], Iterable[Reading]]

@@ -41,7 +41,7 @@ ENDS = {
 
 KIT = """
 import json, sys
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.kit.kit_settings import Settings
 from etconfig.conformance.runner.runner import run_conformance
 settings = Settings(backend="ReferenceCpuBackend", search_path=(sys.argv[1],), checks=tuple(sys.argv[2:]))
 print(json.dumps(run_conformance(settings).to_jsonable()))

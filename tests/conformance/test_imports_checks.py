@@ -17,7 +17,7 @@ from kit_checks import subject
 
 from etconfig.conformance.checks import imports, missing_resources
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
 from etconfig.conformance.process.child_process import Ended
 from etconfig.errors import PluginLoadError
 from etconfig.plugin.v1 import Availability, BackendRequest, BackendSpec, hookimpl

@@ -14,15 +14,15 @@ from mutants.mutant import BACKEND
 
 from etconfig.backend import InitContext, Processed
 from etconfig.conformance.checks import init_arguments
+from etconfig.conformance.checks.check_catalog import checks_of
 from etconfig.conformance.checks.init_arguments import (
-    CHECKS,
     OTHER_HOST,
     host_mismatch,
     named_data_missing,
     spec_bad,
 )
-from etconfig.conformance.interpose.replacing_init import ReplacingInit
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.interpose.interposer import ReplacingInit
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.program.editing.replacing import replace_payloads
 from etconfig.schema.spec import CompileSpecEncoding, CompileSpecInfo
@@ -49,7 +49,7 @@ def with_other_host(directory: Path, content: bytes) -> Subject:
 class TestInitArguments:
     """The backend must work before it may refuse something, and a refusal names the problem."""
 
-    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+    @pytest.mark.parametrize("check", checks_of(init_arguments), ids=lambda check: check.id)
     def test_none_passes_without_a_program(self, check: Any, tmp_path: Path):
         with pytest.raises(NotDelegatedError):
             check.run(subject(programs=str(tmp_path)))

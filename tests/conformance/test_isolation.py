@@ -24,12 +24,11 @@ from kit_checks import (
     subject,
 )
 
-from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.result import Result
-from etconfig.conformance.process import kept_worker
-from etconfig.conformance.process.kept_worker import KeptWorker
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.outcomes import Outcome, Result
+from etconfig.conformance.process import forking_worker
+from etconfig.conformance.process.forking_worker import ForkingWorker
 from etconfig.conformance.runner import runner
 
 LATER = 20.0
@@ -70,9 +69,9 @@ def run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Call
 
     def forked(name: str, exit_seconds: float, check: Check) -> Result:
         forking = (sys.executable, "-c", FORKING.format(name=name, exit_seconds=exit_seconds))
-        monkeypatch.setattr(kept_worker, "WORKER", forking)
+        monkeypatch.setattr(forking_worker, "WORKER", forking)
         monkeypatch.setattr(runner, "ask_process", None)  # a new process would hide what is wrong
-        with KeptWorker() as worker:
+        with ForkingWorker() as worker:
             first = runner.run_isolated(check, subject(), worker)
             again = runner.run_isolated(check, subject(), worker)
             assert again.outcome is first.outcome
@@ -132,7 +131,7 @@ class TestIsolation:
     @pytest.mark.skipif(not hasattr(os, "killpg"), reason="only POSIX groups processes")
     def test_leftover_files_are_removed_and_processes_ended(self, run: Callable[..., object]) -> None:
         outcome, said = run(littering)  # type: ignore[misc]
-        path, pid = said.split()
+        path, pid = said.rsplit(maxsplit=1)
         assert outcome is Outcome.FAILED
         assert not Path(path).parent.exists()
         assert any(not is_running(int(pid)) for _ in range(100))
@@ -161,7 +160,7 @@ def seeing(what: str) -> str:
     """Return the source of a check that fails with what it sees."""
     return f"""
 import os, sys, tempfile, threading
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.runner import forking, worker
 import kit_checks
 def see(subject):
@@ -171,14 +170,14 @@ forking.serve_orders()
 """
 
 
-@pytest.mark.skipif(not kept_worker.CAN_FORK, reason="the kit forks on Linux only")
+@pytest.mark.skipif(not forking_worker.CAN_FORK, reason="the kit forks on Linux only")
 class TestKeptWorker:
     """A forked child is a process of its own, which begins like a new one."""
 
     def seen(self, monkeypatch: pytest.MonkeyPatch, what: str, times: int = 1) -> list[str | None]:
-        monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", seeing(what)))
+        monkeypatch.setattr(forking_worker, "WORKER", (sys.executable, "-c", seeing(what)))
         check = made(failing, isolated=True, timeout_seconds=LATER)
-        with KeptWorker() as worker:
+        with ForkingWorker() as worker:
             return [runner.run_isolated(check, subject(), worker).message for _ in range(times)]
 
     def test_it_has_nothing_of_a_vendor(self, monkeypatch: pytest.MonkeyPatch):
@@ -202,19 +201,19 @@ class TestKeptWorker:
 
     def test_a_child_that_kills_the_worker_costs_its_own_check_only(self, monkeypatch: pytest.MonkeyPatch):
         what = "os.kill(os.getppid(), 9) or __import__('time').sleep(0.2)"
-        monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", seeing(what)))
+        monkeypatch.setattr(forking_worker, "WORKER", (sys.executable, "-c", seeing(what)))
         check = made(failing, isolated=True, timeout_seconds=3.0)
-        with KeptWorker() as worker:
+        with ForkingWorker() as worker:
             result = runner.run_isolated(check, subject(), worker)
             assert result.outcome is Outcome.CRASHED
             assert result.message == "it ended the process that had started it"
-            monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", seeing("1 + 1")))
+            monkeypatch.setattr(forking_worker, "WORKER", (sys.executable, "-c", seeing("1 + 1")))
             assert runner.run_isolated(check, subject(), worker).message == "2"
 
     def test_without_a_worker_a_new_process_does(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", "raise SystemExit(1)"))
+        monkeypatch.setattr(forking_worker, "WORKER", (sys.executable, "-c", "raise SystemExit(1)"))
         check = made(failing, "static-metadata", isolated=True, timeout_seconds=LATER)
-        with KeptWorker() as worker:
+        with ForkingWorker() as worker:
             assert runner.run_isolated(check, subject(), worker).outcome is Outcome.PASSED
 
     def test_checks_of_imports_get_new_processes(self):

@@ -14,10 +14,10 @@ import pytest
 from kit_checks import Fronted, subject
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.checks import arguments, lifecycle, resources
+from etconfig.conformance.checks import execute_arguments, lifecycle, resources
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
 from etconfig.conformance.process import process_resources
 from etconfig.conformance.process.process_resources import ProcessResources, open_files, threads
 
@@ -244,12 +244,12 @@ class TestArguments:
 
     def test_an_input_that_changed_is_named(self):
         with pytest.raises(CheckFailedError, match="argument 0, an input, has changed; write to outputs"):
-            arguments.aliasing.run(Fronted(Scaled))
+            execute_arguments.aliasing.run(Fronted(Scaled))
 
     def test_an_error_without_its_cause_is_reported(self):
         message = r"raised RuntimeError, but the resulting DelegateError: .* does not have it as its cause"
         with pytest.raises(CheckFailedError, match=message):
-            arguments.errors_mapped.run(Fronted(WrapsErrors))
+            execute_arguments.errors_mapped.run(Fronted(WrapsErrors))
 
     def test_only_ordinary_errors_may_be_wrapped_with_their_cause(self):
         class WrapsAll(Interposer):
@@ -261,7 +261,7 @@ class TestArguments:
 
         message = r"raised MemoryError, but execute turned it into RuntimeError; catch fewer errors"
         with pytest.raises(CheckFailedError, match=message):
-            arguments.errors_mapped.run(Fronted(WrapsAll))
+            execute_arguments.errors_mapped.run(Fronted(WrapsAll))
 
     def test_no_fault_can_be_injected_into_a_backend_that_uses_nothing(self):
         class Idle(Interposer):
@@ -269,7 +269,7 @@ class TestArguments:
                 pass
 
         with pytest.raises(NotApplicableError, match="reaches no place where the kit can inject a fault"):
-            arguments.errors_mapped.run(Fronted(Idle))
+            execute_arguments.errors_mapped.run(Fronted(Idle))
 
     def test_an_interrupt_by_the_user_ends_the_run(self):
         class Interrupted(Interposer):
@@ -277,4 +277,4 @@ class TestArguments:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            arguments.errors_mapped.run(Fronted(Interrupted))
+            execute_arguments.errors_mapped.run(Fronted(Interrupted))

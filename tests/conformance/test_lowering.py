@@ -12,7 +12,7 @@ from etconfig_reference.conformance import GOLDEN
 from kit_checks import subject
 
 from etconfig.base.written_files import FilesOfRun, RefusedFileError
-from etconfig.conformance.runner import lowering_apart
+from etconfig.conformance.runner import lowering_process
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.lowering import LoweringError, lower_cases
 from etconfig.plugin.v1 import ApiRange, ConformanceContribution, LoweringRequest
@@ -22,7 +22,7 @@ BACKEND = "ReferenceCpuBackend"
 
 VENDOR = """\
 import os, signal, sys
-from etconfig.conformance.runner import lowering_apart
+from etconfig.conformance.runner import lowering_process
 from etconfig.conformance.subject import lowering
 class Method:
     def export(self): return "exported"
@@ -35,7 +35,7 @@ def lower(request):
     return open({golden!r} + "/" + request.case + ".pte", "rb").read()
 lowering._models = lambda: (Model("add"), Model("linear"))
 lowering._lower_of = lambda subject: lower
-lowering_apart.lower_requested()
+lowering_process.lower_requested()
 """
 """The process of lowering, with an ahead-of-time half that ends in some way in the second case."""
 
@@ -218,9 +218,9 @@ def test_an_ahead_of_time_half_that_ends_its_process_does_not_end_the_kit(
         "return 1": "lower returned int for linear, expected the bytes of a .pte",
     }.items():
         source = VENDOR.format(end=end, golden=str(GOLDEN / BACKEND))
-        monkeypatch.setattr(lowering_apart, "_COMMAND", (sys.executable, "-c", source))
+        monkeypatch.setattr(lowering_process, "_COMMAND", (sys.executable, "-c", source))
         with pytest.raises(LoweringError) as caught:
-            lower_cases(subject(), tmp_path, FilesOfRun(), lowered=lowering_apart.lowered_apart)
+            lower_cases(subject(), tmp_path, FilesOfRun(), lowered=lowering_process.lowered_apart)
         if str(caught.value) != expected or list(tmp_path.iterdir()) != [kept]:
             failing.append((end, str(caught.value)))
     assert failing == []
@@ -230,8 +230,8 @@ def test_programs_that_another_process_lowers_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = VENDOR.format(end="pass", golden=str(GOLDEN / BACKEND))
-    monkeypatch.setattr(lowering_apart, "_COMMAND", (sys.executable, "-c", source))
-    assert lower_cases(subject(), tmp_path, FilesOfRun(), lowered=lowering_apart.lowered_apart) == (
+    monkeypatch.setattr(lowering_process, "_COMMAND", (sys.executable, "-c", source))
+    assert lower_cases(subject(), tmp_path, FilesOfRun(), lowered=lowering_process.lowered_apart) == (
         "add",
         "linear",
     )

@@ -14,8 +14,8 @@ from mutants.mutant import subject_of
 from mutations import sharded
 
 from etconfig.conformance.checks import imports
-from etconfig.conformance.checks.catalog import all_checks
-from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.outcomes import Outcome
 from etconfig.conformance.runner.runner import run_check
 
 MUTANTS = all_mutants()

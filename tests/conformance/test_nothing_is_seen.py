@@ -9,9 +9,9 @@ import pytest
 from kit_checks import Zeros, subject
 from mutants.mutant import Mutant, subject_of
 
-from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.outcomes import Outcome
 from etconfig.conformance.runner.runner import run_here
 
 LOADING = [check for check in all_checks() if check.level > 0]

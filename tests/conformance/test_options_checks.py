@@ -12,7 +12,7 @@ from kit_checks import subject
 
 from etconfig.base.effective import EffectiveOption
 from etconfig.conformance.checks.option_effects import effect_visible, scope_enforced
-from etconfig.conformance.checks.options import (
+from etconfig.conformance.checks.option_schema import (
     defaults_valid,
     program_values,
     recommend_valid,
@@ -20,8 +20,8 @@ from etconfig.conformance.checks.options import (
     schema_roundtrip,
     unknown_option,
 )
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.subject.option_values import other_values
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
+from etconfig.conformance.subject.option_choices import other_values
 from etconfig.plugin.v1 import (
     Advice,
     ApiRange,

@@ -12,16 +12,16 @@ from kit_checks import NativeSubject
 from mutants.mutant import BACKEND
 
 from etconfig.conformance.checks import payload
+from etconfig.conformance.checks.check_catalog import checks_of
 from etconfig.conformance.checks.payload import (
-    CHECKS,
     corrupt,
     empty_payload,
     format_version,
     read_only_buffer,
 )
 from etconfig.conformance.interpose.payload_damage import damages, incremented
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject.changed_payload import load_changed
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError
@@ -39,7 +39,7 @@ def damaged(change: Callable[[bytes], bytes]) -> Callable[..., Any]:
 class TestPayloads:
     """The checks require first that the backend works, and apply to other runtimes, too."""
 
-    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+    @pytest.mark.parametrize("check", checks_of(payload), ids=lambda check: check.id)
     def test_none_passes_without_a_program(self, check: Any, tmp_path: Path):
         with pytest.raises(NotDelegatedError):
             check.run(Subject(Settings(backend=BACKEND, programs=str(tmp_path))))

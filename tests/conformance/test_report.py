@@ -10,8 +10,7 @@ import pytest
 
 import etconfig
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.result import Result
+from etconfig.conformance.kit.outcomes import Outcome, Result
 from etconfig.conformance.runner import report as report_module
 from etconfig.conformance.runner.badge import badge_svg
 from etconfig.conformance.runner.junit import junit_xml

@@ -12,9 +12,9 @@ from kit_checks import failing, inapplicable, made, passing
 from mutants import roots
 from mutants.mutant import BACKEND, Mutant
 
-from etconfig.conformance.checks.catalog import all_checks, with_bases
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.checks.check_catalog import all_checks, with_bases
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import Outcome
 from etconfig.conformance.runner import report as report_module
 from etconfig.conformance.runner import runner
 from etconfig.conformance.runner.dependence import UnknownCheckError

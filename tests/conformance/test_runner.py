@@ -9,11 +9,9 @@ import pytest
 from kit_checks import failing, inapplicable, made, passing, quitting, stumbling, subject, undelegated
 
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.levels import LEVELS, is_newer
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.result import Result
-from etconfig.conformance.kit.settings import Settings
-from etconfig.conformance.process.kept_worker import KeptWorker
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import LEVELS, Outcome, Result, is_newer
+from etconfig.conformance.process.forking_worker import ForkingWorker
 from etconfig.conformance.runner import runner
 from etconfig.conformance.runner.runner import run_check, run_conformance
 from etconfig.conformance.subject.subject import Subject
@@ -136,7 +134,7 @@ class TestRuns:
     ) -> None:
         isolated: list[tuple[str, float]] = []
 
-        def run_isolated(check: Check, subject: Subject, worker: KeptWorker | None) -> Result:
+        def run_isolated(check: Check, subject: Subject, worker: ForkingWorker | None) -> Result:
             isolated.append((check.id, check.timeout_seconds))
             return Result(check_id=check.id, outcome=lost, message="it is gone", seconds=0.0)
 

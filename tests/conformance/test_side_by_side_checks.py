@@ -11,11 +11,17 @@ from kit_checks import NativeSubject
 from mutants.mutant import BACKEND
 
 from etconfig.backend import Capabilities
-from etconfig.conformance.checks import side_by_side, threads
-from etconfig.conformance.checks.side_by_side import fault_contained, interleave, matrix
-from etconfig.conformance.checks.threads import in_threads, parallel_same
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.checks import side_by_side
+from etconfig.conformance.checks.check_catalog import checks_of
+from etconfig.conformance.checks.side_by_side import (
+    fault_contained,
+    in_threads,
+    interleave,
+    matrix,
+    parallel_same,
+)
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import MethodInUseError
 
@@ -71,7 +77,7 @@ class AlwaysInUse(FakeMethod):
 class TestSideBySide:
     """Methods side by side are checked with every runtime, and nothing passes unseen."""
 
-    @pytest.mark.parametrize("check", [*side_by_side.CHECKS, *threads.CHECKS], ids=lambda check: check.id)
+    @pytest.mark.parametrize("check", checks_of(side_by_side), ids=lambda check: check.id)
     def test_none_passes_without_a_program(self, check: Any, tmp_path: Path):
         with pytest.raises(NotDelegatedError):
             check.run(Subject(Settings(backend=BACKEND, programs=str(tmp_path))))

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from kit_checks import NativeSubject, subject
 
-from etconfig.conformance.checks import options_apart
+from etconfig.conformance.checks import option_effects
 from etconfig.conformance.checks.no_globals import no_globals
-from etconfig.conformance.checks.options_apart import execute_update, option_leak
-from etconfig.conformance.kit.outcome import NotApplicableError, NotDelegatedError
+from etconfig.conformance.checks.option_effects import execute_update, option_leak
+from etconfig.conformance.kit.outcomes import NotApplicableError, NotDelegatedError
 from etconfig.conformance.process.vendor_state import VendorState, package_of
 from etconfig.plugin import EntryPoint
 from etconfig.plugin.v1 import BackendOptions, option
@@ -154,11 +154,11 @@ class TestSharedState:
 
     @pytest.mark.parametrize("check", [option_leak, execute_update], ids=lambda each: each.id)
     def test_options_that_cannot_differ_cannot_leak(self, check: Any, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(options_apart, "other_values", lambda *_: ())
+        monkeypatch.setattr(option_effects, "other_values", lambda *_: ())
         with pytest.raises(NotApplicableError, match=r"reports no option .* (known values|could be changed)"):
             check.run(subject())
 
     def test_options_of_the_process_may_not_differ(self):
         spec = replace(subject().spec, options=PoorOptions)
-        found = [(info.name, value) for info, value in options_apart._other_options(spec, PoorOptions())]
+        found = [(info.name, value) for info, value in option_effects._other_options(spec, PoorOptions())]
         assert found == [("fast", True)]

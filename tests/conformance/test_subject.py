@@ -12,7 +12,7 @@ from kit_checks import subject
 from etconfig.backend import Capabilities
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, NotDelegatedError
 
 CPU = "ReferenceCpuBackend"
 OTHERS = str(GOLDEN / "ReferenceNpuBackend")

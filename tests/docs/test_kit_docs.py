@@ -7,9 +7,8 @@ from dataclasses import fields
 from kit_docs import capabilities, cases, checks, levels, outcomes, table
 
 from etconfig.conformance.cases.stored_cases import load_cases
-from etconfig.conformance.checks.catalog import all_checks
-from etconfig.conformance.kit.levels import LEVELS
-from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.outcomes import LEVELS, Outcome
 from etconfig.plugin.v1 import Capabilities
 
 

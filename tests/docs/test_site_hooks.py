@@ -32,7 +32,7 @@ class TestLinks:
         [
             ("python.md", "profiles.md#units", "profiles.md#units"),
             ("README.md", "../CONTRIBUTING.md", "project/CONTRIBUTING.md"),
-            ("operators.md", "../etconfig/kernels/pooling.py", "project/etconfig/kernels/pooling.py.md"),
+            ("operators.md", "../etconfig/kernels/attention.py", "project/etconfig/kernels/attention.py.md"),
             ("diagnostics/README.md", "../tools.md#repairs", "../tools.md#repairs"),
             ("project/CONTRIBUTING.md", "docs/facts.md", "../facts.md"),
             ("project/SECURITY.md", "CONTRIBUTING.md", "CONTRIBUTING.md"),

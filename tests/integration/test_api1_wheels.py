@@ -19,8 +19,8 @@ from program_writer import instruction, plan, table, tensor, write
 import etconfig
 from etconfig.app.installation.installation import Installation
 from etconfig.base.provenance import Origin, OriginKind, Sourced
-from etconfig.conformance.checks.catalog import all_checks
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.kit_settings import Settings
 from etconfig.conformance.runner.runner import run_check
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import BackendUnavailableError, DelegateError, OptionError, RuntimeFailedError

@@ -33,6 +33,9 @@ TAKES_ONE = "method 'forward', inputs: expected 1 value(s), given"
 HOW_TO_GIVE = "give each with --input FILE.npy, in order, or all in an .npz as in0, in1, ..."
 
 
+TEXT = "give a .pte here; a profile goes to --profile or profile=, a file of models to --models or models="
+
+
 class TestPrograms:
     """Not a .pte, a truncated .pte, a missing file, a missing method."""
 
@@ -42,7 +45,7 @@ class TestPrograms:
             (
                 b"hello world\n",
                 "a text file that begins with 'hello world'",
-                "give a .pte here, and a profile by --profile or profile=",
+                TEXT,
             ),
             (b"", "an empty file", "export or copy the program again"),
             (b"PK\x03\x04" + bytes(30), "a zip archive, such as a .pt2, .pt or .pth of PyTorch", EXPORT),

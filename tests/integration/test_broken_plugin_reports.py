@@ -12,9 +12,9 @@ from command_line import Outcome as Outcome_
 from delegating_programs import delegating_program
 from plugin_data import write_distribution
 
-from etconfig.conformance.checks.catalog import all_checks
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import Outcome
 from etconfig.conformance.runner.runner import run_check
 from etconfig.conformance.subject.subject import Subject
 

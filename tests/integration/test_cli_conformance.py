@@ -13,9 +13,9 @@ from etconfig_reference.conformance import GOLDEN
 from kit_checks import failing, inapplicable, made, passing
 
 from etconfig.base.written_files import FilesOfRun
-from etconfig.conformance.checks import catalog
-from etconfig.conformance.kit.outcome import CheckFailedError
-from etconfig.conformance.runner import lowering_apart, report, runner, suite, worker
+from etconfig.conformance.checks import check_catalog as catalog
+from etconfig.conformance.kit.outcomes import CheckFailedError
+from etconfig.conformance.runner import lowering_process, report, runner, suite, worker
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.subject import Subject
 
@@ -265,10 +265,11 @@ class TestLower:
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         code = (
-            "import sys; sys.modules['torch'] = None; from etconfig.conformance.runner import lowering_apart"
+            "import sys; sys.modules['torch'] = None; "
+            "from etconfig.conformance.runner import lowering_process; lowering_process.lower_requested()"
         )
-        command = (sys.executable, "-c", f"{code}; lowering_apart.lower_requested()")
-        monkeypatch.setattr(lowering_apart, "_COMMAND", command)
+        command = (sys.executable, "-c", code)
+        monkeypatch.setattr(lowering_process, "_COMMAND", command)
         done = cli("conformance", "ReferenceCpuBackend", "--lower", "golden")
         assert done.status == 2
         assert done.stderr.startswith("error: lowering needs torch and executorch")

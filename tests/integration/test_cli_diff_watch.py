@@ -207,6 +207,17 @@ class TestWatch:
             "  forward:ReferenceCpuBackend.num_threads: 3 → 1, at the next execute\n"
         )
 
+    def test_an_error_is_reported_once_until_it_changes(
+        self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
+    ) -> None:
+        threads = '[options.ReferenceCpuBackend]\nnum_threads = { expr = "cpu.available_cores - 2" }\n'
+        (board / "board.toml").write_text(BOARD.replace("[[when]]", threads + "\n[[when]]"))
+        looks = [(1, 5), (1, 6), (2, 6), (2, 7), (3, 7), (2, 8)]
+        detecting([{"cpu.available_cores": cores, "memory.available": free} for cores, free in looks])
+        done = cli(*self.WATCH, "--count", str(len(looks)))
+        given = [line.rpartition("given ")[2] for line in done.stderr.split("\n") if "error[" in line]
+        assert given == ["-1", "0", "0"]
+
     def test_a_fact_that_a_sheet_lacks_is_not_detected(
         self, board: Path, cli: Callable[..., Outcome]
     ) -> None:

@@ -420,6 +420,26 @@ class TestCheck:
         assert "write the lock again" in done.stderr
         assert locked.read_bytes() == before
 
+    def test_what_is_compared_is_said_if_the_lock_is_of_something_else(
+        self, locked: Path, cli: Callable[..., Outcome], place: Path
+    ) -> None:
+        shutil.copy("device.json", "b.json")
+        here, b = ("--facts", "device.json"), ("--facts", "b.json")
+        compared = {
+            here: "no program on device",
+            (): "no program on this device",
+            ("model.pte",): "model.pte on this device",
+            ("model.pte", *b): "model.pte on b",
+            ("model.pte", *here, *b): "model.pte on b, device",
+        }
+        for arguments, expected in compared.items():
+            done = cli("lock", *arguments, "--profile", "board.toml", "--check")
+            assert (done.status, done.stdout) == (1, "")
+            assert "etconfig.lock has other programs or devices: " in done.stderr
+            assert (
+                f"the lock is of model.pte on device, and this command compares {expected}: " in done.stderr
+            )
+
     def test_a_program_or_a_device_of_one_side_alone_is_a_difference(
         self, locked: Path, cli: Callable[..., Outcome]
     ) -> None:

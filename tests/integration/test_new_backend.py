@@ -15,7 +15,7 @@ from c_libraries import compile_with
 from command_line import Outcome, error
 
 from etconfig.c_interface.headers import include_dir
-from etconfig.conformance.checks.catalog import all_checks
+from etconfig.conformance.checks.check_catalog import all_checks
 
 _NEEDS_TORCH = re.compile(r"test_aot\.py.*torch")
 

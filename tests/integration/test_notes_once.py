@@ -23,6 +23,13 @@ COMMANDS = (
     ("pack", "-o", "x.etbundle"),
     ("pack", "--emit", "cpp", "--output", "x.h"),
 )
+OF_ONE_PROGRAM = (
+    ("explain", "ReferenceCpuBackend.num_threads"),
+    ("diff", "generic/any", "generic/any", "--program"),
+    ("run", "--input", "x.npy", "--output", "y.npz"),
+    ("bench", "--runs", "1", "--warmup", "0"),
+    ("watch", "--count", "1", "--interval", "0"),
+)
 
 
 def _notes(done: Outcome) -> list[str]:
@@ -55,6 +62,19 @@ def test_each_note_is_printed_once_with_its_devices(cli: Callable[..., Outcome],
                 if done.status or sorted(found) != expected or not has_names:
                     wrong.append((command, programs, devices, done))
     assert not wrong
+
+
+def test_commands_of_one_program_have_the_same_notes(cli: Callable[..., Outcome], place: Path) -> None:
+    (place / "etconfig.toml").write_text(PROJECT)
+    shutil.copy("device.json", "b.json")
+    expected = sorted(_notes(cli("resolve", "model.pte", *ON_DEVICE)))
+    for command in OF_ONE_PROGRAM:
+        assert sorted(_notes(cli(*command, "model.pte", *ON_DEVICE))) == expected, command
+    two_devices = ("diff", "facts:device.json", "facts:b.json", "--program", "model.pte")
+    for several in (two_devices, (*OF_ONE_PROGRAM[1], "model.pte", *ON_DEVICE, "--facts", "b.json")):
+        done = cli(*several)
+        assert sorted(_notes(done)) == expected
+        assert done.stderr.count("on device, b") == len(expected)
 
 
 def test_validate_has_the_same_note(cli: Callable[..., Outcome], place: Path) -> None:

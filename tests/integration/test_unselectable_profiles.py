@@ -1,4 +1,4 @@
-"""`validate` warns of profiles that `auto` can never select beside others."""
+"""`validate` reports profiles that `auto` can never select beside others."""
 
 from __future__ import annotations
 
@@ -34,12 +34,18 @@ def warnings(place: Path, cli: Callable[..., Outcome]) -> Callable[..., list[str
     def run(*arguments: str | Path) -> list[str]:
         found = cli("validate", *arguments, "--format", "json").json
         assert {each["code"] for each in found} <= {"unselectable-profile"}
-        assert {each["severity"] for each in found} <= {"warning"}
+        for each in found:
+            fails = each["message"].startswith("auto fails")
+            assert each["severity"] == ("error" if fails else "warning")
         return sorted(each["message"] for each in found)
 
     return run
 
 
+FAILS_FOR_A = (
+    "auto fails instead of selecting 'acme/a': 'acme/b' matches wherever it does, "
+    "and neither extends the other"
+)
 NEVER_A = "auto never selects 'acme/a': 'acme/b' matches wherever it does, and "
 
 
@@ -75,9 +81,23 @@ class TestOneDirectory:
     ) -> None:
         write(place / "profiles", "acme/a", FAST)
         write(place / "profiles", "acme/b", LINUX)
-        assert warnings("profiles") == [f"{NEVER_A}neither extends the other"]
+        assert warnings("profiles") == [FAILS_FOR_A]
         done = cli("profiles", "match", "--profile-path", "profiles", "--facts", "device.json")
         assert "profiles 'acme/a' and 'acme/b' match this device" in done.stdout
+        write(place / "profiles", "acme/b", FAST)
+        other = FAILS_FOR_A.replace("/a", "/x").replace("/b", "/a").replace("/x", "/b")
+        assert warnings("profiles") == [FAILS_FOR_A, other]
+        assert cli("validate", "profiles").status == 1
+
+    def test_one_that_extends_both_settles_it(
+        self, place: Path, warnings: Callable[..., list[str]], cli: Callable[..., Outcome]
+    ) -> None:
+        write(place / "profiles", "acme/a", FAST)
+        write(place / "profiles", "acme/b", FAST)
+        both = write(place / "profiles", "acme/c", FAST)
+        both.write_text(both.read_text() + 'extends = ["acme/a", "acme/b"]\n')
+        assert len(warnings("profiles")) == 2
+        assert cli("validate", "profiles").status == 0
 
     def test_a_profile_without_match_wins_over_none(
         self, place: Path, warnings: Callable[..., list[str]]
@@ -101,11 +121,16 @@ class TestOneDirectory:
         assert warnings("one", "two") == []
 
     def test_a_file_that_does_not_lie_where_its_name_says_is_never_found(
-        self, place: Path, warnings: Callable[..., list[str]]
+        self, place: Path, warnings: Callable[..., list[str]], cli: Callable[..., Outcome]
     ) -> None:
         write(place / "profiles", "acme/a", FAST).rename(place / "profiles" / "other.toml")
         write(place / "profiles", "acme/b", LINUX)
-        assert warnings("profiles") == []
+        (misplaced,) = cli("validate", "profiles", "--format", "json").json
+        assert (misplaced["code"], misplaced["severity"]) == ("profile-name-mismatch", "warning")
+        assert misplaced["message"] == (
+            "this profile is named 'acme/a', but its path gives the name 'profiles/other'"
+        )
+        assert warnings("profiles/other.toml", "profiles/acme/b.toml") == []
 
 
 class TestTheProfilePath:
@@ -115,7 +140,7 @@ class TestTheProfilePath:
         path = write(place / "one", "acme/a", FAST)
         write(place / "two", "acme/b", LINUX)
         both = ("--profile-path", "one", "--profile-path", "two")
-        assert warnings(path, *both) == [f"{NEVER_A}neither extends the other"]
+        assert warnings(path, *both) == [FAILS_FOR_A]
         assert warnings("two", *both) == []
 
     def test_a_bundled_profile_never_wins_over_one_of_the_user(
@@ -145,7 +170,7 @@ class TestTheProfilePath:
         path = write(place / "one", "acme/a", FAST)
         write(place / "one", "acme/b", LINUX)
         (place / "one" / "broken.toml").write_text("[")
-        assert warnings(path, "--profile-path", "one") == [f"{NEVER_A}neither extends the other"]
+        assert warnings(path, "--profile-path", "one") == [FAILS_FOR_A]
 
 
 def test_both_conditions_are_shown(place: Path, cli: Callable[..., Outcome]) -> None:
@@ -164,7 +189,7 @@ def test_python_reports_the_same(place: Path) -> None:
     installation = Installation(place, profile_directories=[place / "one"])
     (problem,) = etconfig.validate_file(path, installation)
     assert problem.code == "unselectable-profile"
-    assert not problem.is_error
+    assert problem.is_error
 
 
 def test_every_bundled_profile_can_be_selected(cli: Callable[..., Outcome]) -> None:

@@ -6,11 +6,12 @@ import json
 import re
 import shlex
 import stat
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import DATA, ROOT, Outcome
+from command_line import DATA, ON_DEVICE, ROOT, Outcome
 from written_files import last_write
 
 PI5 = DATA / "sheets" / "raspberry-pi-5.json"
@@ -463,3 +464,19 @@ class TestProject:
         done = cli("validate")
         assert done.status == 2
         assert "name files; without a project file, there are none to check" in done.stderr
+
+
+def test_a_broken_project_file_hides_no_other_finding(cli: Callable[..., Outcome], place: Path) -> None:
+    mistake = "[options.ReferenceCpuBackend]\nnum_thread = 1\n"
+    (place / "board.toml").write_text(f"[profile]\nname = 'acme/board'\n{mistake}")
+    devices: tuple[tuple[str, ...], ...] = ((), ON_DEVICE, ("--program", "model.pte", *ON_DEVICE))
+    for text in ("x = = 1", "[plugins]\ndeny = 3", "[plugins]\nnothing = 1"):
+        for project, head in (("etconfig.toml", "["), ("pyproject.toml", "[tool.etconfig.")):
+            (place / project).write_text(f"{text}\n{mistake}".replace("[", head))
+            for files in (("board.toml",), (project, "board.toml"), ("board.toml", project)):
+                for device in devices:
+                    done = cli("validate", *files, *device, "--format", "concise")
+                    found = [Path(line.split(":")[0]).name for line in done.stdout.splitlines()]
+                    in_project = 2 if text != "x = = 1" and project in files else 1
+                    assert Counter(found) == {"board.toml": 1, project: in_project}, (text, files, done)
+            (place / project).unlink()

@@ -128,6 +128,17 @@ class TestConditions:
             ("!has(npu.count) && npu.count > 0", "never holds"),
             ("cpu.available_cores >= 1", "holds wherever its facts are known"),
             ('power.source == "mains" || power.source == "battery"', "holds wherever its facts are known"),
+            *(
+                (computed, "holds wherever its facts are known and it can be computed")
+                for computed in (
+                    "memory.total / memory.available >= 0",
+                    "8 % (cpu.available_cores - 1) >= 0",
+                    "cpu.available_cores * 2 >= 2",
+                    "-cpu.available_cores < 0 || memory.total + 1 > 0",
+                    "(has(npu.count) ? 8 / npu.count : 1) >= 0",
+                )
+            ),
+            ("2 * 8 >= 16 || cpu.available_cores > 1", "holds wherever its facts are known"),
         ],
     )
     def test_one_that_is_always_the_same_is_named(

@@ -8,7 +8,7 @@ import pytest
 
 import etconfig
 from etconfig.conformance.cases import stored_cases
-from etconfig.conformance.subject.comparison import check_outputs
+from etconfig.conformance.subject.output_comparison import check_outputs
 
 # torch and executorch warn when they are imported
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]

@@ -16,7 +16,7 @@ from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.checking import unreachable_variants
 from etconfig.models.needs import VariantNeeds
 from etconfig.models.reading import parse_models
-from etconfig.models.selection import ModelChoice, choose_variant
+from etconfig.models.variant_selection import ModelChoice, choose_variant
 from etconfig.profile.document import parse_document
 
 BACKENDS = ("CoreMLBackend", "QnnBackend", "XnnpackBackend")

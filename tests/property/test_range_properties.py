@@ -11,8 +11,8 @@ from random_expressions import REGISTRY, random_condition, random_facts, random_
 
 from etconfig.errors import ProfileError
 from etconfig.expression import Expression, Fault, Unknown, parse_expression
-from etconfig.expression.assumptions import Assumptions
-from etconfig.expression.ranges import (
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.ranges import (
     BoolRange,
     NumberRange,
     TextRange,

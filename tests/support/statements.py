@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from etconfig.conformance import Report, Settings, run_conformance
-from etconfig.conformance.checks.catalog import all_checks
+from etconfig.conformance.checks.check_catalog import all_checks
 from etconfig.conformance.runner.xfails import read_xfails
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import etconfig
 from etconfig.cli.startup.main import _is_short_of_memory
-from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.kit.outcomes import Outcome
 from etconfig.conformance.runner.runner import _ending
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginLoadError

@@ -24,6 +24,7 @@ from etconfig.app.configuring.targets import (
     without_undeclared,
 )
 from etconfig.app.installation.installation import Installation
+from etconfig.app.installation.misspelled_names import misspelled_backends
 from etconfig.base.parameters import AnyPath, check_type
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
@@ -260,6 +261,8 @@ def configure(
     known = installation.known_facts(facts, by_hand.facts)
     choice = choose_profile(installation, profile, known, require_match=require_match)
     resolver = _compile(installation, program, choice, overrides, by_hand, instances or {})
+    misspelled = misspelled_backends(known, installation.backend_ids)
+    resolver = replace(resolver, warnings=(*misspelled, *resolver.warnings))
     again = partial(
         configure,
         profile=profile,

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from etconfig.kernel.registry import Kernel
     from etconfig.models.catalog import ModelCatalog
     from etconfig.plugin import PluginFailure
+    from etconfig.plugin.code_backends import GivenBackends
     from etconfig.plugin.entry_points import EntryPoint
-    from etconfig.plugin.given import GivenBackends
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile.document import Document
     from etconfig.profile.executor_table import ExecutorTable
@@ -141,16 +141,8 @@ class Installation:
             TypeError: `path` is not a path.
         """
         path = as_path("path", path)
-        other = Installation(
-            self.directory,
-            environ=self.environ,
-            profile_directories=self.profile_directories,
-            search_path=self._search_path,
-        )
-        other._is_own_environment = self._is_own_environment
-        other._given_kernels = self._given_kernels
+        other = self.without_project()
         other._project_path = path
-        other.executor_texts = self.executor_texts
         if self.project_path is not None and path.resolve() == self.project_path.resolve():
             other.index, other.plugins = self.index, self.plugins
         else:
@@ -159,6 +151,23 @@ class Installation:
             if known is not None and known.given:
                 other.index = replace(other.index, given=known.given)
                 other.plugins = self.plugins.on_index(other.index)
+        return other
+
+    def without_project(self) -> Installation:
+        """Return the same installation without its project file, such as one that cannot be read.
+
+        Example:
+            >>> etconfig.Installation(".").without_project().project is None
+            True
+        """
+        other = Installation(
+            environ=self.environ,
+            profile_directories=self.profile_directories,
+            search_path=self._search_path,
+        )
+        other._is_own_environment = self._is_own_environment
+        other._given_kernels = self._given_kernels
+        other.executor_texts = self.executor_texts
         return other
 
     def refreshed(self) -> Installation:
@@ -249,11 +258,17 @@ class Installation:
 
     @cached_property
     def project_warnings(self) -> tuple[Diagnostic, ...]:
-        """The warning about a second project file beside the one that counts, unless a variable names it."""
-        if self.environ.get(PROJECT_VARIABLE) or self.project_path is None:
-            return ()
-        warning = ignored_project_file(self.project_path.parent)
-        return () if warning is None else (warning,)
+        """Warnings about a second project file, unless a variable names the one that counts, and plugins.
+
+        The choice of plugins may name one that is not installed, and nearly an installed one.
+        """
+        from etconfig.app.installation.misspelled_names import misspelled_plugins
+
+        found = [*misspelled_plugins(self.index, self._project_document)]
+        if self.project_path is not None and not self.environ.get(PROJECT_VARIABLE):
+            ignored = ignored_project_file(self.project_path.parent)
+            found += [] if ignored is None else [ignored]
+        return tuple(found)
 
     @cached_property
     def executor(self) -> Reference | None:

@@ -30,29 +30,55 @@ def check_lock(path: Path, now: Lock) -> None:
     others = sorted({each.name for each in now.devices} - known)
     is_new = any(each.part == "devices" for each in found)
     if found:
-        raise lock_mismatch(path, found, to_add=others if is_new else ())
+        raise _mismatch(path, found, _add_help(others) if is_new and others else None)
 
 
-def lock_mismatch(
-    path: Path, found: Sequence[LockDifference], to_add: Sequence[str] = ()
-) -> SavedResultError:
-    """Return the error that lists the differences from a lock file.
+def whole_lock_mismatch(path: Path, now: Lock) -> SavedResultError | None:
+    """Compare the lock of some resolutions with a lock file, which must cover the same programs and devices.
 
-    Args:
-        path: The file.
-        found: The differences.
-        to_add: The names of devices that it does not cover and differ from those that it does.
+    Returns:
+        The error that lists what differs, or None.
+
+    Raises:
+        SavedResultError: the file cannot be read.
     """
+    locked = load_lock(path)
+    found = lock_differences(locked, now, is_whole=True)
+    if not found:
+        return None
+    covered, compared = map(_coverage, (locked, now))
+    if covered == compared:
+        return _mismatch(path, found, None)
+    return _mismatch(path, found, _coverage_help(covered, compared), is_of_others=True)
+
+
+def _coverage(lock: Lock) -> str:
+    """Return the programs and devices of a lock, as `a.pte, b.pte on pixel-8`."""
+    devices = dict.fromkeys(each.name for each in lock.devices)
+    return f"{', '.join(lock.programs) or 'no program'} on {', '.join(devices)}"
+
+
+def _coverage_help(covered: str, compared: str) -> str:
+    return (
+        f"the lock is of {covered}, and this command compares {compared}: name the programs and devices that "
+        "it was written for; without --check, the command replaces the lock by one of what it names"
+    )
+
+
+def _mismatch(
+    path: Path, found: Sequence[LockDifference], help_text: str | None, *, is_of_others: bool = False
+) -> SavedResultError:
+    """Return the error that lists the differences from a lock file."""
     is_one = len(found) == 1
+    verb = "has other programs or devices" if is_of_others else "is out of date"
     more = [f"and {len(found) - _MAX_NOTES} more"] if len(found) > _MAX_NOTES else []
     parts = ", ".join(dict.fromkeys(each.part for each in found))
     return saved_result_error(
         "lock-mismatch",
-        f"{path} is out of date: {len(found)} {'difference' if is_one else 'differences'} in {parts}",
+        f"{path} {verb}: {len(found)} {'difference' if is_one else 'differences'} in {parts}",
         path,
-        _add_help(to_add)
-        if to_add
-        else f"if {'it is' if is_one else 'they are'} intended, write the lock again: "
+        help_text
+        or f"if {'it is' if is_one else 'they are'} intended, write the lock again: "
         "`etconfig lock` with the same program and options",
         (*map(str, found[:_MAX_NOTES]), *more),
     )

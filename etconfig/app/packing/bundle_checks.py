@@ -201,7 +201,7 @@ def recommended_names(spec: BackendSpec, registry: FactRegistry) -> tuple[str, .
 
 
 def _typical(name: str, registry: FactRegistry) -> object:
-    from etconfig.expression.assumptions import Assumptions
-    from etconfig.expression.example_facts import typical_value
+    from etconfig.expression.proof.assumptions import Assumptions
+    from etconfig.expression.proof.example_facts import typical_value
 
     return None if registry.get(name) is None else typical_value(name, Assumptions.none(registry))

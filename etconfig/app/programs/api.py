@@ -23,7 +23,7 @@ from etconfig.program.source import LoadMode
 if TYPE_CHECKING:
     from etconfig.app.installation.kernel_choice import GivenKernels
     from etconfig.kernel.registry import Kernel
-    from etconfig.plugin.given import GivenBackends
+    from etconfig.plugin.code_backends import GivenBackends
     from etconfig.program.program import Program
     from etconfig.program.source import ProgramSource
     from etconfig.tracing import RecordingTracer

@@ -12,7 +12,7 @@ from etconfig.diagnostics import did_you_mean_backend
 from etconfig.schema.spec import BackendSpec
 
 if TYPE_CHECKING:
-    from etconfig.plugin.given import GivenBackends
+    from etconfig.plugin.code_backends import GivenBackends
 
 BackendsByName: TypeAlias = "Mapping[str, Backend[Any, Any] | BackendSpec | BoundBackend]"
 """Backends that a caller gives: objects, declarations, or bound ones that `LoadedProgram.bind` returned."""

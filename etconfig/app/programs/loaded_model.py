@@ -23,7 +23,7 @@ from etconfig.errors import (
     UnsupportedProgramError,
 )
 from etconfig.models.catalog import ModelVariant
-from etconfig.models.selection import ModelChoice, variant_data
+from etconfig.models.variant_selection import ModelChoice, variant_data
 
 if TYPE_CHECKING:
     from etconfig.app.programs.loaded_program import LoadedProgram

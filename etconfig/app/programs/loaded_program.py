@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from etconfig.method import MethodRequest
     from etconfig.method.arenas import SharedArenas
     from etconfig.method.bundled import CaseResult, Tolerance
-    from etconfig.plugin.given import GivenBackends
+    from etconfig.plugin.code_backends import GivenBackends
     from etconfig.program.model import ExecutionPlan
     from etconfig.schema.spec import BackendSpec
     from etconfig.tracing import RecordingTracer

@@ -16,7 +16,7 @@ from etconfig.errors import PluginError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.models.catalog import CatalogModel, ModelCatalog
-from etconfig.models.selection import BACKENDS_FACT, ModelChoice, choose_variant
+from etconfig.models.variant_selection import BACKENDS_FACT, ModelChoice, choose_variant
 
 
 @record(frozen=True, kw_only=True)

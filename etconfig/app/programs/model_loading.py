@@ -29,7 +29,7 @@ from etconfig.errors import (
 from etconfig.facts.overrides import FactOverrides
 from etconfig.facts.sheet import FactSheet
 from etconfig.models.catalog import CatalogModel
-from etconfig.models.selection import ModelChoice
+from etconfig.models.variant_selection import ModelChoice
 
 if TYPE_CHECKING:
     from etconfig.app.installation.installation import Installation

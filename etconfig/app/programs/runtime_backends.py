@@ -10,7 +10,7 @@ from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.base.records import record
 from etconfig.errors import PluginError
 from etconfig.facts.sheet import FactSheet
-from etconfig.models.selection import BACKENDS_FACT
+from etconfig.models.variant_selection import BACKENDS_FACT
 
 
 @record(frozen=True, kw_only=True)

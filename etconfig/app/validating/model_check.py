@@ -18,7 +18,7 @@ from etconfig.facts.sheet import FactSheet
 from etconfig.models.catalog import CatalogModel, ModelCatalog, ModelVariant
 from etconfig.models.checking import disagreements, unreachable_variants
 from etconfig.models.needs import VariantNeeds
-from etconfig.models.selection import choose_variant, variant_data
+from etconfig.models.variant_selection import choose_variant, variant_data
 from etconfig.profile.condition_checks import ConditionChecker
 
 

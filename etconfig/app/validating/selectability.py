@@ -1,4 +1,4 @@
-"""Warnings about profiles that `auto` can never select beside others, found on example devices."""
+"""Problems of profiles that `auto` can never select beside others, found on example devices."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, Span
 from etconfig.errors import ConfigError
 from etconfig.expression import Expression
-from etconfig.expression.assumptions import Assumptions
 from etconfig.expression.checked import Checked
-from etconfig.expression.example_facts import SearchLimitError, example_facts
-from etconfig.expression.proof_steps import ProofLimitError, ProofSteps
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.example_facts import SearchLimitError, example_facts
+from etconfig.expression.proof.proof_steps import ProofLimitError, ProofSteps
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile.condition_index import ConditionIndex
 from etconfig.profile.directory import SUFFIX
@@ -130,7 +130,7 @@ class Selectability:
 
 
 def unselectable_profiles(checked: Sequence[Contestant], reader: ProfileReader) -> Iterator[Diagnostic]:
-    """Yield a warning for each profile that `auto` can never select.
+    """Yield a problem for each profile that `auto` can never select.
 
     Args:
         checked: The profiles in question.
@@ -156,7 +156,9 @@ def unselectable_profiles(checked: Sequence[Contestant], reader: ProfileReader) 
             for loser in losers if len(losers) + len(others) > 1 else ():
                 winner = contest.winner_over(loser)
                 if winner is not None:
-                    yield _warning(loser, winner, reader)
+                    names = {loser.name, winner.name}
+                    is_settled = any(names <= each.bases for each in (*losers, *others))
+                    yield _problem(loser, winner, reader, is_settled=is_settled)
 
 
 def _read(file: ProfileFile, reader: ProfileReader) -> Contestant | None:
@@ -169,18 +171,30 @@ def _read(file: ProfileFile, reader: ProfileReader) -> Contestant | None:
         reader.forget(file)
 
 
-def _warning(loser: Contestant, winner: Contestant, reader: ProfileReader) -> Diagnostic:
+def _problem(loser: Contestant, winner: Contestant, reader: ProfileReader, *, is_settled: bool) -> Diagnostic:
+    """Return the problem of a profile that is never selected: an error if nothing is, wherever it matches.
+
+    Args:
+        loser: The profile.
+        winner: The one that keeps it from being selected.
+        reader: Reads what the library has.
+        is_settled: True if a third profile extends both: it is selected where it matches.
+    """
     # a reader of its own: what another profile extends was read under another path
     read = (ProfileReader(reader.library).profile(each.file).match for each in (loser, winner))
     way_out, reason = "let one extend the other, narrow a condition", "neither extends the other"
+    severity = Severity.WARNING
     if loser.name in winner.bases:
         way_out, reason = f"narrow the condition of {winner.name!r}", "extends it"
     elif winner.file.provider > loser.file.provider:
         reason = "comes from a source that is preferred"
+    elif winner.file.provider == loser.file.provider and not is_settled:
+        severity = Severity.ERROR
+    verb = "auto never selects" if severity is Severity.WARNING else "auto fails instead of selecting"
     return Diagnostic(
         code="unselectable-profile",
-        message=f"auto never selects {loser.name!r}: {winner.name!r} matches wherever it does, and {reason}",
+        message=f"{verb} {loser.name!r}: {winner.name!r} matches wherever it does, and {reason}",
         spans=tuple(match.span for match in read if match is not None),
         help=f"{way_out}, or remove `match` from {loser.name!r}, which can then be extended and named",
-        severity=Severity.WARNING,
+        severity=severity,
     )

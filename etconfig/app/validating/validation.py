@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import cached_property
@@ -25,6 +25,7 @@ from etconfig.app.configuring.targets import (
     without_undeclared,
 )
 from etconfig.app.installation.installation import Installation
+from etconfig.app.installation.misspelled_names import misspelled_backends
 from etconfig.app.validating.validated_programs import (
     ProjectPrograms,
     engine_problems,
@@ -41,12 +42,12 @@ from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.plugin import BACKENDS, EXECUTORS
 from etconfig.profile.document import load_document
-from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.inheritance import ProfileReader, misplaced_profile
 from etconfig.profile.layer import Layer
 from etconfig.profile.layers import layers_of, salvage_layers
 from etconfig.profile.names import PROJECT_FILES
 from etconfig.profile.profile import Profile
-from etconfig.profile.project import ProjectFile, parse_plugin_choices, parse_project, salvage_layer
+from etconfig.profile.project import ProjectFile, parse_project, salvage_layer
 from etconfig.resolver.compiling.matching import verify_layers
 from etconfig.resolver.compiling.resolver import Resolver, Target
 from etconfig.resolver.deciding.arguments import ANY_METHOD
@@ -74,6 +75,8 @@ class Validator:
         device: If given, arguments must resolve on it, also without a program. If a check needs a
             device and none is given, it uses this one.
         fact_overrides: Facts set by hand, by name; they win over those that files set.
+        of_directories: The files that were found in a directory: a profile that `auto` may select must lie
+            there where its name says.
         only_matching: True to resolve a profile only if its `match` holds on the device.
         unmatched: The profiles that were not resolved for this reason; filled by `problems`.
     """
@@ -82,6 +85,7 @@ class Validator:
     programs: Mapping[str, Delegating] | None = None
     device: FactSheet | None = None
     fact_overrides: FactOverrides | None = None
+    of_directories: Collection[Path] = ()
     only_matching: bool = False
     unmatched: set[Path] = field(default_factory=set, repr=False, compare=False)
     _known: dict[str, BackendSpec | Diagnostic] = field(
@@ -103,15 +107,12 @@ class Validator:
         for check in ("_conditions", "_expressions", "_combinations"):
             if check in vars(self):  # made on first use, with all steps left
                 getattr(self, check).steps.renew()
-        try:
-            validator = self._for_project(path) if is_project else self
-        except ConfigError as error:
-            return error.diagnostics
+        validator = self._for_project(path) if is_project else self
         found = _each_once(validator._problems(path, is_project))
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
 
     def selection_problems(self) -> tuple[Diagnostic, ...]:
-        """Return a warning for each profile checked so far that `auto` can never select beside others.
+        """Return a problem for each profile checked so far that `auto` can never select beside others.
 
         These are the profiles on the profile path; for a profile that is not there, those checked so far
         that lie in the same directory of profiles.
@@ -123,16 +124,11 @@ class Validator:
         return tuple(unselectable_profiles(tuple(self._contestants.values()), self._profiles))
 
     def _for_project(self, path: Path) -> Validator:
-        """Return the validator of a project file: it is checked with the plugins that it names itself.
-
-        Raises:
-            ConfigError: the project file cannot be read, is not TOML, or chooses plugins wrongly.
-        """
+        """Return the validator of a project file: it is checked with the plugins that it names itself."""
         try:
             return replace(self, installation=self.installation.with_project(path))
-        except ConfigError:
-            parse_plugin_choices(load_document(path))  # so problems have the name that was given
-            return self  # the rest is reported as problems of the file
+        except ConfigError:  # it is reported with the other problems of the file
+            return replace(self, installation=self.installation.without_project())
 
     @cached_property
     def _facts(self) -> FactSheet:
@@ -209,8 +205,13 @@ class Validator:
             yield from self._salvaged_problems(path, is_project)
             return
         yield from self._condition_problems(layers[-1], None if project else chain[-1])
+        if project is None and path in self.of_directories and chain[-1].match is not None:
+            yield from misplaced_profile(chain[-1], path)
         specs, broken = self._specs(layers)
         yield from broken
+        if self.device is not None:
+            known = self._facts.with_overrides(self._by_hand)
+            yield from misspelled_backends(known, self._backend_ids)
         is_resolved = project is not None or self._is_about_device(chain[-1])
         if not is_resolved:
             self.unmatched.add(path)
@@ -337,7 +338,7 @@ class Validator:
             yield from self._condition_problems(layers[-1], profile)
             yield from self._settings_problems(layers, self._specs(layers)[0])
         except ConfigError:
-            return  # it is not TOML, or chooses plugins wrongly, which was reported
+            return  # it is not TOML, which was reported
         yield from verify_against_programs(layers, self._known_programs, self._backend_ids)
 
     def _condition_problems(self, layer: Layer, profile: Profile | None) -> Iterator[Diagnostic]:
@@ -486,6 +487,7 @@ def validate_file(
     path = as_path("path", path)
     programs = programs_by_name(program)
     installation = find_installation(installation, next(iter(programs.values()), None) if programs else None)
+    installation, unreadable = readable_installation(installation)
     if facts is not None:
         check_facts(facts)
     if fact_overrides is not None:
@@ -493,7 +495,19 @@ def validate_file(
     validator = Validator(
         installation=installation, programs=programs, device=facts, fact_overrides=fact_overrides
     )
-    return (*validator.problems(path), *validator.selection_problems())
+    return _each_once((*unreadable, *validator.problems(path), *validator.selection_problems()))
+
+
+def readable_installation(installation: Installation) -> tuple[Installation, tuple[Diagnostic, ...]]:
+    """Return an installation whose plugins are known, and the problems of a project file that is left out.
+
+    Without its choice of plugins, nothing could be checked.
+    """
+    try:
+        installation.index  # noqa: B018  (read now)
+    except ConfigError as error:
+        return installation.without_project(), error.diagnostics
+    return installation, ()
 
 
 def _each_once(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

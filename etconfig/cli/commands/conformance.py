@@ -24,12 +24,12 @@ from etconfig.cli.shared.writing import (
     refused_write,
     write_file,
 )
-from etconfig.conformance.kit.levels import KIT, LEVELS
+from etconfig.conformance.kit.outcomes import KIT, LEVELS
 
 if TYPE_CHECKING:
     from etconfig.conformance.checks.check import Check
-    from etconfig.conformance.kit.result import Result
-    from etconfig.conformance.kit.settings import Settings
+    from etconfig.conformance.kit.kit_settings import Settings
+    from etconfig.conformance.kit.outcomes import Result
     from etconfig.conformance.runner.report import Report
 
 _LINE = 100
@@ -174,7 +174,7 @@ def _check_selection(context: click.Context, checks: Sequence[str], reports: Seq
 def _settings(
     backend: str, level: int, kit: str, executor: str, programs: Path | None, checks: Sequence[str]
 ) -> Settings:
-    from etconfig.conformance.kit.settings import Settings
+    from etconfig.conformance.kit.kit_settings import Settings
 
     try:
         return Settings(
@@ -190,7 +190,7 @@ def _settings(
 
 
 def _expected_failures(path: Path | None) -> Mapping[str, str]:
-    from etconfig.conformance.checks.catalog import all_checks
+    from etconfig.conformance.checks.check_catalog import all_checks
     from etconfig.conformance.runner.xfails import XfailsError, read_xfails
 
     if path is None:
@@ -264,7 +264,7 @@ def _print_end(report: Report) -> None:
 
 
 def _list_checks(as_json: bool) -> None:
-    from etconfig.conformance.checks.catalog import all_checks
+    from etconfig.conformance.checks.check_catalog import all_checks
 
     checks = all_checks()
     if as_json:
@@ -290,7 +290,7 @@ def _list_checks(as_json: bool) -> None:
 
 
 def _lower(settings: Settings, directory: Path) -> None:
-    from etconfig.conformance.runner.lowering_apart import lowered_apart
+    from etconfig.conformance.runner.lowering_process import lowered_apart
     from etconfig.conformance.subject.lowering import LoweringError, lower_cases
     from etconfig.conformance.subject.subject import Subject
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.each_device import on_each_device, opened_apart, show_each
+from etconfig.cli.shared.each_device import (
+    OnDevice,
+    notes_of_resolution,
+    on_each_device,
+    opened_apart,
+    show_each,
+    show_notes,
+)
 from etconfig.cli.shared.known_device import known_device
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
@@ -69,6 +76,8 @@ def command(
     if all(_names_device(text) for text in (old, new)) and requests[0].sheet is not None:
         raise click.UsageError("both sides name a device already: leave out --facts and --device")
 
+    resolved: list[OnDevice[Resolution]] = []
+
     def compare(request: ConfigurationRequest, program: Delegating | None) -> Sequence[OptionChange]:
         from etconfig.resolver.explaining.difference import (
             differences,
@@ -76,7 +85,7 @@ def command(
             standalone_differences,
         )
 
-        before, after = (_side(text, program, request) for text in (old, new))
+        before, after = (_side(text, program, request, resolved) for text in (old, new))
         if program is None and not isinstance(before, Mapping) and not isinstance(after, Mapping):
             return standalone_differences(before, after)
         values = (side if isinstance(side, Mapping) else reported_values(side) for side in (before, after))
@@ -85,12 +94,14 @@ def command(
     opened = [*opened_apart(requests[0], programs)]
     if len(requests) == len(opened) == 1:
         changes = compare(requests[0], opened[0][1])
+        show_notes(resolved, notes_of_resolution)
         if as_json:
             print_json(_data(changes))
         else:
             _show(changes)
         return 1 if changes else 0
     found = list(on_each_device(requests, opened, compare))
+    show_notes(resolved, notes_of_resolution)
     if as_json:
         print_json({"differences": [{**one.to_jsonable(), **_data(one.result or ())} for one in found]})
         failed = any(one.error for one in found)
@@ -122,22 +133,27 @@ def _block(change: OptionChange) -> str:
 
 
 def _side(
-    text: str, program: Delegating | None, request: ConfigurationRequest
+    text: str,
+    program: Delegating | None,
+    request: ConfigurationRequest,
+    resolved: list[OnDevice[Resolution]],
 ) -> Resolution | Mapping[OptionPath, ReportedValue]:
-    """Return the result of one side, or of a saved one the values by option path."""
+    """Return the resolution of one side, which is added to `resolved`, or the values of a saved one."""
     from etconfig.resolver.explaining.saved import load_saved_resolution
 
     kind, colon, rest = text.partition(":")
     if _names_device(text) and not rest:
         raise click.UsageError(f"{text} is empty, like an unset variable; write what follows the colon")
     if colon and kind == "facts":
-        request = replace(request, sheet=standard_input() if rest == "-" else Path(rest))
+        request = replace(request, sheet=standard_input() if rest == "-" else Path(rest), called=None)
     elif colon and kind == "device":
-        request = replace(request, sheet=known_device(rest))
+        request = replace(request, sheet=known_device(rest), called=None)
     elif text == "-":
         return load_saved_resolution(standard_input())
     elif text.endswith(".json"):
         return load_saved_resolution(Path(text))
     else:
         request = replace(request, profile=text)
-    return request.resolve(program)
+    result = request.resolve_silently(program)
+    resolved.append(OnDevice(device=request.device_name, program=None, result=result))
+    return result

@@ -81,12 +81,11 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
 
 def _check(path: Path, lock: Lock) -> int:
     """Compare with the lock file, and return the exit status."""
-    from etconfig.app.locking.lock import load_lock
-    from etconfig.app.locking.lock_comparison import lock_differences, lock_mismatch
+    from etconfig.app.locking.lock_comparison import whole_lock_mismatch
 
-    differences = lock_differences(load_lock(path), lock, is_whole=True)
-    if differences:
-        fail(lock_mismatch(path, differences))
+    mismatch = whole_lock_mismatch(path, lock)
+    if mismatch is not None:
+        fail(mismatch)
         return 1
     show(f"{_count(lock)} as locked in {path}")
     return 0

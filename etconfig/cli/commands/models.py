@@ -67,7 +67,7 @@ def list_variants(file: Path | None = None, as_json: bool = False) -> None:
       etconfig models list --models models.toml
     """
     from etconfig.app.programs.model_choice import find_catalog
-    from etconfig.models.selection import variant_data
+    from etconfig.models.variant_selection import variant_data
 
     catalog = find_catalog(make_installation(), file)
     if as_json:
@@ -128,14 +128,15 @@ def select_variant(
       etconfig models select detector --facts phone.json --json
     """
     from etconfig.app.programs.model_choice import select_model
-    from etconfig.models.selection import VERDICT_HEADERS, verdict_rows
+    from etconfig.models.variant_selection import VERDICT_HEADERS, verdict_rows
 
     installation = make_installation()
     device = read_device(installation, sheet, fact_texts)
+    known = device.known
     choice = select_model(
         name,
         models=file,
-        facts=None if sheet is None else device.facts,
+        facts=None if sheet is None else known,
         fact_overrides=cast("dict[str, object]", device.by_hand),
         executor=chosen_executor(installation, executor),
         installation=installation,
@@ -210,7 +211,7 @@ def _print_checked(checked: Sequence[CheckedModel]) -> None:
 
 def _note_unknown_backends(devices: Mapping[str, FactSheet], checked: Sequence[CheckedModel]) -> None:
     """Say which devices get no delegated program, since their sheets do not say what they can run."""
-    from etconfig.models.selection import BACKENDS_FACT
+    from etconfig.models.variant_selection import BACKENDS_FACT
 
     if not any(needs.backends for each in checked for needs in each.needs.values()):
         return

@@ -31,7 +31,6 @@ from etconfig.cli.shared.output import (
     print_table,
     show,
     show_blocks,
-    show_diagnostics,
     show_document,
 )
 from etconfig.cli.shared.usage import StrictCommand
@@ -95,16 +94,12 @@ def command(
         _check_alone(programs, requests, has_format=as_toml or explain)
         _resolve_bundle(bundle, requests[0], as_json=as_json)
         return 0
-    from etconfig.resolver.deciding.device_problems import notes_on_device
-
     opened = [*opened_apart(requests[0], programs)]
     is_one = len(requests) == len(opened) == 1
     if as_toml and not is_one:
         raise click.UsageError("--toml prints one profile: give one device and one PROGRAM")
     if is_one:
-        resolution = requests[0].resolve(opened[0][1])
-        show_one(resolution)
-        show_diagnostics(notes_on_device(resolution))
+        show_one(requests[0].resolve(opened[0][1]))
         return 0
     found = list(on_each_device(requests, opened, ConfigurationRequest.resolve_silently))
     if as_json:

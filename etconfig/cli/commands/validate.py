@@ -116,19 +116,22 @@ def command(
     """
     _check_fixing(files, fix=fix, diff=diff, unsafe_fixes=unsafe_fixes)
     from etconfig.app.validating.fixing import fix_files
-    from etconfig.app.validating.validation import Validator
+    from etconfig.app.validating.validation import Validator, readable_installation
 
     sheets = expanded_sheets(sheet)
 
     def check() -> tuple[list[Diagnostic], list[Path]]:
-        installation = make_installation(profile_paths)
+        installation, unreadable = readable_installation(make_installation(profile_paths))
         try:
             validators = _make_validators(installation, programs, models, sheets, fact_texts)
         except ConfigError as error:
             if not _is_in(error, files.paths):
                 raise
             validators = {"": Validator(installation=installation)}  # the error is found again, and shown
-        problems = _check(files.paths, validators)
+        validators = {
+            name: replace(each, of_directories=files.of_directories) for name, each in validators.items()
+        }
+        problems = _check(files.paths, validators, unreadable)
         unmatched = set.intersection(*(validator.unmatched for validator in validators.values()))
         return problems, [path for path in files.paths if path in unmatched]
 
@@ -269,12 +272,19 @@ def _load(path: Path, installation: Installation) -> LoadedProgram:
     return load_program(path, executor=NUMPY, installation=installation)
 
 
-def _check(files: Sequence[Path], validators: Mapping[str, Validator]) -> list[Diagnostic]:
+def _check(
+    files: Sequence[Path], validators: Mapping[str, Validator], unreadable: Sequence[Diagnostic]
+) -> list[Diagnostic]:
     """Return the problems of all files, each once: several files may extend the same broken one.
 
     A problem that not every device has names the devices.
+
+    Args:
+        files: The files.
+        validators: The validator of each device.
+        unreadable: The problems of a project file that is left out.
     """
-    found: dict[Diagnostic, dict[str, None]] = {}
+    found = {problem: dict.fromkeys(validators) for problem in named_as_given(unreadable, files)}
     for file in with_progress(files, "checking"):
         for device, validator in validators.items():
             for problem in named_as_given(validator.problems(file), files):

@@ -20,7 +20,7 @@ from etconfig.cli.shared.options import (
     json_option,
     models_option,
 )
-from etconfig.cli.shared.output import fail, is_read, note, show, show_json
+from etconfig.cli.shared.output import fail, is_read, note, show, show_diagnostics, show_json
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import ConfigError, ProgramError
 
@@ -94,20 +94,25 @@ class _Watch:
     """
 
     def __init__(self, request: ConfigurationRequest, programs: Sequence[Path], as_json: bool) -> None:
+        from etconfig.resolver.deciding.device_problems import notes_on_device
+
         self._programs = programs
         self._as_json = as_json
         self._request = request
         self._program = request.open_together(programs)
         self._configuration = request.configure(self._program)
         self._resolution = self._configuration.resolve()
+        show_diagnostics(notes_on_device(self._resolution))
         self._facts = request.device.facts
         self._files = self._look_at_files()
         self._has_pending_edits = False
+        self._error: ConfigError | ProgramError | None = None
 
     def look(self) -> bool:
         """Detect the facts again, look at the files, and print what changes; return True if any differ.
 
-        If the new facts or files do not resolve, it prints why, and the state before stays in force.
+        If the new facts or files do not resolve, it prints why, once until that changes, and the state before
+        stays in force.
         """
         before, self._facts = self._facts, self._request.installation.redetect_facts(self._facts)
         files, self._files = self._files, self._look_at_files()
@@ -120,9 +125,11 @@ class _Watch:
                 self._configure(request, request.open_together(self._programs))
             else:
                 self._configure(self._request, self._program)
-            self._has_pending_edits = False
+            self._has_pending_edits, self._error = False, None
         except (ConfigError, ProgramError) as error:
-            fail(error)
+            if str(error) != str(self._error):
+                fail(error)
+            self._error = error
         return True
 
     def _configure(self, request: ConfigurationRequest, program: Delegating | None) -> None:

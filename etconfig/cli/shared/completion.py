@@ -50,7 +50,7 @@ def complete_backend(context: click.Context, incomplete: str) -> Iterable[str]:
 @_matching
 def complete_check(context: click.Context, incomplete: str) -> Iterable[str]:
     """Offer the ids of the checks of the conformance kit."""
-    from etconfig.conformance.checks.catalog import all_checks
+    from etconfig.conformance.checks.check_catalog import all_checks
 
     return [check.id for check in all_checks()]
 

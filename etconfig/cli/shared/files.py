@@ -30,10 +30,12 @@ class FoundFiles:
         paths: The files, each once, in the order of the arguments.
         missing: The reason for each argument that stands for no file, and for each directory below one that
             cannot be read.
+        of_directories: The files that stand for a directory.
     """
 
     paths: list[Path]
     missing: tuple[str, ...] = ()
+    of_directories: frozenset[Path] = frozenset()
 
 
 def find_files(texts: Sequence[str], suffix: str = _SUFFIX) -> FoundFiles:
@@ -47,14 +49,17 @@ def find_files(texts: Sequence[str], suffix: str = _SUFFIX) -> FoundFiles:
     """
     paths: dict[Path, None] = {}
     missing: list[str] = []
+    of_directories: set[Path] = set()
     for text in texts:
         try:
-            paths.update(dict.fromkeys(_files_of(text, suffix, missing)))
+            found = _files_of(text, suffix, missing)
+            paths.update(dict.fromkeys(found))
+            of_directories.update(found if Path(text).is_dir() else ())
         except click.BadParameter as error:
             missing.append(error.message)
     if missing and not paths:
         raise click.BadParameter("; ".join(missing))
-    return FoundFiles(paths=list(paths), missing=tuple(missing))
+    return FoundFiles(paths=list(paths), missing=tuple(missing), of_directories=frozenset(of_directories))
 
 
 def _find_argument(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> FoundFiles:

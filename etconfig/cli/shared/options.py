@@ -305,11 +305,18 @@ class ConfigurationRequest:
         return chosen_executor(self.installation, name)
 
     def resolve(self, program: Delegating | None) -> Resolution:
-        """Return the requested resolution; with `--locked`, check it against the lock file."""
-        return self._resolved(self.configure(program))
+        """Return the requested resolution; its warnings and notes go to stderr.
+
+        With `--locked`, check it against the lock file.
+        """
+        from etconfig.resolver.deciding.device_problems import notes_on_device
+
+        resolution = self._resolved(self.configure(program))
+        show_diagnostics(notes_on_device(resolution))
+        return resolution
 
     def resolve_silently(self, program: Delegating | None) -> Resolution:
-        """Do the same without printing warnings."""
+        """Do the same without printing anything."""
         return self._resolved(self.configure_on(self.device.facts, program))
 
     def _resolved(self, configuration: Configuration) -> Resolution:
@@ -475,12 +482,16 @@ class RequestedDevice:
 
     @property
     def known(self) -> FactSheet:
-        """All facts, with those that the project file and `--fact` set.
+        """All facts, with those that the project file and `--fact` set; misspelled backends are warned about.
 
         Raises:
             ConfigError: the project file is wrong.
         """
-        return self.installation.known_facts(self.facts, self.by_hand)
+        from etconfig.app.installation.misspelled_names import misspelled_backends
+
+        known = self.installation.known_facts(self.facts, self.by_hand)
+        show_diagnostics(misspelled_backends(known, self.installation.backend_ids))
+        return known
 
 
 def read_device(installation: Installation, sheet: Path | None, fact_texts: Sequence[str]) -> RequestedDevice:

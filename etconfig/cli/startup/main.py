@@ -36,8 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     show_unencodable()
     try:
         status = _run(arguments, is_process=is_process)
-    except KeyboardInterrupt:
-        command_errors().write("\n")  # after the ^C that the terminal shows
+    except KeyboardInterrupt as stopped:
+        from etconfig.diagnostics.escape import escape_line
+
+        during = f"stopped during {escape_line(str(stopped))}\n" if str(stopped) else ""
+        command_errors().write(f"\n{during}")  # after the ^C that the terminal shows
         status = _INTERRUPTED
     except (ImportError, MemoryError, OSError, RuntimeError, SystemError) as error:
         if _is_short_of_memory(error):

@@ -81,3 +81,23 @@ class Case:
     @property
     def _all_runs(self) -> tuple[CaseRun, ...]:
         return tuple(run for runs in self.runs.values() for run in runs)
+
+
+LARGE = "large_linear"
+"""The name of the large case. Its answers are not stored, since no check compares them."""
+
+ROWS, INPUTS, OUTPUTS = 64, 32, 48
+"""The rows of its input, and the inputs and outputs of each."""
+
+
+def large_case() -> Case:
+    """Return a case with enough work to share between threads, and one run of random input."""
+    rows = np.random.default_rng(0).standard_normal((ROWS, INPUTS), np.float32)
+    return Case(
+        name=LARGE,
+        doc=f"a layer of {INPUTS} inputs and {OUTPUTS} outputs for {ROWS} rows, for evidence of options",
+        dtypes=frozenset({"float32"}),
+        dim_orders=frozenset({"contiguous"}),
+        requires=frozenset(),
+        runs={"forward": (CaseRun(inputs=(rows,), outputs=()),)},
+    )

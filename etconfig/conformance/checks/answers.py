@@ -1,4 +1,4 @@
-"""Checks of answers: outputs equal those of eager PyTorch, as precisely as declared."""
+"""Checks of answers: outputs equal eager PyTorch's, as precisely as declared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from etconfig.base.scalar_types import ScalarType
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import (
+from etconfig.conformance.kit.outcomes import (
     CheckFailedError,
     NotApplicableError,
     NotDelegatedError,
@@ -62,7 +62,7 @@ def answers(subject: Subject) -> None:
 
 
 def _advice(outputs: Sequence[Any], earlier: Sequence[tuple[str, Sequence[Any]]]) -> str:
-    """Return what to do about wrong outputs: they may be those of an earlier run."""
+    """Return what to do about wrong outputs: they may be the outputs of an earlier run."""
     for label, others in earlier:
         is_same = len(others) == len(outputs) and all(map(_is_same, outputs, others))
         if is_same:
@@ -177,7 +177,3 @@ def _bits_of_runs(subject: Subject, case: DelegatedCase, name: str) -> Iterator[
         with subject.load(case, name) as method:
             for _ in range(_REPEATS // 2):
                 yield [np.asarray(output).tobytes() for output in method.execute(case.inputs(name))]
-
-
-CHECKS = (runs, answers, tolerance, dtype_matrix, signature, nan_inf, determinism)
-"""The checks of this module, in the order of the report."""

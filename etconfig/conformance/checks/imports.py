@@ -16,12 +16,12 @@ from importlib import import_module
 from typing import Any
 
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.process.guards import watch_actions
 from etconfig.conformance.process.loading import probe
-from etconfig.conformance.process.printed import watch_output
-from etconfig.conformance.subject.contributions import facts_of_vendor
+from etconfig.conformance.process.output_watch import watch_output
 from etconfig.conformance.subject.subject import Subject
+from etconfig.conformance.subject.vendor_plugins import facts_of_vendor
 
 BUDGET_SECONDS = 0.6
 """The time that loading a plugin may take, not counting etconfig and pydantic, nor other processes."""
@@ -146,7 +146,3 @@ def _difference(before: object, after: object) -> str:
     if isinstance(before, list) and isinstance(after, list):
         return f": {', '.join(str(each) for each in after if each not in before)}"
     return ""
-
-
-CHECKS = (import_budget, import_reentrant, import_pure)
-"""The checks of this module, in the order of the report."""

@@ -7,8 +7,8 @@ from functools import partial
 
 from etconfig.base.compile_specs import CompileSpecs
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.interpose.replacing_init import ReplacingInit
-from etconfig.conformance.kit.outcome import CheckFailedError, NotDelegatedError
+from etconfig.conformance.interpose.interposer import ReplacingInit
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotDelegatedError
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
@@ -156,7 +156,3 @@ def _require_refusal(
             raise CheckFailedError(f"{where}: the error does not name it: {error}; {fix}") from error
         return
     raise CheckFailedError(f"{where}: it was loaded, expected an error from init; {fix}")
-
-
-CHECKS = (spec_bad, host_mismatch, named_data_missing)
-"""The checks of this module, in the order of the report."""

@@ -12,8 +12,8 @@ from etconfig.backend import Backend, ExecuteContext, InitContext, Processed, Va
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.fault_injector import ARGUMENTS, FaultInjector
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
-from etconfig.conformance.process.printed import watch_output
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, suggesting
+from etconfig.conformance.process.output_watch import watch_output
 from etconfig.conformance.process.process_resources import ProcessResources
 from etconfig.conformance.subject.changed_payload import refuses_part
 from etconfig.conformance.subject.golden import DelegatedCase
@@ -59,7 +59,7 @@ def prints_nothing(subject: Subject) -> None:
 
 
 class _HandleCounter(FaultInjector):
-    """Records the handles that are made and destroyed, including those that the backend destroys itself."""
+    """Records the handles that are made and destroyed, including handles that the backend destroys itself."""
 
     def __init__(self, made: list[Any], destroyed: list[Any]) -> None:
         super().__init__(ARGUMENTS)
@@ -195,7 +195,3 @@ def _use_destroyed(subject: Subject, case: DelegatedCase, last_call: _LastCall) 
         raise CheckFailedError(
             f"execute returned with a destroyed handle, but {error}; raise an error instead"
         ) from None
-
-
-CHECKS = (order, prints_nothing, destroy_once, failed_init, reinit, use_after_destroy)
-"""The checks of this module, in the order of the report."""

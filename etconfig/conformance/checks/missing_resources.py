@@ -10,11 +10,11 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, req
 from pathlib import Path
 
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.process.guards import cut_network, hide_devices
 from etconfig.conformance.process.loading import require_ordinary_load
-from etconfig.conformance.subject.contributions import VendorFacts
 from etconfig.conformance.subject.subject import Subject
+from etconfig.conformance.subject.vendor_plugins import VendorFacts
 from etconfig.errors import BackendUnavailableError, DelegateError, EtconfigError, PluginLoadError
 from etconfig.facts.detecting.host import Host
 from etconfig.facts.detecting.system import System
@@ -136,7 +136,3 @@ def required_distributions(*distributions: str) -> set[str]:
                 lines = [line for line in requires(name) or () if not re.search(r"\bextra\s*==", line)]
                 pending += [match[0] for line in lines if (match := re.match(r"[\w.-]+", line))]
     return found
-
-
-CHECKS = (no_network, missing_sdk, no_device)
-"""The checks of this module, in the order of the report."""

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
 from etconfig.conformance.process.vendor_state import VendorState, package_of
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
@@ -48,7 +48,3 @@ def _file_of(variable: str) -> str:
     """Return the file that defines a variable, by its dotted name."""
     module = next(name for name in sorted(sys.modules, reverse=True) if variable.startswith(f"{name}."))
     return Path(sys.modules[module].__file__ or module).name
-
-
-CHECKS = (no_globals,)
-"""The checks of this module, in the order of the report."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.process.process_resources import open_files, resident_bytes, threads
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
@@ -187,7 +187,7 @@ class FileWatch:
 
 
 def _is_of_backend(path: str, case: DelegatedCase) -> bool:
-    """Leave out modules, the program itself, and what is neither a file nor of the backend."""
+    """Leave out modules, the program itself, and whatever is not a file or not of the backend."""
     is_code = path.endswith((".py", ".pyc", ".so"))
     return "/" in path and not is_code and not path.startswith(("/proc/", "/sys/")) and path != str(case.path)
 

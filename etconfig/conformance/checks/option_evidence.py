@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from etconfig.conformance.checks import observation
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.process.apart import apart
-from etconfig.conformance.process.kept_worker import CAN_FORK
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError
+from etconfig.conformance.process.forked_call import apart
+from etconfig.conformance.process.forking_worker import CAN_FORK
 from etconfig.conformance.subject.golden import DelegatedCase
-from etconfig.conformance.subject.option_values import options_place, other_values
+from etconfig.conformance.subject.option_choices import options_place, other_values
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import DelegateError, OptionError
@@ -22,7 +22,7 @@ ObservedT = TypeVar("ObservedT")
 
 _REPEATS = 3
 _SUGGESTED = (Observable.OUTPUT, Observable.THREADS, Observable.TRACE)
-"""The observables to try for an option without evidence: those that need no direction and little time."""
+"""The observables to try for an option without evidence: they need no direction and little time."""
 
 
 @check(
@@ -204,6 +204,3 @@ _COMPARISONS = {
     Observable.TIME: _compare_times,
 }
 """The comparison of each observable; the others are numbers."""
-
-CHECKS = (option_evidence,)
-"""The checks of this module, in the order of the report."""

@@ -14,10 +14,10 @@ from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.interpose.payload_damage import PayloadChange, damages, incremented
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.subject.changed_payload import load_changed
-from etconfig.conformance.subject.comparison import check_outputs
 from etconfig.conformance.subject.golden import DelegatedCase
+from etconfig.conformance.subject.output_comparison import check_outputs
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateInvalidCompatibilityError, EtconfigError
 from etconfig.method.delegate import Payload
@@ -208,7 +208,7 @@ def _revealing_cases(subject: Subject) -> tuple[DelegatedCase, ...]:
 
 
 class _Undamaged:
-    """The answers of a case with its own payload, for comparison with those of changed payloads.
+    """The answers of a case with its own payload, for comparison with the answers of changed payloads.
 
     Args:
         subject: The backend.
@@ -247,7 +247,3 @@ class _Undamaged:
     def _execute(self, change: PayloadChange) -> list[list[Any]]:
         with load_changed(self._subject, self._case, change) as method:
             return [method.execute(list(run.inputs)) for run in self._case.runs()]
-
-
-CHECKS = (corrupt, empty_payload, format_version, version_error, inline_equals_segment, read_only_buffer)
-"""The checks of this module, in the order of the report."""

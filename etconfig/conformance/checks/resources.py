@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from etconfig.backend import InitContext, Processed
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, suggesting
 from etconfig.conformance.process.process_resources import ProcessResources, resident_bytes
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
@@ -137,7 +137,7 @@ def rss_slope(subject: Subject) -> None:
 
 @check("threads-fds", level=1, rests_on=("answers",), prevents="threads and files that leak with each load")
 def threads_fds(subject: Subject) -> None:
-    """A closed method leaves no threads or open files behind, except those that a process needs once.
+    """A closed method leaves no threads or open files behind, except what a process needs once.
 
     Windows does not list open files, and only Linux lists threads that Python does not know.
     """
@@ -212,7 +212,3 @@ def _answer_as_child(action: Callable[[], None]) -> NoReturn:
         status = 0  # a clear refusal
     finally:
         os._exit(status)
-
-
-CHECKS = (exit_undestroyed, payload_freed, rss_slope, threads_fds, fork_after_init)
-"""The checks of this module, in the order of the report."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from etconfig.conformance.cases.case import CaseRun
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import suggesting
+from etconfig.conformance.kit.outcomes import suggesting
 from etconfig.conformance.subject.subject import Subject
 
 
@@ -89,7 +89,3 @@ def scalars(subject: Subject) -> None:
             "read numbers from the arguments of each execute, or do not declare supports_scalars"
         ):
             subject.check_case(case)
-
-
-CHECKS = (dim_order_strides, dynamic, zero_size, scalars)
-"""The checks of this module, in the order of the report."""

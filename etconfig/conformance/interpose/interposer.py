@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from etconfig.backend import (
     UpdateContext,
     Value,
 )
+from etconfig.base.compile_specs import CompileSpecs
 
 
 class Interposer(Backend[Any, Any]):
@@ -61,3 +62,29 @@ class Interposer(Backend[Any, Any]):
     def destroy(self, handle: Any) -> None:
         """Forward the call."""
         self.inner.destroy(handle)
+
+
+class ReplacingInit(Interposer):
+    """Each argument maps the program's value to the one passed to `init`; by default it stays the same.
+
+    Args:
+        compile_specs: Maps the compile specs.
+        named_data: Maps the named data.
+    """
+
+    def __init__(
+        self,
+        *,
+        compile_specs: Callable[[CompileSpecs], CompileSpecs] = lambda specs: specs,
+        named_data: Callable[[Mapping[str, memoryview]], Mapping[str, memoryview]] = lambda data: data,
+    ) -> None:
+        self._compile_specs = compile_specs
+        self._named_data = named_data
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        """Forward the call with the mapped values."""
+        given = self._compile_specs(context.compile_specs)
+        context = replace(context, named_data=self._named_data(context.named_data), compile_specs=given)
+        return super().init(context, processed, given)

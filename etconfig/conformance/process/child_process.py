@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from etconfig.base.records import record
-from etconfig.conformance.kit.settings import Settings, effective_search_path
+from etconfig.conformance.kit.kit_settings import Settings, effective_search_path
 
 _LAST_LINES = 5
 _STACK_LINES = 8

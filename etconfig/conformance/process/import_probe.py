@@ -17,7 +17,7 @@ from etconfig.conformance.process.guards import watch_imports
 from etconfig.diagnostics.error_text import error_text
 
 if TYPE_CHECKING:
-    from etconfig.conformance.kit.settings import Settings
+    from etconfig.conformance.kit.kit_settings import Settings
 
 
 SCHEDULER = Path("/proc/thread-self/schedstat")
@@ -91,7 +91,7 @@ def _load(request: dict[str, Any]) -> dict[str, Any]:
     for name in request["first"]:
         importlib.import_module(name)
     delay = before.delay
-    from etconfig.conformance.kit.settings import Settings  # after `first`, whose imports come before all
+    from etconfig.conformance.kit.kit_settings import Settings  # after `first`, whose imports come before all
 
     settings = Settings.from_jsonable(request["settings"])
     watch = Stopwatch()

@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 
 _SETTLE_SECONDS = 1.0
 """How long threads that were asked to end may take."""
 
 
 def threads() -> Mapping[int, str]:
-    """Return the threads by id: all on Linux, elsewhere those that Python knows."""
+    """Return the threads by id: all on Linux, elsewhere the threads that Python knows."""
     known = {each.native_id or 0: f"thread {each.name!r}" for each in threading.enumerate()}
     if sys.platform != "linux":
         return known

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.kit.kit_settings import Settings
 from etconfig.conformance.process.child_process import Ended, child_environment, describe_end
 
 SESSION = (sys.executable, "-m", "etconfig.conformance.runner.session")

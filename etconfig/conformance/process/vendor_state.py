@@ -17,7 +17,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def package_of(entry: EntryPoint) -> str:
-    """Return the package of an imported plugin: the outermost one that is not a namespace package."""
+    """Return the package of an imported plugin: the outermost that is not a namespace package."""
     parts = entry.module.split(".")
     names = [".".join(parts[: count + 1]) for count in range(len(parts))]
     return next(name for name in names if getattr(sys.modules[name], "__file__", None))

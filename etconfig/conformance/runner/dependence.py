@@ -1,13 +1,11 @@
-"""Checks that rest on others: what they rest on runs first, and its failure is the root cause."""
+"""Checks that rest on others: their bases run first, and the failure of a base is the root cause."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.levels import is_newer
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.result import Result
+from etconfig.conformance.kit.outcomes import Outcome, Result, is_newer
 
 
 class UnknownCheckError(ValueError):

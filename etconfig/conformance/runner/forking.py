@@ -1,7 +1,8 @@
-"""The kept worker: it imports the kit once, reads orders from stdin, and forks a child for each.
+"""The forking worker: it imports the kit once, reads orders from stdin, and forks a child for each.
 
-Run as `python -m etconfig.conformance.runner.forking`; `process.kept_worker` describes an order. The worker
-has one thread and nothing of a vendor, so a fork of it is safe, and a child of it begins like a new process.
+Run as `python -m etconfig.conformance.runner.forking`; `process.forking_worker` describes an order. The
+worker has one thread and nothing of a vendor, so a fork of it is safe, and a child of it begins like a new
+process.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import warnings
 from typing import Any
 
 PRELOADED = (
-    "etconfig.conformance.checks.catalog",
+    "etconfig.conformance.checks.check_catalog",
     "etconfig.schema.options",
     "etconfig.plugin.registry",
     "etconfig.plugin.v1",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree  # it only writes here
 
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.result import Result
+from etconfig.conformance.kit.outcomes import Outcome, Result
 from etconfig.conformance.runner.report import Report
 
 _SKIPPED = {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE, Outcome.XFAILED, Outcome.NOT_JUDGED}

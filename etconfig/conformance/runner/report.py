@@ -11,11 +11,9 @@ from typing import Any
 
 from etconfig.base.records import record
 from etconfig.base.version import __version__
-from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.levels import KIT
-from etconfig.conformance.kit.outcome import CheckFailedError, Outcome
-from etconfig.conformance.kit.result import Result
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.outcomes import KIT, CheckFailedError, Outcome, Result
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
 from etconfig.plugin.api_version import CURRENT
@@ -61,8 +59,8 @@ class Report:
     def level(self) -> int | None:
         """The highest level that was reached, or None if not even the lowest was.
 
-        A level is reached if all of its checks, and those of the levels below, ended well. Levels 0 and 1
-        allow no expected failures. Advisory results do not count. A part of the checks reaches no level.
+        A level is reached if all of its checks, and all checks of the levels below, ended well. Levels 0 and
+        1 allow no expected failures. Advisory results do not count. A part of the checks reaches no level.
         """
         reached = None
         if self.checks_asked:
@@ -97,7 +95,7 @@ class Report:
 
     @property
     def root_causes(self) -> Mapping[str, tuple[Result, ...]]:
-        """The failed checks by id, each with those that were not judged because of it."""
+        """The failed checks by id, each with the checks that were not judged because of it."""
         return {
             each.check_id: tuple(other for other in self.results if other.rests_on == each.check_id)
             for each in self.results

@@ -9,14 +9,19 @@ from dataclasses import replace
 from typing import Any
 
 from etconfig.app.programs.executors import NUMPY, find_executor
-from etconfig.conformance.checks.catalog import all_checks, with_bases
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.levels import is_newer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError, Outcome
-from etconfig.conformance.kit.result import Result
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.checks.check_catalog import all_checks, with_bases
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import (
+    CheckFailedError,
+    NotApplicableError,
+    NotDelegatedError,
+    Outcome,
+    Result,
+    is_newer,
+)
 from etconfig.conformance.process.child_process import ask_process
-from etconfig.conformance.process.kept_worker import KeptWorker
+from etconfig.conformance.process.forking_worker import ForkingWorker
 from etconfig.conformance.process.shared_process import SharedProcess
 from etconfig.conformance.runner.dependence import UnknownCheckError, not_judged, root_cause
 from etconfig.conformance.runner.report import Report, make_report
@@ -34,7 +39,7 @@ WORKER = (sys.executable, "-m", "etconfig.conformance.runner.worker")
 """The command that starts the process."""
 
 
-def run_isolated(check: Check, subject: Subject, worker: KeptWorker | None = None) -> Result:
+def run_isolated(check: Check, subject: Subject, worker: ForkingWorker | None = None) -> Result:
     """Run one check in a process of its own; its bad end is the outcome unless the check failed by itself.
 
     Args:
@@ -76,9 +81,9 @@ SUSPECT_SECONDS = 20.0
 def run_conformance(
     settings: Settings, xfails: Mapping[str, str] | None = None, *, progress: Progress | None = None
 ) -> Report:
-    """Run every check up to the level of the settings, or those that the settings name.
+    """Run every check up to the level of the settings, or the checks that the settings name.
 
-    A check is not run if one that it rests on failed. No check runs in this process, which a backend could
+    A check is not run if one of its bases failed. No check runs in this process, which a backend could
     end. After a check that crashed or timed out, all others run in their own processes.
 
     Args:
@@ -97,7 +102,7 @@ def run_conformance(
     if settings.executor != NUMPY:
         find_executor(subject.installation, settings.executor)
     results: dict[str, Result] = {}
-    with SharedProcess(settings) as shared, KeptWorker() as worker:
+    with SharedProcess(settings) as shared, ForkingWorker() as worker:
         worker.start()  # needed soon, unless the first check fails
         for each in checks:
             is_suspect = any(result.outcome.is_loss for result in results.values())
@@ -112,7 +117,7 @@ def run_conformance(
 
 
 def chosen_checks(settings: Settings) -> tuple[Check, ...]:
-    """Return the checks to run: those that the settings name with their bases, or all up to the level.
+    """Return the checks to run: the checks that the settings name with their bases, or all up to the level.
 
     Raises:
         UnknownCheckError: the settings name a check that does not exist.
@@ -135,7 +140,7 @@ def run_after(
     subject: Subject,
     xfails: Mapping[str, str],
     results: Mapping[str, Result],
-    worker: KeptWorker | None = None,
+    worker: ForkingWorker | None = None,
     shared: SharedProcess | None = None,
 ) -> Result:
     """Run one check, unless one of the `results` is a failure that it rests on."""
@@ -154,7 +159,7 @@ def run_check(
     check: Check,
     subject: Subject,
     xfails: Mapping[str, str],
-    worker: KeptWorker | None = None,
+    worker: ForkingWorker | None = None,
     shared: SharedProcess | None = None,
 ) -> Result:
     """Run one check: in its own process if it is isolated, else in the shared one, or here without one."""
@@ -167,7 +172,7 @@ def run_check(
 
 
 def _run_shared(check: Check, subject: Subject, shared: SharedProcess) -> Result | None:
-    """Run one check in the shared process; None if that does not know it, as those of tests."""
+    """Run one check in the shared process; None if the process does not know it, as for tests' checks."""
     started = time.perf_counter()
     request = {"settings": subject.settings.to_jsonable(), "check": check.id}
     ended = shared.ask(request, timeout_seconds=check.timeout_seconds)
@@ -211,26 +216,28 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
         if missing:
             return Outcome.UNDECLARED, f"{subject.backend_id} does not declare {', '.join(missing)}"
         check.run(subject)
-    except CheckFailedError as error:
-        return Outcome.FAILED, str(error)
-    except NotApplicableError as error:
-        return Outcome.NOT_APPLICABLE, str(error)
-    except NotDelegatedError as error:
-        return Outcome.NOT_DELEGATED, str(error)
-    except PluginLoadError as error:  # the reader is the author
-        return Outcome.FAILED, f"{located_cause(error)}; {error.author_help}"
-    except PluginCallError as error:
-        return Outcome.FAILED, f"{error.message}; correct {error.call}, and return what the options allow"
-    except DelegateError as error:
-        place = error_place(subject.entry, error.__cause__)
-        return Outcome.FAILED, f"{place}{error_text(error)}"
     except Exception as error:
-        return Outcome.FAILED, error_text(error)
+        return _OUTCOMES.get(type(error), Outcome.FAILED), _message_of(error, subject)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit and GeneratorExit would end the kit, with any exit status
         return _ending(error)
     return Outcome.PASSED, None
+
+
+_OUTCOMES = {NotApplicableError: Outcome.NOT_APPLICABLE, NotDelegatedError: Outcome.NOT_DELEGATED}
+"""The outcomes that an error of a check stands for; others are failures."""
+
+
+def _message_of(error: Exception, subject: Subject) -> str:
+    if isinstance(error, (CheckFailedError, *_OUTCOMES)):
+        return str(error)
+    if isinstance(error, PluginLoadError):  # the reader is the author
+        return f"{located_cause(error)}; {error.author_help}"
+    if isinstance(error, PluginCallError):
+        return f"{error.message}; correct {error.call}, and return what the options allow"
+    place = error_place(subject.entry, error.__cause__) if isinstance(error, DelegateError) else ""
+    return f"{place}{error_text(error)}"
 
 
 def _ending(error: BaseException) -> tuple[Outcome, str]:

@@ -10,8 +10,8 @@ import os
 import sys
 from typing import Any
 
-from etconfig.conformance.checks.catalog import all_checks
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.kit_settings import Settings
 from etconfig.conformance.runner.report import findings_of_report
 from etconfig.conformance.runner.runner import run_here
 from etconfig.conformance.subject.subject import Subject

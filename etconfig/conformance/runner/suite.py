@@ -15,13 +15,11 @@ except ImportError as error:
     raise ImportError(f"BackendConformance needs pytest: {command}") from error
 
 from etconfig.app.programs.executors import NUMPY
-from etconfig.conformance.checks.catalog import all_checks, with_bases
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.kit.levels import KIT, LEVELS
-from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.result import Result
-from etconfig.conformance.kit.settings import Settings
-from etconfig.conformance.process.kept_worker import KeptWorker
+from etconfig.conformance.checks.check_catalog import all_checks, with_bases
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import KIT, LEVELS, Outcome, Result
+from etconfig.conformance.process.forking_worker import ForkingWorker
 from etconfig.conformance.runner.runner import run_after
 from etconfig.conformance.runner.xfails import XfailsError, read_xfails
 from etconfig.conformance.subject.subject import Subject
@@ -36,7 +34,7 @@ class BackendConformance:
         kit: The version of the kit that is pinned.
         xfails: The file of expected failures, or None.
         executor: The executor that runs the programs.
-        programs: The directory of golden programs, instead of the one that the vendor's plugin names.
+        programs: The directory of golden programs, instead of the directory that the vendor's plugin names.
         search_path: The directories to find distributions in; None for `sys.path`.
     """
 
@@ -66,7 +64,7 @@ class BackendConformance:
             metafunc.parametrize("conformance_check", checks, ids=[f"L{c.level}-{c.id}" for c in checks])
 
     def test_conformance(self, conformance_check: Check, request: pytest.FixtureRequest) -> None:
-        """Run one check after those that it rests on, and report its outcome to pytest."""
+        """Run one check after the checks that it rests on, and report its outcome to pytest."""
         subject, xfails = Subject(self._settings()), self._expected_failures()
         results = request.session.stash.setdefault(_RESULTS, {}).setdefault(type(self), {})
         for each in with_bases([conformance_check.id], all_checks()):
@@ -121,17 +119,17 @@ def _selected(session: pytest.Session, cls: type) -> set[str]:
     return {each["conformance_check"].id for each in parameters if "conformance_check" in each}
 
 
-def _worker(session: pytest.Session) -> KeptWorker:
+def _worker(session: pytest.Session) -> ForkingWorker:
     """Return the worker that forks the processes of isolated checks, one for a run of pytest."""
     if _WORKER not in session.stash:
-        session.stash[_WORKER] = worker = KeptWorker()
+        session.stash[_WORKER] = worker = ForkingWorker()
         session.config.add_cleanup(worker.close)
     return session.stash[_WORKER]
 
 
-_WORKER = pytest.StashKey[KeptWorker]()
+_WORKER = pytest.StashKey[ForkingWorker]()
 
 _RESULTS = pytest.StashKey[dict[type, dict[str, Result]]]()
-"""The results of this run of pytest, by class and check id; checks look up those that they rest on."""
+"""The results of this run of pytest, by class and check id; checks look up their bases."""
 
 _SETTABLE = frozenset(BackendConformance.__annotations__)

@@ -9,8 +9,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from etconfig.conformance.checks.catalog import all_checks
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.checks.check_catalog import all_checks
+from etconfig.conformance.kit.kit_settings import Settings
 from etconfig.conformance.runner.runner import run_here
 from etconfig.conformance.subject.subject import Subject
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from etconfig.base.records import record
 from etconfig.conformance.cases.case import Case, CaseRun
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 
 
 @record(frozen=True, kw_only=True)

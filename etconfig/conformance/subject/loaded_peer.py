@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.kit.outcomes import CheckFailedError
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError

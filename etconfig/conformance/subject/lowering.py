@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from etconfig.base.interrupts import may_be_ctrl_c
 from etconfig.base.written_files import FileKind, FilesOfRun, RefusedFileError, replace_files
-from etconfig.conformance.cases.large_case import large_case
+from etconfig.conformance.cases.case import large_case
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics.error_text import error_text

@@ -15,14 +15,13 @@ from etconfig.app.programs.executors import NUMPY
 from etconfig.app.programs.loaded_program import LoadedProgram
 from etconfig.backend import Backend, Capabilities
 from etconfig.base.scalar_types import ScalarType
-from etconfig.conformance.cases.case import Case, CaseRun
-from etconfig.conformance.cases.large_case import LARGE, large_case
+from etconfig.conformance.cases.case import LARGE, Case, CaseRun, large_case
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
-from etconfig.conformance.kit.settings import Settings
-from etconfig.conformance.subject.comparison import check_outputs, precise, right
+from etconfig.conformance.kit.kit_settings import Settings
+from etconfig.conformance.kit.outcomes import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject.golden import DelegatedCase, find_programs
+from etconfig.conformance.subject.output_comparison import check_outputs, precise, right
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import UnknownPluginError
 from etconfig.facts.sheet import FactSheet
@@ -313,7 +312,7 @@ class Subject:
         *,
         precisely: bool = False,
     ) -> None:
-        """Compare the outputs of a run with those of eager PyTorch.
+        """Compare the outputs of a run with eager PyTorch's.
 
         Args:
             case: The case.

@@ -1,4 +1,4 @@
-"""Corrections of names and types in an expression: the help, and the text to write.
+"""Corrections of names and types in an expression: the message, the help, and the text to write.
 
 This module is imported only for expressions that are wrong.
 """
@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from etconfig.diagnostics import nearest
+from etconfig.expression.operations import OPERATIONS
 from etconfig.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
 from etconfig.expression.source import ExpressionSource
 from etconfig.expression.syntax import Binary, FunctionCall, ListDisplay, Literal, Name, Node
 from etconfig.expression.types import ExpressionType
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.facts.usual_texts import is_never, meant_text, usual_texts_help
-from etconfig.mistakes.expression import type_messages
 from etconfig.mistakes.expression.foreign_words import size_in_bytes
 from etconfig.mistakes.expression.unexpected_tokens import CHOICE_HELP
 from etconfig.mistakes.facts.fact_names import likely_facts
@@ -25,7 +25,7 @@ _INT, _FLOAT = ExpressionType.INT, ExpressionType.FLOAT
 _STRING, _BOOL = ExpressionType.STRING, ExpressionType.BOOL
 _NUMBER = re.compile(r"-?(?:[0-9]+|[0-9]*\.[0-9]+)")
 
-_ADVICE_FOR_FUNCTIONS = {
+ADVICE_FOR_FUNCTIONS = {
     "matches": f"there are no regular expressions; use {', '.join(STRING_METHODS)}",
     "ceil": "there is no rounding; write (a + b - 1) / b for a / b rounded up",
     "abs": "there is no absolute value; write max(a, -(a)), or compare both ends",
@@ -35,6 +35,8 @@ _ADVICE_FOR_FUNCTIONS = {
         "compare the fact itself: os.name, cpu.arch and fixed values are in lower case",
     ),
 }
+"""Advice for functions of other languages, by name in lower case."""
+_USAGE_OF_HAS = "has takes the name of a fact, as in has(power.battery_level)"
 _INTS_ALONE = "ints and floats do not mix; use ints alone, as in cpu.available_cores * 3 / 4"
 _NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
 
@@ -150,7 +152,7 @@ class Corrector:
         if isinstance(node, FunctionCall) and node.function == "bucket":
             compared = f"{self.text(node)} < 0.05"
             return Correction(f"compare it: {compared}", node.start, node.end, compared)
-        return Correction(type_messages.comparison_example(node, given))
+        return Correction(_comparison_example(node, given))
 
     def constant(self, node: Name) -> Correction | None:
         """Return the correction of a word such as `always` that is a whole condition."""
@@ -182,6 +184,19 @@ class Corrector:
         if name not in self.registry:
             return None
         return _writing(literal, name, why=" without quotes")
+
+    @staticmethod
+    def mismatch_message(operator: str, left: ExpressionType, right: ExpressionType) -> str:
+        """Return the message for operands that `operator` cannot take."""
+        if operator == "in":
+            return f"'in' cannot look for {left.with_article} in {right.with_article}"
+        if operator not in ARITHMETIC:
+            return f"{operator!r} cannot compare {left.with_article} with {right.with_article}"
+        if left is right:
+            return f"{operator!r} does not work on {left} values"
+        return (
+            f"{operator!r} needs two values of one type, but has {left.with_article} and {right.with_article}"
+        )
 
     def mismatch(self, node: Binary, left: ExpressionType, right: ExpressionType) -> Correction:
         """Return the correction of operands whose types an operator cannot take."""
@@ -264,8 +279,8 @@ class Corrector:
         if word in _ROUNDING and len(node.arguments) == 1:
             whole = f"leave out {name!r}: ints divide toward zero"
             return Correction(whole if argument_types[0] is _INT else _NO_ROUNDING)
-        if word in _ADVICE_FOR_FUNCTIONS:
-            return Correction(_ADVICE_FOR_FUNCTIONS[word])
+        if word in ADVICE_FOR_FUNCTIONS:
+            return Correction(ADVICE_FOR_FUNCTIONS[word])
         guess = _NAMES_OF_FUNCTIONS.get(word) or nearest(name, FUNCTIONS)
         if guess is None:
             return Correction(f"the functions are {', '.join(FUNCTIONS)}")
@@ -273,7 +288,7 @@ class Corrector:
 
     def call(self, node: FunctionCall, types: Sequence[ExpressionType]) -> Correction:
         """Return the correction of arguments that a function does not take."""
-        usage = type_messages.usage(node.function)
+        usage = OPERATIONS[node.function].usage
         arguments = node.arguments
         if node.function in STRING_METHODS and len(arguments) == 2:
             receiver, argument = map(self.text, arguments)
@@ -287,7 +302,7 @@ class Corrector:
     @staticmethod
     def rollout() -> Correction:
         """Return the correction of a bucket whose rollout has no name, or not a constant one."""
-        return Correction(type_messages.usage("bucket"))
+        return Correction(OPERATIONS["bucket"].usage)
 
     @staticmethod
     def fraction() -> Correction:
@@ -300,12 +315,11 @@ class Corrector:
 
     def has(self, node: FunctionCall) -> Correction:
         """Return the correction of `has` without the name of a fact."""
-        usage = type_messages.usage("has")
         if len(node.arguments) != 1:
-            return Correction(usage)
+            return Correction(_USAGE_OF_HAS)
         if node.is_method:
             return _writing(node, f"has({self.text(node.arguments[0])})", is_safe=True)
-        return self.quoted_fact(node.arguments[0]) or Correction(usage)
+        return self.quoted_fact(node.arguments[0]) or Correction(_USAGE_OF_HAS)
 
     def misread_word(self, node: Binary) -> Name | None:
         """Return `high-power` as one name where it was read as a difference of two; None if it was not."""
@@ -318,3 +332,12 @@ class Corrector:
             and left.name not in self.registry
         )
         return Name(node.start, node.end, self.text(node)) if is_one_word else None
+
+
+def _comparison_example(node: Node, type_: ExpressionType) -> str | None:
+    """Return the help for a fact of this type where a condition is needed."""
+    if not isinstance(node, Name):
+        return None
+    if type_ is ExpressionType.STRING:
+        return f'compare it: {node.name} == "..."'
+    return f'test an element: "..." in {node.name}'

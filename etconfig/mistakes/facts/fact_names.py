@@ -25,7 +25,7 @@ def likely_facts(name: str, registry: FactRegistry) -> tuple[str, ...]:
 
     A typo of one name is that name, whatever words others share with it. Then words count before letters:
     `available_cores.cpu` has the words of `cpu.available_cores`. Of equal candidates, core's facts come
-    before those of plugins. A missing index becomes 0.
+    before plugins' facts. A missing index becomes 0.
     """
     if len(name) > _MAX_NAME_LENGTH:
         return ()

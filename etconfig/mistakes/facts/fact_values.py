@@ -48,7 +48,12 @@ def _guesses(info: FactInfo, value: object) -> Iterator[object]:
         yield text.casefold() == "true"
     elif info.type is FactType.STRING and text != value:
         yield text
-    elif _NUMBER.fullmatch(text):
+    else:
+        yield from _numbers(info, text)
+
+
+def _numbers(info: FactInfo, text: str) -> Iterator[float]:
+    if _NUMBER.fullmatch(text):
         number = float(text.replace("_", ""))
         yield int(number) if number.is_integer() and info.type is FactType.INT else number
     elif _COMMA.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Guesses at the value that was meant by one that does not fit its option.
+"""Guesses at the value that was meant, for values that do not fit their option.
 
 This module is imported only for values that are wrong.
 """
@@ -249,10 +249,14 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
     number = _whole_number(wanted, raw)
     if number is not None:
         return _nearest_multiples(wanted, number)
+    number_meant = parse_scalar(raw.strip()) if isinstance(raw, str) else raw
     if wanted.kind is OptionKind.INTEGER and isinstance(raw, (float, str)):
-        return "write a whole number"
+        is_whole = isinstance(number_meant, int) or (
+            isinstance(number_meant, float) and number_meant.is_integer()
+        )
+        return None if is_whole else "write a whole number"
     if wanted.kind is OptionKind.FLOAT and isinstance(raw, str):
-        return "write a number"
+        return "write a number" if isinstance(number_meant, (str, bool)) else None
     if wanted.kind is OptionKind.BOOLEAN and not isinstance(raw, bool):
         return "write true or false"
     return None
@@ -267,7 +271,7 @@ def _written(wanted: OptionType, raw: object) -> str:
 def _example(wanted: OptionType, raw: object, *, as_json: bool) -> str:
     """Return a value of a type, with dots where the user's own belongs.
 
-    Of several tables, it is the one that `raw` names, or the first.
+    Of several tables, it is the table that `raw` names, or the first.
     """
     if wanted.kind is OptionKind.ARRAY and wanted.item is not None:
         return f"[{_example(wanted.item, raw, as_json=as_json)}]"

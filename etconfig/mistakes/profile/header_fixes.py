@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from etconfig.diagnostics import Edit, Fix
-from etconfig.mistakes.toml.value_text import key_text
+from etconfig.mistakes.toml.value_guesses import key_text
 from etconfig.profile.document import Document
 from etconfig.profile.positions import Header
 

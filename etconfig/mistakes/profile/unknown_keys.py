@@ -118,7 +118,7 @@ class UnknownKey:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name of the key with that of its table, without indices."""
+        """The names of the table and the key, without indices."""
         return (*(part for part in self.path if isinstance(part, str)), self.key)
 
     @property

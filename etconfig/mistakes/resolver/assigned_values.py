@@ -24,9 +24,9 @@ from etconfig.schema.spec import BackendSpec
 
 _DEFAULT_WORDS = frozenset(("", "all", "auto", "default", "max", "none", "null", "nil", "unset"))
 _CERTAIN_DEFAULT_WORDS = frozenset(("", "auto", "default", "unset"))
-"""Those that cannot mean a value, as 0, `none` and `max` may where the default follows no fact."""
+"""The words that cannot mean a value, as 0, `none` and `max` may where the default follows no fact."""
 _PLAIN_DEFAULT_WORDS = frozenset(("", "default", "unset"))
-"""Those that mean the default even where a number below 0 stands for a choice of the engine."""
+"""The words that mean the default even where a number below 0 stands for a choice of the engine."""
 _EXPRESSION_WORDS = frozenset(("exp", "expr", "expression", "eval", "formula", "computed"))
 _NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
 _KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
@@ -48,11 +48,7 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
         return found
     raw = assignment.value
     if isinstance(raw, TextValue):
-        if names_a_fact(raw.text):
-            return replace(found, help=_EXPRESSION_IN_PROFILE, fix=None)
-        if _means_default(raw.text, info):
-            return replace(found, help=_leave_it_out(info, raw.text), fix=None)
-        return found
+        return _text_of_a_caller(found, info, raw.text)
     if assignment.place.find().origin.kind in _GIVEN_BY_HAND:
         return _value_of_a_caller(found, info, raw)
     if isinstance(raw, dict) and info.type.kind not in _TABLES:
@@ -67,6 +63,15 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
     if names_a_fact(raw):
         help = f"write {{ expr = {span.underlined or '...'} }}"
         return replace(found, help=help, fix=Rewriting(raw, "{ expr = {} }").at(found.spans[0]))
+    return found
+
+
+def _text_of_a_caller(found: Diagnostic, info: OptionInfo, text: str) -> Diagnostic:
+    """Advise for a value of `--set` or an environment variable."""
+    if names_a_fact(text):
+        return replace(found, help=_EXPRESSION_IN_PROFILE, fix=None)
+    if _means_default(text, info):
+        return replace(found, help=_leave_it_out(info, text), fix=None)
     return found
 
 
@@ -109,7 +114,8 @@ def _means_default(raw: object, info: OptionInfo) -> bool:
     if not _has_default(info) or info.type.kind is OptionKind.CHOICE:
         return False
     if isinstance(raw, str):
-        return raw.strip().casefold() in _DEFAULT_WORDS
+        is_number = info.type.kind in (OptionKind.INTEGER, OptionKind.FLOAT)
+        return raw.strip().casefold() in _DEFAULT_WORDS or (is_number and raw.strip() in ("0", "-1"))
     return type(raw) is int and raw in (0, -1) and info.type.kind is not OptionKind.STRING
 
 

@@ -88,7 +88,7 @@ def _option(word: str, known: Collection[str]) -> str:
 
 
 def _having(word: str, options: Mapping[str, Collection[str]]) -> list[str]:
-    """Return the options of this name with their backends; if none has it, those of a similar name."""
+    """Return the options of this name with their backends; if none has it, the options of a similar name."""
     every = sorted({name for names in options.values() for name in names})
     option = word if word in every else nearest(word, every)
     return [f"{backend}.{option}" for backend, names in sorted(options.items()) if option in names]

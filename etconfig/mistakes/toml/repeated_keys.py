@@ -6,7 +6,7 @@ import re
 
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.diagnostics.source_text import SourceText
-from etconfig.mistakes.toml.value_text import shortened
+from etconfig.mistakes.toml.value_guesses import shortened
 
 _HEADER = re.compile(r"[ \t]*(\[{1,2})[ \t]*([^\[\]]+?)[ \t]*\]{1,2}")
 _LINES = re.compile(r"[^\n]+")

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.expression.assumptions import Assumptions
-from etconfig.expression.example_devices import example_devices
-from etconfig.expression.example_facts import typical_value
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.example_devices import example_devices
+from etconfig.expression.proof.example_facts import typical_value
 from etconfig.profile.condition_checks import ConditionChecker
 from etconfig.resolver.deciding.advice import AdviceReader, CheckedAdvice
 from etconfig.resolver.proving.expression_fit import ExpressionVerifier

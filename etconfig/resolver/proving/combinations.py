@@ -14,11 +14,11 @@ from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import OptionError, PluginError
 from etconfig.expression import Expression
-from etconfig.expression.assumptions import Assumptions
-from etconfig.expression.example_devices import MAX_COMBINATIONS, ExampleFacts, example_devices
-from etconfig.expression.example_facts import typical_value
-from etconfig.expression.proof_steps import ProofLimitError, ProofSteps
-from etconfig.expression.ranges import range_of_value
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.example_devices import MAX_COMBINATIONS, ExampleFacts, example_devices
+from etconfig.expression.proof.example_facts import typical_value
+from etconfig.expression.proof.proof_steps import ProofLimitError, ProofSteps
+from etconfig.expression.proof.ranges import range_of_value
 from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet
 from etconfig.profile.layer import Assignment, Layer

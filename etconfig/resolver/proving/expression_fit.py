@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Fix, Severity
 from etconfig.expression import Expression
-from etconfig.expression.assumptions import Assumptions
-from etconfig.expression.proof_steps import ProofLimitError, ProofSteps
-from etconfig.expression.ranges import ListRange, NumberRange, TextRange, ValueRange
-from etconfig.expression.units_of import unit_of
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.proof_steps import ProofLimitError, ProofSteps
+from etconfig.expression.proof.ranges import ListRange, NumberRange, TextRange, ValueRange
+from etconfig.expression.signatures import unit_of
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile.condition_checks import unchecked_expressions
 from etconfig.schema.coerce import Mismatch, coerce

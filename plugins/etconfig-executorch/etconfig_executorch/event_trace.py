@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from etconfig_executorch.native import native
 
 Place: TypeAlias = tuple[int, int]
-"""The index of a chain, and that of an instruction in it."""
+"""The indices of a chain and of an instruction in it."""
 
 _KINDS: Mapping[str, str] = {"OPERATOR_CALL": "kernel", "DELEGATE_CALL": "delegate"}
 """The kinds of the runtime's events for whole instructions. Source: runtime/executor/method.cpp."""
@@ -63,7 +63,7 @@ class EventTrace:
 
 
 def _at_delegate(track: Any, write: Any, events: Sequence[Any], chain: int, instruction: int) -> None:
-    """Write the events so far, so that those of a Python backend come after them and have a place."""
+    """Write the events so far, so that the events of a Python backend come after them and have a place."""
     write(events)
     track.at(chain, instruction)
 

@@ -30,7 +30,7 @@ from etconfig_executorch.effective import XnnpackState, effective_values
 from etconfig_executorch.event_trace import EventTrace
 from etconfig_executorch.failures import blame
 from etconfig_executorch.hosting import LOADING_KEY
-from etconfig_executorch.kept_payloads import KeepingLoader
+from etconfig_executorch.lasting_payloads import KeepingLoader
 from etconfig_executorch.native import RUNTIME, native
 from etconfig_executorch.openvino import OPENVINO
 from etconfig_executorch.options import (
@@ -242,7 +242,7 @@ class _Method(RunnableMethod):
         return index, type(instruction).__name__
 
     def _as_stored(self, checked: Sequence[object]) -> list[Any]:
-        """Return checked inputs as the runtime stores them; copies of those that it writes to."""
+        """Return checked inputs as the runtime stores them; copies of the inputs that it writes to."""
         stored = [_as_stored(value, order) for value, order in zip(checked, self._dim_orders, strict=True)]
         for position in self._request.written_inputs:
             stored[position] = stored[position].copy(order="K")

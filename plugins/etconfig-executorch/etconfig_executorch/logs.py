@@ -23,7 +23,7 @@ def receive(lines: Sequence[tuple[str, str, int, str, str]]) -> bool:
         lines: The level, file, number, function and message of each, as text without control characters.
 
     Returns:
-        True if the logger takes errors; else those that no exception has go to stderr.
+        True if the logger takes errors; else errors without an exception go to stderr.
     """
     if not LOGGER.hasHandlers():  # logging would print errors to stderr itself, without their place
         return False

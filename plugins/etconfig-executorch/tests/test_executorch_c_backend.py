@@ -20,7 +20,7 @@ from c_service_cases import CASES, outcome, services_program, services_spec
 
 import etconfig
 from etconfig.c_interface.backend import CBackend
-from etconfig.c_interface.failure import CBackendError
+from etconfig.c_interface.backend_error import CBackendError
 from etconfig.errors import DelegateError, ExecutionStoppedError
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.program.editing.renaming import rename_backend

@@ -129,7 +129,7 @@ class OnnxRuntimeBackend(Backend[OnnxRuntimeOptions, SessionHandle]):
     def update(
         self, context: UpdateContext[OnnxRuntimeOptions], handle: SessionHandle, changed: frozenset[str]
     ) -> None:
-        """Use new options of runs from the next one on, and pass those of the session to the providers."""
+        """Use new options of runs from the next one on, and pass the session's options to the providers."""
         run_options = make_run_options(context.options)
         update_session(handle.session, context.options, context.previous, changed)
         handle.run_options, handle.options = run_options, context.options

@@ -83,7 +83,7 @@ def _threads(settings: Any, name: str) -> EffectiveOption:
 
 
 def _denormals(given: EffectiveOption) -> EffectiveOption:
-    """Return whether denormal numbers are 0, if that is the same in this thread and those of the session."""
+    """Return whether denormal numbers are 0, if that is the same in this thread and the session's threads."""
     import numpy as np
 
     is_zero = not np.multiply(np.full(1, 1e-39, np.float32), np.float32(1)).any()

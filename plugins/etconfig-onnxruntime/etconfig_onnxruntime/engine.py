@@ -68,9 +68,9 @@ def import_engine() -> Any:
 
 
 def version_numbers(text: str) -> tuple[int, ...] | None:
-    """Return the numbers of a version, such as (1, 24, 4); None for one that does not begin with two numbers.
+    """Return the numbers of a version, such as (1, 24, 4); None if it does not begin with two numbers.
 
-    Numbers end at the first part that is none: a development version counts as the one that it becomes.
+    Numbers end at the first part that is none: a development version counts as the release that it becomes.
     """
     numbers = tuple(map(int, takewhile(str.isdecimal, text.split("."))))
     return numbers if len(numbers) >= 2 else None

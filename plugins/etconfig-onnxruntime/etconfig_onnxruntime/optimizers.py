@@ -1,4 +1,4 @@
-"""The names of ONNX Runtime's optimizers, of which it ignores those that it does not know."""
+"""The names of ONNX Runtime's optimizers; it ignores names that it does not know."""
 
 from typing import Literal
 
@@ -86,4 +86,4 @@ Optimizer = Literal[
     "WeightBiasQuantization",
     "WhereDummyDq",
 ]
-"""The transformers of graphs, and the rules of those that are based on rules."""
+"""The transformers of graphs, and the rules of the transformers that are based on rules."""

@@ -1,4 +1,4 @@
-"""The thread pools of ONNX Runtime; those of the process are created once and never change."""
+"""The thread pools of ONNX Runtime; the pools of the process are created once and never change."""
 
 from __future__ import annotations
 

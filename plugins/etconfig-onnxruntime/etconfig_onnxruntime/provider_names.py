@@ -26,7 +26,7 @@ def short_name(name: str) -> str:
 
 
 def available_providers(ort: Any) -> tuple[str, ...]:
-    """Return the providers inside of the library, then those of registered libraries, by short names."""
+    """Return the providers inside of the library, then of registered libraries, by short names."""
     built_in = ort.get_available_providers()
     registered = [device.ep_name for device in ort.get_ep_devices()]
     return tuple(dict.fromkeys(short_name(name) for name in (*built_in, *registered)))

@@ -20,7 +20,7 @@ def _set(doc: str, unit: str | None = None) -> Any:
 
 
 class CpuProvider(OptionTable):
-    """The CPU. ONNX Runtime has no options of it beside those of the session."""
+    """The CPU. ONNX Runtime has no options of it beside the session's options."""
 
     also_called = ("CPUExecutionProvider",)
     provider: Literal["cpu"] = "cpu"

@@ -34,8 +34,8 @@ _LOG = logging.getLogger("etconfig_onnxruntime")
 def build_session(options: OnnxRuntimeOptions, model: str | os.PathLike[str] | bytes | None = None, /) -> Any:
     """Return an `onnxruntime.InferenceSession`, or the settings of one if there is no model.
 
-    ONNX Runtime falls back to the CPU silently in three places: for providers that are absent, for those that
-    fail to start, and for runs that fail. The session of this function does neither.
+    ONNX Runtime falls back to the CPU silently in three places: for providers that are absent, for providers
+    that fail to start, and for runs that fail. The session of this function does neither.
 
     Args:
         options: The options.

@@ -9,7 +9,7 @@ MAX_THREADS = 1024
 """More threads than any pool is useful with; ONNX Runtime itself checks neither this nor the sign."""
 
 LogLevel = Literal["default", "verbose", "info", "warning", "error", "fatal"]
-"""The severities of ONNX Runtime's log, -1 to 4; `default` is that of the process."""
+"""The severities of ONNX Runtime's log, -1 to 4; `default` is the process's severity."""
 
 LOG_NUMBERS: dict[str | int, str | int] = {
     **dict(enumerate(("verbose", "info", "warning", "error", "fatal"))),

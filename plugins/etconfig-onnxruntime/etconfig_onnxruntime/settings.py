@@ -129,7 +129,7 @@ def set_entries(options: OnnxRuntimeOptions) -> dict[str, str]:
 
 
 def session_entries(options: OnnxRuntimeOptions) -> dict[str, str]:
-    """Return the config entries of a session, without those that say what ONNX Runtime does anyway."""
+    """Return the config entries of a session, without entries that say what ONNX Runtime does anyway."""
     infos = type(options).option_infos()
     entries = {
         key: entry_text(getattr(options, name))

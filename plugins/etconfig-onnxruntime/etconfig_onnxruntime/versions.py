@@ -74,7 +74,7 @@ INTRODUCED: Mapping[str, tuple[str, ...]] = {
         "session.kernel_dispatch_policy",
     ),
 }
-"""The keys that each version introduced, apart from the groups below and those that 1.23 has."""
+"""The keys that each version introduced, apart from the groups below and the entries that 1.23 has."""
 
 _GROUPS: Mapping[str, str] = {_LOADER: "1.32", _EXPERTS: "1.32"}
 """The version that introduced all keys with a beginning."""

@@ -1,4 +1,4 @@
-"""The files that a session writes: ONNX Runtime leaves most of those that it cannot write out in silence."""
+"""The files that a session writes: ONNX Runtime silently leaves out most files that it cannot write."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def check_written_files(options: OnnxRuntimeOptions, model: str | os.PathLike[st
 def claimed_files(
     options: OnnxRuntimeOptions, name: str, model: str | os.PathLike[str] | bytes, version: str
 ) -> Iterator[None]:
-    """Keep the models that a session writes from those of other sessions, while it is built and afterwards.
+    """Keep a session's models apart from other sessions' models, while it is built and afterwards.
 
     The same model with the same options may be written again, and so may a file that was removed.
 

@@ -60,7 +60,7 @@ def openvino_partitioner(
 
 
 def whole_model_partitioner(*, device: str | None = None) -> Partitioner:
-    """Return a partitioner that delegates each method as a whole; one that OpenVINO cannot run is an error.
+    """Return a partitioner that delegates whole methods; a method that OpenVINO cannot run is an error.
 
     Args:
         device: As for `openvino_partitioner`.
@@ -163,7 +163,7 @@ def _inputs(program: ExportedProgram) -> list[Any]:
 
 
 def _dimension(size: Any) -> int:
-    """Return a size, or -1 for one that is known when the program runs."""
+    """Return a size, or -1 for a size that is known when the program runs."""
     return size if type(size) is int else -1
 
 

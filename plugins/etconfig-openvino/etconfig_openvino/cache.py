@@ -87,7 +87,7 @@ def _usable(directory: Path) -> Iterator[None]:
 def _remove_damaged(directory: Path, device: str) -> None:
     """Remove the files without their checksum: something ended the process that wrote them.
 
-    AUTO writes some files after it has compiled a model, so those that have none stay there.
+    AUTO writes some files after it has compiled a model, so models that have none stay there.
     """
     for path in _files(directory):
         expected = _sum_of(path)
@@ -118,7 +118,7 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _is_of_openvino(path: Path) -> bool:
-    """Return False for checksums, also for those that another process is writing, and for directories."""
+    """Return False for checksums, also for checksums that another process is writing, and for directories."""
     return path.is_file() and path.suffix != _SUM_SUFFIX and not path.name.startswith(".")
 
 

@@ -9,7 +9,7 @@ HARDWARE = ("CPU", "GPU", "NPU")
 """The devices that compute."""
 
 VIRTUAL = ("AUTO", "MULTI", "HETERO", "BATCH")
-"""The devices of OpenVINO that pass models on to those that compute."""
+"""The devices of OpenVINO that pass models on to other devices."""
 
 _TARGET = re.compile(r"(-?)([A-Z]+)(?:\.([0-9]+(?:\.[0-9]+)*))?(?:\(([1-9][0-9]*)\))?")
 _EXPECTED = (

@@ -1,4 +1,4 @@
-"""The comparison of requested values with those that OpenVINO reports."""
+"""The comparison of requested values with the values that OpenVINO reports."""
 
 from __future__ import annotations
 

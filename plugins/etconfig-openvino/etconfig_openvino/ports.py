@@ -47,7 +47,7 @@ class Ports:
         """Let the request read inputs from arguments and, if all shapes are fixed, write outputs to them.
 
         Raises:
-            PayloadError: the arguments are not those of the model.
+            PayloadError: the arguments do not fit the model.
         """
         count = len(self._inputs)
         outputs = [port.array(arg) for port, arg in zip(self._outputs, args[count:], strict=True)]

@@ -2,8 +2,8 @@
 
 Read from SUPPORTED_PROPERTIES of OpenVINO 2026.4.1 for CPU, NPU, AUTO, MULTI, HETERO and BATCH; a test
 compares
-them with the installed library. Those of the GPU are from its source (options.inl) and its library, since its
-plugin does not load without a GPU's OpenCL driver.
+them with the installed library. The properties of the GPU are from its source (options.inl) and its library,
+since its plugin does not load without a GPU's OpenCL driver.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class Readings:
         self.collects = _collects(compiled) if self.virtual == "BATCH" else True
         """Whether BATCH collects requests of the model; None if nothing shows it."""
         self.kinds = tuple(map(kind_of, self.devices)) if self.virtual is None else (self.virtual,)
-        """The kinds of device that the model was compiled for: a virtual one, or those that compute."""
+        """The kinds of device that the model was compiled for: a virtual device, or all that compute."""
 
     def _virtual(self) -> str | None:
         """Return the virtual device, as its own properties show it; OpenVINO does not name it."""
@@ -100,8 +100,8 @@ class Readings:
     def values(self, prop: Property) -> Mapping[str, object]:
         """Return the values of a property by device, where OpenVINO reports one.
 
-        What the virtual device reports of itself counts; only other properties are those of the devices
-        behind it. So AUTO has the hint cumulative_throughput, for which it gives devices throughput.
+        What the virtual device reports of itself counts; only other properties come from the devices behind
+        it. So AUTO has the hint cumulative_throughput, for which it gives devices throughput.
         """
         owners = [kind for kind in self.kinds if kind in prop.devices and (kind, prop.key) not in _CONSTANT]
         if prop.key in self._own and owners:

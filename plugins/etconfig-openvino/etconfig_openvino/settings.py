@@ -17,7 +17,8 @@ class Settings:
 
     Attributes:
         device: The device.
-        properties: The properties by key; those of devices behind a virtual one are under DEVICE_PROPERTIES.
+        properties: The properties by key; properties of devices behind a virtual device are under
+            DEVICE_PROPERTIES.
     """
 
     device: str
@@ -62,7 +63,7 @@ def word_of(name: str, value: object) -> object:
 
 
 def targets_of(choice: DeviceChoice, available: Sequence[str] | None) -> Sequence[str]:
-    """Return the devices that compute: those named, or those that OpenVINO chooses among.
+    """Return the devices that compute: the named devices, or all that OpenVINO chooses among.
 
     Args:
         choice: The device.

@@ -22,10 +22,9 @@ from etconfig.plugin.v1 import (
     UpdateContext,
     Value,
 )
-from etconfig_reference.core import Core
 from etconfig_reference.declared import NPU_VARIABLE
 from etconfig_reference.delegate import Delegate
-from etconfig_reference.device import count_cycles, seconds_of
+from etconfig_reference.device import Core, count_cycles, seconds_of
 from etconfig_reference.errors import DeviceError
 from etconfig_reference.graph import FLOAT32
 from etconfig_reference.numerics import Numerics

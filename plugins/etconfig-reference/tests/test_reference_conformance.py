@@ -8,7 +8,7 @@ import pytest
 from etconfig_reference.conformance import GOLDEN
 
 from etconfig.conformance import KIT, BackendConformance, Settings
-from etconfig.conformance.cases.large_case import large_case
+from etconfig.conformance.cases.case import large_case
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.subject.subject import Subject
 

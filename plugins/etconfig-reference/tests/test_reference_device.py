@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from etconfig_reference.core import Core
 from etconfig_reference.declared import NPU_VARIABLE
+from etconfig_reference.device import Core
 from etconfig_reference.errors import DeviceError
 from etconfig_reference.graph import Graph
 from etconfig_reference.npu import ReferenceNpuBackend

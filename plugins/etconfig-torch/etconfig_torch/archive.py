@@ -2,7 +2,7 @@
 
 `torch.export.load` runs what a file contains: it unpickles sample inputs and weights, evaluates the
 expressions of sizes, compiles guards, and calls any function of `torch` that the graph names. So a file is
-read here first: each part is one of those that data need, and each text is a name or plain arithmetic. Then
+read here first: each part is one that data need, and each text is a name or plain arithmetic. Then
 the parts are written to a new file, the only one that PyTorch sees.
 """
 

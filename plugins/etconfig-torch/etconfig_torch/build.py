@@ -174,7 +174,7 @@ _OWNERS = {"cudnn": ("cuda", "cuDNN is for CUDA"), "onednn": ("cpu", "oneDNN is 
 
 
 def _setting(name: str, setting: Setting, device: torch.device) -> EffectiveOption:
-    """Return a setting as PyTorch reports it; assumed if it is for other devices than that of the model."""
+    """Return a setting as PyTorch reports it; assumed if it is for other devices than the model's."""
     try:
         value = setting.read()
     except RuntimeError as error:  # after two of PyTorch's ways to set it were mixed

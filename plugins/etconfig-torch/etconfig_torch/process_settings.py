@@ -61,7 +61,7 @@ class Setting:
 
 
 class ThreadCount(Setting):
-    """`torch.set_num_threads`, which reaches the thread that calls it and those that begin later."""
+    """`torch.set_num_threads`, which reaches the thread that calls it and threads that begin later."""
 
     def __init__(self) -> None:
         super().__init__(torch.get_num_threads, torch.set_num_threads)
@@ -203,7 +203,7 @@ class ProcessSettings:
                     raise _disagreement(name, *((value, other) if is_other_new else (other, value)))
 
     def _conflict(self, number: int, wanted: Mapping[str, object]) -> tuple[str, object, object] | None:
-        """Return a setting, its value in another claim, and the other one that is wanted."""
+        """Return a setting, its value in another claim, and the other value that is wanted."""
         others = [claim for key, claim in self._claims.copy().items() if key != number]
         for name, value in wanted.items():
             for claim in others:

@@ -102,7 +102,7 @@ class LoadedProgram:
     def _bind(self, args: Sequence[Value]) -> _Bound | None:
         """Return the call with tensors over the arrays; None if something else than arrays is passed.
 
-        The first call has compared them with those of the program, whose sizes are fixed.
+        The first call has compared them with the program's, whose sizes are fixed.
         """
         if not all(isinstance(arg, np.ndarray) and arg.flags.writeable for arg in args):
             return None

@@ -108,7 +108,7 @@ def apply_threads(options: TvmOptions) -> None:
 
 
 def effective(session: object) -> Mapping[str, EffectiveOption]:
-    """Return what is in force in a session; its threads are those of the calling thread.
+    """Return what is in force in a session; its threads belong to the calling thread.
 
     Raises:
         TypeError: it is not a session that `build` returns.

@@ -46,7 +46,7 @@ def find_runtime_library(given: str = "") -> Path:
     """Return the path of libtvm_runtime.
 
     Args:
-        given: The option `runtime_library`; empty for that of apache-tvm. A relative path begins at the
+        given: The option `runtime_library`; empty for apache-tvm's. A relative path begins at the
             current directory: the system would look for a name without a directory elsewhere.
 
     Raises:

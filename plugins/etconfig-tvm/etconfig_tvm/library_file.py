@@ -13,7 +13,7 @@ from etconfig.plugin.v1 import LibraryError
 
 _ELF = b"\x7fELF"
 _HEADER_BYTES = 64
-"""The size of the header of 64-bit files; that of 32-bit files is smaller."""
+"""The size of the header of 64-bit files; the header of 32-bit files is smaller."""
 _MACHINE_END = 20
 _SHARED_OBJECT = 3
 _CLASS_BITS = {1: 32, 2: 64}

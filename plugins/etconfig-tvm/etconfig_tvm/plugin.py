@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from etconfig.plugin.v1 import (
+    Advice,
     ApiRange,
     Backend,
     BackendRequest,
@@ -15,7 +16,6 @@ from etconfig.plugin.v1 import (
     EffectiveOption,
     hookimpl,
 )
-from etconfig_tvm.advice import ADVICE
 from etconfig_tvm.options import TvmOptions
 from etconfig_tvm.payload import BACKEND_ID, COMPILE_SPECS
 
@@ -65,6 +65,21 @@ def make_backend() -> Backend[Any, Any]:
 
     return TvmBackend()
 
+
+ADVICE = (
+    Advice(
+        "num_threads",
+        expr="max(1, min(cpu.available_cores, cpu.performance_cores))",
+        reason="The work is cut into equal parts, so slow cores hold the others up.",
+    ),
+    Advice(
+        "num_threads",
+        expr="max(1, cpu.available_cores)",
+        reason="On x86, TVM by itself takes half of the hardware threads of the machine, whatever its "
+        "container may use.",
+    ),
+)
+"""The recommendations; the first whose facts are known counts."""
 
 SPEC = BackendSpec(
     id=BACKEND_ID,

@@ -58,7 +58,7 @@ class PoolState(threading.local):
 def usable_cores() -> tuple[int, ...]:
     """Return the numbers of the cores that this process could use when this was first called.
 
-    On Linux, they are those of its main thread: only one if TVM or another library moved it there before.
+    On Linux, they are the cores of its main thread: only one if TVM or another library moved it there before.
     """
     if hasattr(os, "sched_getaffinity"):
         return tuple(sorted(os.sched_getaffinity(os.getpid())))
@@ -92,7 +92,7 @@ def check_threads(options: TvmOptions) -> None:
 
 
 def threads_in_force(runtime: Runtime, options: TvmOptions) -> dict[str, EffectiveOption]:
-    """Return the threads and cores of the calling thread's pool, as far as those of `options` are set."""
+    """Return the threads and cores of the calling thread's pool, as far as `options` sets them."""
     found = {
         name: EffectiveOption.assumed(getattr(options, name), _SET_LATER)
         for name in ("num_threads", "cores", "pin_threads")

@@ -12,7 +12,7 @@ from etconfig_reference.conformance import etconfig_conformance as reference_con
 from etconfig_reference.plugin import SPECS
 
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.kit.kit_settings import Settings
 from etconfig.conformance.subject.subject import Subject
 from etconfig.plugin.v1 import (
     BackendRequest,

@@ -16,8 +16,8 @@ from c_libraries import Memory, Payload, compile_library, execute_context, init_
 
 from etconfig.base.compile_specs import CompileSpecs
 from etconfig.c_interface.backend import CBackend
-from etconfig.c_interface.failure import CBackendError
-from etconfig.c_interface.layout import CRun
+from etconfig.c_interface.backend_error import CBackendError
+from etconfig.c_interface.structs import CRun
 from etconfig.plugin.v1 import BackendOptions, DelegateInvalidCompatibilityError, option
 
 

@@ -1,4 +1,4 @@
-"""etconfig/backend.h compiles as C and C++ without a warning, and its structs are those of `layout`."""
+"""etconfig/backend.h compiles as C and C++ without a warning, and its structs are those of `structs`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import pytest
 from c_libraries import COMPILERS, compile_with
 
 from etconfig.base.scalar_types import ScalarType
-from etconfig.c_interface import failure, layout
+from etconfig.c_interface import backend_error, structs
 from etconfig.c_interface.headers import include_dir
 
 HEADER = (include_dir() / "etconfig" / "backend.h").read_text(encoding="utf-8")
 STRUCTS: dict[str, type[ctypes.Structure]] = {
-    "EtconfigMessage": layout.CMessage,
-    "EtconfigTensor": layout.CTensor,
-    "EtconfigValue": layout.CValue,
-    "EtconfigOption": layout.COption,
-    "EtconfigCompileSpec": layout.CCompileSpec,
-    "EtconfigServices": layout.CServices,
-    "EtconfigInit": layout.CInit,
-    "EtconfigRun": layout.CRun,
-    "EtconfigBackend": layout.CTable,
-    "EtconfigHost": layout.CHost,
+    "EtconfigMessage": structs.CMessage,
+    "EtconfigTensor": structs.CTensor,
+    "EtconfigValue": structs.CValue,
+    "EtconfigOption": structs.COption,
+    "EtconfigCompileSpec": structs.CCompileSpec,
+    "EtconfigServices": structs.CServices,
+    "EtconfigInit": structs.CInit,
+    "EtconfigRun": structs.CRun,
+    "EtconfigBackend": structs.CTable,
+    "EtconfigHost": structs.CHost,
 }
 MEMBERS = {"content": "as"}
 """Names that differ because Python has a keyword of the name."""
@@ -44,15 +44,15 @@ def expected() -> dict[str, int]:
 
 def constants() -> dict[str, int]:
     """Every number that both sides name."""
-    kinds = {f"ETCONFIG_{name}": value for name, value in vars(layout).items() if name.startswith("KIND_")}
+    kinds = {f"ETCONFIG_{name}": value for name, value in vars(structs).items() if name.startswith("KIND_")}
     declared = set(re.findall(r"\bETCONFIG_([A-Z0-9]+) = \d+", HEADER))
     dtypes = {f"ETCONFIG_{each.name}": int(each) for each in ScalarType if each.name in declared}
     assert len(dtypes) == 13
     status = {
         "ETCONFIG_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper(): code
-        for code, name in failure.STATUS_NAMES.items()
+        for code, name in backend_error.STATUS_NAMES.items()
     }
-    versions = {"ETCONFIG_ABI_MAJOR": layout.ABI_MAJOR, "ETCONFIG_ABI_MINOR": layout.ABI_MINOR}
+    versions = {"ETCONFIG_ABI_MAJOR": structs.ABI_MAJOR, "ETCONFIG_ABI_MINOR": structs.ABI_MINOR}
     return {**kinds, **dtypes, **status, **versions}
 
 

@@ -10,7 +10,7 @@ from c_libraries import Payload, compile_library, execute_context, init_context
 
 from etconfig.base.compile_specs import CompileSpecs
 from etconfig.c_interface.backend import CBackend
-from etconfig.c_interface.failure import CBackendError
+from etconfig.c_interface.backend_error import CBackendError
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_c_text, read_memory
 from etconfig.plugin.v1 import BackendOptions, option
 

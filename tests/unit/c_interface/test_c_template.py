@@ -11,7 +11,7 @@ import pytest
 from c_libraries import Payload, init_context
 
 from etconfig.c_interface.backend import CBackend
-from etconfig.c_interface.failure import CBackendError
+from etconfig.c_interface.backend_error import CBackendError
 from etconfig.plugin.v1 import BackendOptions, option
 from etconfig.plugin.v1_c import include_dir
 from etconfig.program.program import open_program

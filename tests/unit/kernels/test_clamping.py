@@ -12,7 +12,7 @@ from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels import builtin_kernels
-from etconfig.kernels.arithmetic import CLIPPED_SIZE
+from etconfig.kernels.pointwise.arithmetic import CLIPPED_SIZE
 
 KERNELS = builtin_kernels()
 

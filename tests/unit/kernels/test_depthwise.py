@@ -7,12 +7,18 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 from etconfig.kernel.memory import Scratch
-from etconfig.kernels import banded, banded_tiles
-from etconfig.kernels.banded import MAX_WIDTH, MIN_PRODUCTS, ROWS_BYTES, can_be_banded, is_banded_better
-from etconfig.kernels.banded_tiles import MAX_GAP, MIN_TAPS, TILE, TILE_BANDS_BYTES, are_tiles_better
-from etconfig.kernels.convolution import multiplication
-from etconfig.kernels.depthwise import depthwise_steps
-from etconfig.kernels.pooling_windows import Windows
+from etconfig.kernels.windows import banded, banded_tiles
+from etconfig.kernels.windows.banded import (
+    MAX_WIDTH,
+    MIN_PRODUCTS,
+    ROWS_BYTES,
+    can_be_banded,
+    is_banded_better,
+)
+from etconfig.kernels.windows.banded_tiles import MAX_GAP, MIN_TAPS, TILE, TILE_BANDS_BYTES, are_tiles_better
+from etconfig.kernels.windows.convolution import multiplication
+from etconfig.kernels.windows.depthwise import depthwise_steps
+from etconfig.kernels.windows.pooling_windows import Windows
 
 
 def expected(x: np.ndarray, weight: np.ndarray, windows: Windows) -> np.ndarray:

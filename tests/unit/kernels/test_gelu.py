@@ -11,7 +11,7 @@ from etconfig.base.scalar_types import ScalarType
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels import builtin_kernels
-from etconfig.kernels.gelu import BLOCK
+from etconfig.kernels.pointwise.gelu import BLOCK
 
 GELU = "aten::gelu.out"
 

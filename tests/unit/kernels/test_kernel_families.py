@@ -16,7 +16,8 @@ from etconfig.errors import KernelArgumentError
 from etconfig.kernel import step_makers
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import Register, Tensor
-from etconfig.kernels import FAMILIES, convolution, depthwise, row_products
+from etconfig.kernels import FAMILIES
+from etconfig.kernels.windows import convolution, depthwise, row_products
 
 CASES = load_cases()
 FLOAT, LONG, BOOL = ScalarType.FLOAT, ScalarType.LONG, ScalarType.BOOL

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from etconfig.kernel.memory import Scratch
-from etconfig.kernels import row_products
-from etconfig.kernels.pooling_windows import Windows
-from etconfig.kernels.row_products import PACKED_ROWS_BYTES, are_rows_better, row_steps
+from etconfig.kernels.windows import row_products
+from etconfig.kernels.windows.pooling_windows import Windows
+from etconfig.kernels.windows.row_products import PACKED_ROWS_BYTES, are_rows_better, row_steps
 
 SQUARE = Windows((3, 3), (1, 1), (1, 1), (1, 1))
 

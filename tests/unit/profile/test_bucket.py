@@ -12,9 +12,9 @@ import pytest
 
 from etconfig.errors import ProfileError
 from etconfig.expression import ExpressionType, Unknown, parse_expression
-from etconfig.expression.assumptions import Assumptions
-from etconfig.expression.example_facts import example_facts
-from etconfig.expression.ranges import NumberRange
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.example_facts import example_facts
+from etconfig.expression.proof.ranges import NumberRange
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.profile.condition_checks import ConditionChecker
 

@@ -11,8 +11,8 @@ from random_expressions import REGISTRY, random_condition
 
 from etconfig.errors import ProfileError
 from etconfig.expression import Expression, parse_expression
-from etconfig.expression.assumptions import Assumptions
-from etconfig.expression.example_facts import SearchLimitError, example_facts
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.example_facts import SearchLimitError, example_facts
 from etconfig.facts.builtin import BUILTIN_FACTS
 
 NOTHING = Assumptions.none(REGISTRY)

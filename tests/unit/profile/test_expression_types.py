@@ -4,10 +4,19 @@ import pytest
 from profile_texts import expression, problems_of, said
 
 from etconfig.expression import ExpressionType
+from etconfig.expression.operations import OPERATIONS
+from etconfig.expression.signatures import FUNCTIONS
+from etconfig.mistakes.expression.corrections import ADVICE_FOR_FUNCTIONS
 
 
 def refusals(text: str, expect: ExpressionType | None = None) -> list[str]:
     return [said(problem) for problem in problems_of(lambda: expression(text, expect))]
+
+
+def test_every_function_has_a_usage_and_no_advice_against_it() -> None:
+    called = {name for name, info in OPERATIONS.items() if info.call}
+    assert [name for name in called if not (OPERATIONS[name].usage or "").startswith(name)] == []
+    assert not set(ADVICE_FOR_FUNCTIONS) & {name.casefold() for name in FUNCTIONS}
 
 
 class TestTypes:

@@ -10,9 +10,9 @@ from heavy_documents import alternatives_of_one_fact, heavy_documents, ordinary_
 from etconfig import Diagnostic, Installation
 from etconfig.app.validating.validation import Validator
 from etconfig.expression import parse_expression
-from etconfig.expression.assumptions import Assumptions
-from etconfig.expression.example_devices import example_devices
-from etconfig.expression.proof_steps import ProofLimitError, ProofSteps
+from etconfig.expression.proof.assumptions import Assumptions
+from etconfig.expression.proof.example_devices import example_devices
+from etconfig.expression.proof.proof_steps import ProofLimitError, ProofSteps
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.profile import condition_checks
 from etconfig.resolver.proving import combinations, expression_fit

@@ -20,6 +20,8 @@ EXPORT = (
 )
 OTHER = f"give a .pte here; a model of another engine is not a program: {ENGINE}"
 
+TEXT = "give a .pte here; a profile goes to --profile or profile=, a file of models to --models or models="
+
 FILES = {
     "empty": (b"", "an empty file", "export or copy the program again"),
     "ptd": (
@@ -42,12 +44,18 @@ FILES = {
     "toml": (
         '[profile]\nname = "größe"\n'.encode(),
         "a text file that begins with '[profile]'",
-        "give a .pte here, and a profile by --profile or profile=",
+        TEXT,
+    ),
+    "fact sheet": (
+        b'{"etconfig_fact_sheet": 1, "facts": {}}',
+        """a text file that begins with '{"etconfig_fact_sheet": 1, "facts": {}}'""",
+        "give a .pte here; a fact sheet goes to --facts or facts=, and a pattern needs quotes, or the shell "
+        "makes several words of it: --facts 'sheets/*.json'",
     ),
     "text cut inside a character": (
         ("x" * 63 + "é").encode(),
         f"a text file that begins with '{'x' * 40}'",
-        "give a .pte here, and a profile by --profile or profile=",
+        TEXT,
     ),
     "ONNX": (b"\x08\x0a\x12\x07pytorch", "an ONNX model", ENGINE),
     "ORT": (b"\x20\0\0\0ORTM", "a model in the ORT format of ONNX Runtime", ENGINE),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from etconfig.conformance.cases.models.dtypes import dtype_cases
-from etconfig.conformance.cases.models.elementwise import elementwise_cases
-from etconfig.conformance.cases.models.layers import large_model, layer_cases
-from etconfig.conformance.cases.models.model import CaseModel, MethodModel
-from etconfig.conformance.cases.models.shapes import shape_cases
+from etconfig.conformance.cases.models.case_model import CaseModel, MethodModel
+from etconfig.conformance.cases.models.dtype_models import dtype_cases
+from etconfig.conformance.cases.models.elementwise_models import elementwise_cases
+from etconfig.conformance.cases.models.layer_models import large_model, layer_cases
+from etconfig.conformance.cases.models.shape_models import shape_cases
 
 __all__ = ["CaseModel", "MethodModel", "large_model", "models"]
 

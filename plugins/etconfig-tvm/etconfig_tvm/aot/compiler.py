@@ -173,7 +173,7 @@ def describe(target: TvmTarget, kind: str) -> Envelope:
 
 
 def _lower(module: Any, settings: CompileSettings) -> Any:
-    """Turn operators into loops, and fuse those that follow each other."""
+    """Turn operators into loops, and fuse loops that follow each other."""
     import tvm
     from tvm.relax import transform
 

@@ -10,7 +10,7 @@ from typing import Any
 from etconfig_tvm.errors import CompileError
 
 _COPY = "_copy"
-"""The ending of operators that copy where those of PyTorch return a view: `view_copy.default`."""
+"""The ending of operators that copy where PyTorch's return a view: `view_copy.default`."""
 
 _DIM_ORDER_COPY = ("_to_dim_order_copy.default", "_clone_dim_order.default")
 
@@ -79,7 +79,7 @@ def _describe_inputs(program: Any) -> None:
 
 
 def _copies(names: set[str]) -> dict[str, Callable[[Any, Any], Any]]:
-    """Return converters for those of the names that TVM knows without their namespace or the ending."""
+    """Return converters for the names that TVM knows without their namespace or the ending."""
     known = _importer_class()().convert_map
     plain = {name: operator_name(name) for name in names if name not in known}
     return {

@@ -37,7 +37,7 @@ class VectorUnits:
 
     @classmethod
     def of_features(cls, features: Sequence[str], arch: str) -> VectorUnits:
-        """Return those of an instruction set, from LLVM's names of its features."""
+        """Return the numbers of an instruction set, from LLVM's names of its features."""
         if "avx512f" in features:
             return cls(lanes=16, registers=32)
         if "avx" in features:
@@ -100,7 +100,7 @@ class _Function:
         return any(int(each.iter_type) == _REDUCTION for each in self.schedule.get(block).iter_vars)
 
     def split_loops(self, block: Any) -> tuple[list[Any], list[Any]]:
-        """Return the loops over the output of a block, and those that it sums over."""
+        """Return the loops over the output of a block, and the loops that it sums over."""
         kinds = [int(each.iter_type) == _REDUCTION for each in self.schedule.get(block).iter_vars]
         loops = self.schedule.get_loops(block)
         if len(loops) != len(kinds):

@@ -1,0 +1,1 @@
+"""Elements that are created, copied, selected, joined or moved."""

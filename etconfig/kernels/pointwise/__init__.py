@@ -1,0 +1,1 @@
+"""Functions of one element, or of elements at equal places."""

@@ -1,0 +1,1 @@
+"""Quantized numbers: conversion to and from real numbers, and layers that compute with them."""

@@ -1,0 +1,1 @@
+"""Sliding windows and interpolation: convolution, pooling, padding, resampling."""
