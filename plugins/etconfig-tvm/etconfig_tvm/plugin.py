@@ -79,6 +79,7 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    engine=("apache-tvm",),
 )
 
 
