@@ -54,17 +54,18 @@ ROOMS: dict[str, set[str]] = {
     "measuring": BOTTOM
     | {"analysis", "app", "resolver", "schema", "facts", "models"}
     | {"backend", "tracing", "program"},
+    "tuning": BOTTOM | {"measuring", "app", "resolver", "profile", "schema", "facts"},
     "fleet": BOTTOM | {"schema", "facts", "expression", "profile", "resolver", "plugin", "app"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
-    | {"conformance", "analysis", "measuring", "scaffold", "app", "fleet"}
+    | {"conformance", "analysis", "measuring", "tuning", "scaffold", "app", "fleet"}
     | {"resolver", "schema", "facts", "profile", "models", "plugin", "wire", "device"}
     # `run` and `inspect` show the contents of these
     | {"method", "tracing", "kernel", "program"},
     "__main__": {"cli"},
     "__init__": BOTTOM
     | {"facts", "resolver", "models", "device", "program", "method", "app", "analysis"}
-    | {"measuring"},
+    | {"measuring", "tuning"},
 }
 """Every room and the rooms that it may import, lowest first; a room may always import itself.
 
@@ -95,7 +96,7 @@ PARTS: dict[str, dict[str, set[str]]] = {
         "configuring": {"installation"},
         "programs": {"installation", "configuring"},
         "live": {"installation", "configuring", "programs"},
-        "locking": {"configuring"},
+        "locking": {"installation", "configuring"},
         "packing": {"installation", "configuring", "programs"},
         "validating": {"installation", "configuring", "programs"},
     },
@@ -149,6 +150,7 @@ CONTRACTS = {
     "etconfig.schema.known_keys",
     "etconfig.schema.options",
     "etconfig.schema.spec",
+    "etconfig.schema.tuned_values",
     "etconfig.schema.units",
     "etconfig.facts.builtin",
     "etconfig.facts.detecting.detector",
