@@ -23,7 +23,7 @@ from etconfig.cli.commands import bench
 from etconfig.cli.rendering.comparison_text import interval_plot
 from etconfig.measuring import compare as comparing
 from etconfig.measuring.pairs import PairedRatio
-from etconfig.measuring.picture import MARK, vega_lite
+from etconfig.measuring.picture import MARK
 from etconfig.measuring.report import MeasuredRow, output_error, quantiles_s
 
 Cli = Callable[..., Outcome]
@@ -427,13 +427,6 @@ class TestPicture:
         (place / "own.svg").write_text("<svg/>")
         done = cli(*BENCH, "--output", "own.svg")
         assert (done.status, (place / "own.svg").read_text()) == (2, "<svg/>")
-
-    @pytest.mark.engines
-    def test_the_library_draws_it(self, made_up: etconfig.ComparisonReport) -> None:
-        vl_convert = pytest.importorskip("vl_convert")
-        svg = vl_convert.vegalite_to_svg(vega_lite(made_up))
-        assert svg.startswith("<svg")
-        assert all(f">{label}</text>" in svg for label in ("fast", "slow", "near"))
 
 
 def test_progress_is_shown_on_a_terminal_only(terminal: Callable[..., str]) -> None:
