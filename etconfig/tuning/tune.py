@@ -345,7 +345,7 @@ def _control(
     workplace: Workplace, base: SubjectRequest, contest: Contest, found: Found, control: str
 ) -> Trial:
     request = find_model(workplace, control, base, method=base.method, models=None)
-    make = partial(_make, workplace, request, False)
+    make = partial(_make, workplace, request, contest.objective.name == Memory.name)
     rules = replace(contest, make=make, inputs=None, reference=None, bounds=())
     return rules.compare(found.better, _CONTROL_PAIRS, repeats=FRESH_LOADS)
 

@@ -186,6 +186,7 @@ THIRD_PARTY: dict[str, set[str]] = {
         "conformance",
         "analysis",
         "measuring",
+        "tuning",
         "cli",
     },
     "ml_dtypes": {"kernel", "conformance", "measuring"},
@@ -197,6 +198,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "duckdb": {"fleet"},
     "distributed": {"fleet"},
     "vl_convert": {"measuring"},
+    "optuna": {"tuning"},
 }
 """Every third party package and the rooms it may be used in.
 
