@@ -21,14 +21,10 @@ _MAX_TABLES, _MAX_RESULTS = 2, 20
 
 def devices_text(matrix: DeviceMatrix, width: int) -> str:
     """Return a row for each device: its profile, and the number of its result."""
-    numbers = matrix.result_numbers
-    rows = (
-        (each.device, each.profile or "none", "error" if each.has_errors else str(numbers[each.device]))
-        for each in matrix
-    )
-    shown = [tuple(map(cell_text, row)) for row in islice(rows, MAX_ROWS)]
-    limits = ((width - 10) // 2, (width - 10) // 2, _MAX_CELL)  # 6 for RESULT, and two gaps
-    return _grid(("DEVICE", "PROFILE", "RESULT"), shown, limits) + more_text(len(matrix))
+    shown = [tuple(map(cell_text, row)) for row in islice(matrix.device_rows, MAX_ROWS)]
+    numbers = (_MAX_CELL,) * (len(matrix.device_headers) - 2)
+    wide = (width - 10 - _MAX_CELL * (len(numbers) - 1)) // 2  # 6 for RESULT, and two gaps
+    return _grid(matrix.device_headers, shown, (wide, wide, *numbers)) + more_text(len(matrix))
 
 
 def options_text(matrix: DeviceMatrix, paths: Sequence[str], width: int) -> str:
