@@ -58,7 +58,7 @@ HOSTS: Mapping[str, Around] = {
     "quota": Around(is_ordinary_user=True),
     "no-sys": Around(has_compilers=False),
     "battery": Around(directory="Größe und Höhe"),
-    "arm64": Around({"LC_ALL": "POSIX", "PYTHONUTF8": "0"}),
+    "arm64": Around({"LC_ALL": "POSIX"}),
 }
 """The surroundings of each machine of `MACHINES`."""
 
@@ -133,6 +133,7 @@ def surroundings(around: Around) -> Iterator[tuple[Path, dict[str, str]]]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as top:
         directory = Path(top) / around.directory
         (directory / "home").mkdir(parents=True)
+        Path(top).chmod(0o755)  # tests of permissions become another user
         environ = {
             **os.environ,
             **around.variables,

@@ -63,7 +63,7 @@ SPEC = BackendSpec(
     options=ScalingOptions,
     api=ApiRange(min=1, built=1),
     factory=Scaling,
-    recommend=lambda facts: {"factor": 3} if facts.get("cpu.arch") == "arm64" else {},
+    recommend=lambda facts: {"factor": 3} if facts.get("device.model") == "Test Board" else {},
 )
 PROGRAM = delegating_program("MyBackend")
 
@@ -166,7 +166,7 @@ class TestLoadProgram:
 
     def test_its_recommendation_counts(self) -> None:
         with etconfig.load_program(PROGRAM, backends={"MyBackend": SPEC}) as program:
-            resolved = etconfig.resolve(program, profile="generic/any", fact_overrides={"cpu.arch": "arm64"})
+            resolved = etconfig.resolve(program, profile="generic/any", fact_overrides={"device.model": "Test Board"})
             assert resolved.arguments("forward")["MyBackend"].to_jsonable() == {"factor": 3}
 
     def test_it_wins_over_an_installed_backend_that_the_project_refuses(self, tmp_path: Path) -> None:

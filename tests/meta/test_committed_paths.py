@@ -43,6 +43,12 @@ def test_no_path_is_too_long_for_windows(paths: list[str]) -> None:
     assert [path for path in paths if len(path) > LONGEST] == []
 
 
+def test_no_program_names_the_directories_of_the_machine_that_exported_it(paths: list[str]) -> None:
+    programs = [ROOT / path for path in paths if path.endswith((".pte", ".ptd"))]
+    assert len(programs) > 100
+    assert [path for path in programs if path.exists() and b"site-packages" in path.read_bytes()] == []
+
+
 @pytest.mark.parametrize("path", ["a/b:c", "a?/b", "a/aux", "NUL.txt/b", "a./b", "a/b "])
 def test_a_name_that_windows_refuses_is_found(path: str) -> None:
     assert is_refused(path)

@@ -20,6 +20,7 @@ from etconfig_onnxruntime.payload import PAYLOAD_KIND, PAYLOAD_VERSION
 
 if TYPE_CHECKING:
     from executorch.exir.backend.partitioner import Partitioner
+    from onnx import ModelProto
     from torch.export import ExportedProgram
 
 
@@ -51,10 +52,20 @@ def write_payload(edge_program: ExportedProgram, compile_specs: Mapping[str, byt
     if exported is None:
         raise RuntimeError("torch.onnx.export returned no program")
     model = exported.model_proto
+    _forget_sources(model)
     onnx.checker.check_model(model)
     engine = EngineRange(name="onnxruntime", min="1.22")
     envelope = Envelope(backend=BACKEND_ID, kind=PAYLOAD_KIND, version=PAYLOAD_VERSION, engine=engine)
     return envelope.seal(model.SerializeToString(deterministic=True))
+
+
+def _forget_sources(model: ModelProto) -> None:
+    """Remove torch's debug information, which contains paths of the machine that exports."""
+    for part in (model.graph, *model.graph.node, *model.graph.value_info, *model.functions):
+        del part.metadata_props[:]
+    for function in model.functions:
+        for node in function.node:
+            del node.metadata_props[:]
 
 
 def _use_views(edge_program: ExportedProgram) -> None:

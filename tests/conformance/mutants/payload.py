@@ -114,7 +114,10 @@ def _address(data: Any) -> int:
 NO_CHECKSUM = Mutant("corrupt", "its payload, with .*, was accepted", backend=NoChecksum)
 NOTHING_TO_DO = Mutant("empty", "an empty payload was loaded, but then", backend=NothingToDo)
 ANY_VERSION = Mutant(
-    "format-version", "refused, but none because of its version, such as", backend=AnyVersion
+    "format-version",
+    "refused, but none because of its version, such as",
+    elsewhere="none with DelegateInvalidCompatibilityError",
+    backend=AnyVersion,
 )
 UNTYPED_VERSION = Mutant(
     "version-error",
