@@ -13,7 +13,7 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.escape import shorten
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names
-from etconfig.memory.need import MemoryLimit
+from etconfig.facts.memory_limit import MemoryLimit
 from etconfig.resolver.explaining.difference import ABSENT_TEXT, canonical
 from etconfig.resolver.explaining.explain import show_setting
 from etconfig.resolver.explaining.toml_text import toml_value

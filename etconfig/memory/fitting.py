@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.memory.need import MemoryLimit, MemoryNeed, memory_limit
+from etconfig.facts.memory_limit import MemoryLimit, memory_limit
+from etconfig.memory.need import MemoryNeed
 
 _MAX_HOLDERS = 4
 """The most holders that the note names."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
 from etconfig.base.byte_counts import format_bytes
 from etconfig.base.records import record
 from etconfig.display import Display, Displayed, DisplayTable
 from etconfig.errors import MemoryBudgetError
+from etconfig.facts.memory_limit import memory_limit
 from etconfig.facts.sheet import FactSheet
 
 MemoryOrigin: TypeAlias = Literal["read", "measured", "declared", "assumed"]
@@ -169,31 +170,6 @@ class MemoryNeed(Displayed):
 
     def __repr__(self) -> str:
         return f"<MemoryNeed: {self.peak} at most>"
-
-
-@record(frozen=True)
-class MemoryLimit:
-    """The memory that a device has for a program.
-
-    Attributes:
-        size_bytes: The number of bytes.
-        kind: `free` if it is the fact `memory.available`, `in total` if only `memory.total` is known.
-    """
-
-    size_bytes: int
-    kind: str
-
-    def __str__(self) -> str:
-        return f"{format_bytes(self.size_bytes)} {self.kind}"
-
-
-def memory_limit(facts: Mapping[str, object]) -> MemoryLimit | None:
-    """Return the limit by the known facts of a device; None if they say nothing of its memory."""
-    for name, kind in (("memory.available", "free"), ("memory.total", "in total")):
-        value = facts.get(name)
-        if isinstance(value, int):
-            return MemoryLimit(value, kind)
-    return None
 
 
 def joined(needs: Sequence[MemoryNeed]) -> MemoryNeed:

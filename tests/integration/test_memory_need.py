@@ -111,3 +111,49 @@ class TestBeforeLoading:
             need.check(sheet)
         with pytest.raises(ValueError, match=r"margin is -1; expected a share of the need, such as 0\.1"):
             need.check(sheet, margin=-1)
+
+
+class TestVariants:
+    """`fits` of a variant is a need: the first variant that fits is selected, and reasons say why."""
+
+    def test_selection(self, cli: Cli, place: Path) -> None:
+        (place / "models.toml").write_text(
+            "[[model.digits.variants]]\nfile = 'model.pte'\nfits = true\n"
+            f"[[model.digits.variants]]\nfile = '{DATA / 'digits' / 'digits_portable.pte'}'\n"
+        )
+
+        def why(*facts: str) -> tuple[int, list[str]]:
+            given = [text for fact in facts for text in ("--fact", fact)]
+            backends = ("--fact", "runtime.backends=ReferenceCpuBackend,ReferenceNpuBackend")
+            place_of = ("models", "select", "digits", "--models", "models.toml", "--json")
+            (place / "none.json").write_text('{"etconfig_fact_sheet": 1, "facts": {}}')
+            choice = cli(*place_of, "--facts", "none.json", *given, *backends).json
+            first = choice if choice["variant"]["number"] == 1 else choice["rejected"][0]
+            return choice["variant"]["number"], first["reasons"]
+
+        needs = "it needs 165.7 KiB, and "
+        backends = "ReferenceCpuBackend and ReferenceNpuBackend are in runtime.backends"
+        assert why("memory.available=200000") == (1, [backends, f"{needs}the device has 195.3 KiB free"])
+        assert why("memory.total=200000") == (1, [backends, f"{needs}the device has 195.3 KiB in total"])
+        assert why("memory.total=200000", "memory.available=1000") == (
+            2,
+            [f"{needs}the device has 1000 bytes free"],
+        )
+        assert why() == (2, [f"{needs}its memory is not known on this device"])
+
+    def test_a_bundle_refuses_it(self, cli: Cli, place: Path) -> None:
+        (place / "etconfig.toml").write_text("[[model.digits.variants]]\nfile = 'model.pte'\nfits = true\n")
+        done = cli("pack", "model.pte", "--output", "app.etbundle")
+        assert done.status == 2
+        assert "a bundle cannot carry 'fits' of model.pte: the device does not estimate memory" in done.stderr
+        assert not (place / "app.etbundle").exists()
+
+    def test_a_variant_that_must_fit_leaves_later_ones_reachable(self, cli: Cli, place: Path) -> None:
+        def text(first: str) -> str:
+            variant = "[[model.digits.variants]]\nfile = 'model.pte'\n"
+            return f"{variant}{first}{variant}"
+
+        (place / "models.toml").write_text(text(""))
+        assert "unreachable-variant" in cli("models", "check", "--models", "models.toml").stdout
+        (place / "models.toml").write_text(text("fits = true\n"))
+        assert "unreachable-variant" not in cli("models", "check", "--models", "models.toml").stdout

@@ -30,7 +30,8 @@ from etconfig.errors import BackendUnavailableError
 if TYPE_CHECKING:
     from etconfig.analysis import ProgramReport
     from etconfig.app.programs.loaded_program import LoadedProgram
-    from etconfig.memory.need import MemoryLimit, MemoryNeed
+    from etconfig.facts.memory_limit import MemoryLimit
+    from etconfig.memory.need import MemoryNeed
 
 
 @click.command("inspect", cls=StrictCommand)
@@ -155,7 +156,7 @@ def _effective_views(
 def _memory(program: LoadedProgram, request: ConfigurationRequest) -> tuple[MemoryNeed, MemoryLimit | None]:
     """Return what the instances of a configuration need, and what the device has."""
     from etconfig.app.programs.memory_needs import memory_need
-    from etconfig.memory.need import memory_limit
+    from etconfig.facts.memory_limit import memory_limit
 
     try:
         resolution = request.resolve(program)

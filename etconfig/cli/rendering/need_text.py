@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from etconfig.cli.shared.output import print_table, show
 
 if TYPE_CHECKING:
-    from etconfig.memory.need import MemoryLimit, MemoryNeed
+    from etconfig.facts.memory_limit import MemoryLimit
+    from etconfig.memory.need import MemoryNeed
 
 _MAX_HOLDERS = 20
 
