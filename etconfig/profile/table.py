@@ -119,7 +119,7 @@ class TomlTable:
         return False
 
     def margin(self, key: str, help: str) -> float | None:
-        """Return the share under `key`, 0 for true; None for false, no key or a wrong value, which is reported."""
+        """Return the share at `key`, 0 for true; None for false, no key or a wrong value, which is noted."""
         value = self.data.get(key, False)
         if isinstance(value, bool):
             return 0.0 if value else None

@@ -150,12 +150,11 @@ class TestFits:
         ]
         assert needed == [peak, math.ceil(1.5 * peak), 3 * peak, None, None]
 
-    @pytest.mark.parametrize(
-        ("value", "kind"), [('"yes"', "a string"), ("-1", "an integer"), ("nan", "a float")]
-    )
+    @pytest.mark.parametrize(("value", "kind"), [('"yes"', "a string"), ("-1", "an int"), ("nan", "a float")])
     def test_another_value_is_refused(self, value: str, kind: str) -> None:
         with pytest.raises(ProfileError) as caught:
             variant(DATA / "digits/digits.pte", f"fits = {value}")
         (problem,) = caught.value.diagnostics
-        assert problem.message == f"'model.m.variants.fits' must be true, false or a share from 0 on, but is {kind}"
+        wanted = "true, false or a share from 0 on"
+        assert problem.message == f"'model.m.variants.fits' must be {wanted}, but is {kind}"
         assert problem.help == "write fits = true, or the share of the need that shall stay free: fits = 0.2"
