@@ -1,4 +1,4 @@
-"""`memory_limit`: the memory that a device has for a program, by its facts."""
+"""`limit_of_memory`: the memory that a device has for a program, by its facts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MemoryLimit:
         return f"{format_bytes(self.size_bytes)} {self.kind}"
 
 
-def memory_limit(facts: Mapping[str, object]) -> MemoryLimit | None:
+def limit_of_memory(facts: Mapping[str, object]) -> MemoryLimit | None:
     """Return the limit by the known facts of a device; None if they say nothing of its memory."""
     for name, kind in (("memory.available", "free"), ("memory.total", "in total")):
         value = facts.get(name)

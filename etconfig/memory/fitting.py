@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.facts.memory_limit import MemoryLimit, memory_limit
+from etconfig.facts.memory_limit import MemoryLimit, limit_of_memory
 from etconfig.memory.need import MemoryNeed
 
 _MAX_HOLDERS = 4
@@ -19,7 +19,7 @@ def memory_problem(need: MemoryNeed, facts: Mapping[str, object]) -> Diagnostic 
         need: The need.
         facts: The values of the known facts by name; `memory.total` and `memory.available` are read.
     """
-    total_bytes, limit = facts.get("memory.total"), memory_limit(facts)
+    total_bytes, limit = facts.get("memory.total"), limit_of_memory(facts)
     needed_bytes, severity = need.peak.size_bytes, Severity.WARNING
     if isinstance(total_bytes, int) and needed_bytes > total_bytes:
         severity, limit = Severity.ERROR, MemoryLimit(total_bytes, "in total")

@@ -10,7 +10,7 @@ from etconfig.base.byte_counts import format_bytes
 from etconfig.base.records import record
 from etconfig.display import Display, Displayed, DisplayTable
 from etconfig.errors import MemoryBudgetError
-from etconfig.facts.memory_limit import memory_limit
+from etconfig.facts.memory_limit import limit_of_memory
 from etconfig.facts.sheet import FactSheet
 
 MemoryOrigin: TypeAlias = Literal["read", "measured", "declared", "assumed"]
@@ -124,7 +124,7 @@ class MemoryNeed(Displayed):
         Raises:
             ValueError: as `with_margin`.
         """
-        limit = memory_limit(facts.values)
+        limit = limit_of_memory(facts.values)
         return None if limit is None else self.with_margin(margin) <= limit.size_bytes
 
     def check(self, facts: FactSheet, margin: float = 0.0) -> None:
@@ -143,7 +143,7 @@ class MemoryNeed(Displayed):
             ValueError: as `with_margin`.
         """
         if not self.fits(facts, margin):
-            limit = memory_limit(facts.values)
+            limit = limit_of_memory(facts.values)
             raise MemoryBudgetError(
                 program=self.program,
                 needed_bytes=self.with_margin(margin),
@@ -172,7 +172,7 @@ class MemoryNeed(Displayed):
         return f"<MemoryNeed: {self.peak} at most>"
 
 
-def joined(needs: Sequence[MemoryNeed]) -> MemoryNeed:
+def needs_together(needs: Sequence[MemoryNeed]) -> MemoryNeed:
     """Return the need of several programs together, one loaded after the other."""
     if len(needs) == 1:
         return needs[0]

@@ -11,7 +11,7 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.display import Display, Displayed, DisplayTable, shown_text
 from etconfig.errors import EtconfigError, ModelError, ProgramError
-from etconfig.facts.memory_limit import memory_limit
+from etconfig.facts.memory_limit import limit_of_memory
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.needs import VariantNeeds
 
@@ -254,7 +254,7 @@ def _met(needs: VariantNeeds, facts: Mapping[str, object]) -> Iterator[str]:
         yield f"{' and '.join(needs.backends)} {verb} in {BACKENDS_FACT}"
     else:
         yield "it delegates to no backend"
-    if needs.memory_bytes is not None and (limit := memory_limit(facts)) is not None:
+    if needs.memory_bytes is not None and (limit := limit_of_memory(facts)) is not None:
         yield f"it needs {format_bytes(needs.memory_bytes)}, and the device has {limit}"
     if needs.data:
         yield f"its data are in {' and '.join(path.name for path in needs.data)}"
@@ -301,7 +301,7 @@ def _unmet(
 
 def _exceeded(needs: VariantNeeds, facts: Mapping[str, object]) -> Iterator[str]:
     """Yield the reason if a variant must fit into the memory of the device, and is not known to."""
-    limit = memory_limit(facts)
+    limit = limit_of_memory(facts)
     if needs.memory_bytes is None or (limit is not None and needs.memory_bytes <= limit.size_bytes):
         return
     has = "its memory is not known on this device" if limit is None else f"the device has {limit}"

@@ -51,7 +51,7 @@ ROOMS: dict[str, set[str]] = {
     | {"numpy_executor", "kernels", "wire"},
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
-    | {"method", "tracing", "kernel", "program", "memory"},
+    | {"method", "tracing", "kernel", "program"},
     "fleet": BOTTOM | {"schema", "facts", "expression", "profile", "resolver", "plugin", "app"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
@@ -144,6 +144,7 @@ CONTRACTS = {
     "etconfig.schema.cache_keys",
     "etconfig.schema.constraints",
     "etconfig.schema.declaration",
+    "etconfig.schema.delegate_memory",
     "etconfig.schema.known_keys",
     "etconfig.schema.options",
     "etconfig.schema.spec",

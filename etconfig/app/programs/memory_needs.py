@@ -13,7 +13,7 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.errors import BackendUnavailableError, ConfigError
 from etconfig.facts.sheet import FactSheet
 from etconfig.memory.fitting import memory_problem
-from etconfig.memory.need import MemoryNeed, joined
+from etconfig.memory.need import MemoryNeed, needs_together
 from etconfig.memory.planning import PlannedInstance, plan_memory
 from etconfig.resolver.deciding.arguments import Arguments
 from etconfig.resolver.deciding.resolution import Resolution
@@ -50,7 +50,7 @@ def memory_need(program: OpenedProgram, resolution: Resolution | None = None) ->
     return plan_memory(program.program, instances, share_memory_arenas=share_memory_arenas)
 
 
-def memory_problems(program: Delegating | None, resolution: Resolution) -> Iterator[Diagnostic]:
+def memory_problems(program: Delegating, resolution: Resolution) -> Iterator[Diagnostic]:
     """Yield the problem if programs need more memory than the device of a resolution has.
 
     Raises:
@@ -72,7 +72,7 @@ def need_of_programs(program: Delegating | None, resolution: Resolution) -> Memo
     """
     programs = program.programs if isinstance(program, SeveralPrograms) else (program,)
     needs = [memory_need(each, resolution) for each in programs if isinstance(each, OpenedProgram)]
-    return joined(needs) if needs else None
+    return needs_together(needs) if needs else None
 
 
 def _together(program: OpenedProgram, resolution: Resolution) -> Iterator[PlannedInstance]:

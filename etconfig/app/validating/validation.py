@@ -25,7 +25,6 @@ from etconfig.app.configuring.targets import (
     without_undeclared,
 )
 from etconfig.app.installation.installation import Installation
-from etconfig.app.programs.memory_needs import memory_problems
 from etconfig.app.validating.validated_programs import (
     ProjectPrograms,
     engine_problems,
@@ -416,7 +415,10 @@ class Validator:
             if self.device is not None:
                 yield from resolution.undecided
                 yield from verify_on_device(resolution, self._facts.values)
-                yield from memory_problems(program, resolution)
+                if program is not None:
+                    from etconfig.app.programs.memory_needs import memory_problems  # reads programs
+
+                    yield from memory_problems(program, resolution)
         except ConfigError as error:
             yield from error.diagnostics
 

@@ -156,7 +156,7 @@ def _effective_views(
 def _memory(program: LoadedProgram, request: ConfigurationRequest) -> tuple[MemoryNeed, MemoryLimit | None]:
     """Return what the instances of a configuration need, and what the device has."""
     from etconfig.app.programs.memory_needs import memory_need
-    from etconfig.facts.memory_limit import memory_limit
+    from etconfig.facts.memory_limit import limit_of_memory
 
     try:
         resolution = request.resolve(program)
@@ -164,7 +164,7 @@ def _memory(program: LoadedProgram, request: ConfigurationRequest) -> tuple[Memo
         if request.has_choices:
             raise
         return memory_need(program), None
-    return memory_need(program, resolution), memory_limit(resolution.facts.values)
+    return memory_need(program, resolution), limit_of_memory(resolution.facts.values)
 
 
 def _check_alone(path: Path, given: Mapping[str, object]) -> None:
