@@ -10,7 +10,8 @@ Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendReq
     BackendUnavailableError BoundBackend Capabilities CompileSpec CompileSpecEncoding CompileSpecInfo
     CompileSpecs
     ConformanceContribution ConformanceRequest DelegateError DelegateFacts DelegateHost
-    DelegateInvalidCompatibilityError DelegateMemory DelegateRun Detector Diagnostic EffectiveOption EffectiveSource
+    DelegateInvalidCompatibilityError DelegateMemory DelegateRun Detector Diagnostic
+    EffectiveOption EffectiveSource
     EXECUTORCH EtconfigError ExecuteContext ExecuteRequest Executor ExecutorContribution ExecutorProgram
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
     InstructionLimitError
