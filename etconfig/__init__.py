@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 
 _HOME = {
     "Arguments": "resolver.deciding.arguments",
-    "BenchmarkReport": "analysis",
+    "ComparisonReport": "measuring.report",
     "DeviceBundle": "device.device_bundle",
     "DeviceMatrix": "analysis",
     "CancelToken": "method.stop",
@@ -45,7 +45,7 @@ _HOME = {
     "Verification": "program.program",
     "VerificationReport": "analysis",
     "__version__": "base.version",
-    "benchmark": "analysis",
+    "compare": "measuring.compare",
     "configure": "app.configuring.configuration",
     "detect_facts": "app.programs.api",
     "device_names": "facts.known_devices",
@@ -69,12 +69,10 @@ _HOME = {
 
 if TYPE_CHECKING:
     from etconfig.analysis import (
-        BenchmarkReport,
         DeviceMatrix,
         InstallationReport,
         ProgramReport,
         VerificationReport,
-        benchmark,
         examine_installation,
         inspect_program,
         resolve_devices,
@@ -107,6 +105,8 @@ if TYPE_CHECKING:
     )
     from etconfig.facts.known_devices import device_names, load_device
     from etconfig.facts.sheet import FactSheet, load_fact_sheet
+    from etconfig.measuring.compare import compare
+    from etconfig.measuring.report import ComparisonReport
     from etconfig.method.bundled import Tolerance
     from etconfig.method.method import Method
     from etconfig.method.stop import CancelToken
@@ -119,8 +119,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Arguments",
-    "BenchmarkReport",
     "CancelToken",
+    "ComparisonReport",
     "ConfigError",
     "Configuration",
     "DataLoader",
@@ -151,7 +151,7 @@ __all__ = [
     "Verification",
     "VerificationReport",
     "__version__",
-    "benchmark",
+    "compare",
     "configure",
     "detect_facts",
     "device_names",

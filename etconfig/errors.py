@@ -43,6 +43,7 @@ The branch says who must act:
     │   ├── MethodClosedError      the Method was closed
     │   ├── InstructionLimitError  the method ran more instructions than its budget
     │   ├── ExecutionStoppedError  the run was canceled, or its time was up
+    │   ├── MeasurementError       a configuration that is measured cannot be loaded or run
     │   ├── UnsupportedCallError   the executor lacks what this call asks for
     │   ├── RuntimeFailedError     the runtime behind another executor failed
     │   └── UnsafeProgramError     that runtime would not survive the method
@@ -390,6 +391,21 @@ class LibraryError(ExecutionError):
     reason: str
 
     template = "library {library!r} cannot be loaded: {reason}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class MeasurementError(ExecutionError):
+    """A configuration that is measured cannot be loaded or run.
+
+    Attributes:
+        label: Its name in results.
+        reason: What is wrong.
+    """
+
+    label: str
+    reason: str
+
+    template = "{label} cannot be measured: {reason}"
 
 
 @record(kw_only=True, eq=False, repr=False)

@@ -174,7 +174,7 @@ def first_line(room: str) -> str:
 
 
 GUIDES = {
-    "bench": "tracing.md",
+    "bench": "measure.md",
     "conformance": "conformance.md",
     "devices": "facts.md#known-devices",
     "facts": "facts.md",

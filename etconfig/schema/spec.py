@@ -198,6 +198,9 @@ class BackendSpec:
         update: Brings changed options that apply at execute into force in an object that `build` returned:
             `update(built, options, previous, changed)`, where `changed` has their names. If it raises,
             the previous options must still be in force.
+        runner: Returns how to run an object that `build` returned, for measurements: an
+            `etconfig.plugin.v1.ModelRunner`.
+        model_files: The endings of the files that `build` takes as a model, such as `.onnx`.
         joint_update: Returns a context manager in which all updates, of delegates and of objects that `build`
             returned, count as one. Options of the whole process may differ between them meanwhile. Its exit
             raises if they disagree at the end, or passes an error of the block on, and then the settings
@@ -227,6 +230,8 @@ class BackendSpec:
     build: Callable[..., object] | None = None
     effective: Callable[[Any], Mapping[str, Any]] | None = None
     update: Callable[[Any, Any, Any, frozenset[str]], None] | None = None
+    runner: Callable[[Any], Any] | None = None
+    model_files: Sequence[str] = ()
     joint_update: Callable[[], AbstractContextManager[object]] | None = None
     data_names: Callable[[bytes], Iterable[str]] | None = None
     verify_on_device: Callable[[Any, Mapping[str, object]], Iterable[str]] | None = None
@@ -245,7 +250,7 @@ class BackendSpec:
             raise TypeError(f"backend {self.id}: options must be a subclass of BackendOptions")
         if self.options.is_option_table:
             raise TypeError(f"backend {self.id}: options must not be an OptionTable, which is for one option")
-        for name in ("effective", "update"):
+        for name in ("effective", "update", "runner"):
             if self.build is None and getattr(self, name) is not None:
                 raise ValueError(f"backend {self.id}: {name} takes what build returns; declare build, too")
 

@@ -51,15 +51,20 @@ ROOMS: dict[str, set[str]] = {
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
     | {"method", "tracing", "kernel", "program"},
+    "measuring": BOTTOM
+    | {"analysis", "app", "resolver", "schema", "facts", "models"}
+    | {"backend", "tracing", "program"},
     "fleet": BOTTOM | {"schema", "facts", "expression", "profile", "resolver", "plugin", "app"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
-    | {"conformance", "analysis", "scaffold", "app", "fleet"}
+    | {"conformance", "analysis", "measuring", "scaffold", "app", "fleet"}
     | {"resolver", "schema", "facts", "profile", "models", "plugin", "wire", "device"}
     # `run` and `inspect` show the contents of these
     | {"method", "tracing", "kernel", "program"},
     "__main__": {"cli"},
-    "__init__": BOTTOM | {"facts", "resolver", "models", "device", "program", "method", "app", "analysis"},
+    "__init__": BOTTOM
+    | {"facts", "resolver", "models", "device", "program", "method", "app", "analysis"}
+    | {"measuring"},
 }
 """Every room and the rooms that it may import, lowest first; a room may always import itself.
 
@@ -128,7 +133,8 @@ MEETINGS = {
     "plugin": "hands plugins the contracts of both wings; it resolves no option and runs no program",
     "app": "the composition level, where a configuration meets a program",
     "conformance": "checks backends with configurations and programs",
-    "analysis": "reports on programs and measures them, with their arguments",
+    "analysis": "reports on programs, with their arguments",
+    "measuring": "measures configurations of programs and of engines' models",
     "scaffold": "writes options and example programs of a new backend",
     "cli": "prints what both wings give",
     "__init__": "names what is public of both wings",
@@ -176,9 +182,10 @@ THIRD_PARTY: dict[str, set[str]] = {
         "numpy_executor",
         "conformance",
         "analysis",
+        "measuring",
         "cli",
     },
-    "ml_dtypes": {"kernel", "conformance"},
+    "ml_dtypes": {"kernel", "conformance", "measuring"},
     "pytest": {"conformance"},
     "torch": {"aot", "conformance"},
     "executorch": {"aot"},
@@ -186,6 +193,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "rich": {"report"},
     "duckdb": {"fleet"},
     "distributed": {"fleet"},
+    "vl_convert": {"measuring"},
 }
 """Every third party package and the rooms it may be used in.
 

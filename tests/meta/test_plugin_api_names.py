@@ -16,6 +16,7 @@ Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendReq
     InstructionLimitError
     ExecutorBackend ExecutorReport LibraryError LibraryGuard
     KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
+    ModelInput ModelRunner
     MultipleOf NativeCall NativeRun Observable Observed OptionChanges OptionError OptionTable OutOfMemoryError
     Processed ProgramRequest Reading RunnableMethod Unobservable
     RuntimeFailedError ScalarType Scope System Tracer Unit UnsafeProgramError UpdateContext Value Volatility

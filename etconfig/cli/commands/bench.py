@@ -1,19 +1,24 @@
-"""`etconfig bench`: measure how fast a method of a program runs."""
+"""`etconfig bench`: measure a model, and compare configurations of it."""
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from etconfig.cli.shared.output import print_json, shows_progress
+from etconfig.base.written_files import FileKind, head_of
+from etconfig.cli.shared.completion import complete_method
+from etconfig.cli.shared.inputs import standard_input
+from etconfig.cli.shared.output import print_json, show, show_diagnostics, shows_progress
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     FiniteNumber,
+    Share,
     configuration_options,
     count_from,
     data_option,
@@ -21,20 +26,26 @@ from etconfig.cli.shared.requests import (
     input_option,
     instance_option,
     json_option,
-    method_option,
-    no_models_option,
     run_program_argument,
 )
 from etconfig.cli.shared.standard_output import command_errors
 from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
 
 if TYPE_CHECKING:
-    from etconfig.analysis import BenchmarkReport
+    from etconfig.measuring.report import ComparisonReport
+
+_INTERRUPTED = 130
 
 
 @click.command("bench", cls=StrictCommand)
 @run_program_argument
-@method_option
+@click.option("--backend", metavar="ID", help="The engine that runs a model, if several installed ones do.")
+@click.option(
+    "--method",
+    shell_complete=complete_method,
+    help="The method of a program, by default forward; of an engine's model, its name in profiles.",
+)
 @instance_option
 @input_option
 @click.option("--seed", default=0, show_default=True, help="Seed of the inputs that are made up.")
@@ -42,125 +53,192 @@ if TYPE_CHECKING:
 @executor_option
 @click.option("--no-optimize", is_flag=True, help="Run every instruction as the program says.")
 @click.option(
-    "--warmup", default=3, show_default=True, type=count_from(0), help="Runs before the measurement."
+    "--sweep",
+    multiple=True,
+    metavar="PATH=V1,V2",
+    help="Measure these values of an option; executor.NAME is an option of the executor. Repeatable: all "
+    "combinations.",
 )
 @click.option(
-    "--runs", type=count_from(1), help="Runs to measure; by default as many as --time allows, at least 30."
+    "--against",
+    multiple=True,
+    metavar="'KEY=VALUE ...'",
+    help="Measure another configuration: option paths, and model, backend, profile, instance or executor. "
+    "Repeatable.",
+)
+@click.option(
+    "--reference",
+    type=click.Path(path_type=Path),
+    metavar="FILE.npz",
+    help="Outputs to compare with, such as of `etconfig run --output`; by default those of the incumbent.",
+)
+@click.option(
+    "--pairs", type=count_from(6), help="Pairs for each configuration; by default as many as --time allows."
 )
 @click.option(
     "--time",
     "seconds",
-    default=2.0,
+    default=0.4,
     show_default=True,
     metavar="SECONDS",
     type=FiniteNumber(),
-    help="How long to measure, unless --runs is given.",
+    help="How long to measure each configuration, unless --pairs is given.",
 )
+@click.option("--processes", "own_processes", is_flag=True, help="Give each configuration its own process.")
 @click.option(
-    "--compare",
-    "earlier",
-    type=click.Path(path_type=Path),
-    metavar="FILE.json",
-    help="Compare with a report that an earlier --json printed.",
+    "--fail-if-slower",
+    type=Share(highest=math.inf),
+    metavar="SHARE",
+    help="Exit with 1 if a configuration fails, or is certainly slower by more than this, such as 5%.",
 )
-@no_models_option
+@click.option("--output", type=OutputPath(), metavar="FILE.html|FILE.svg", help="Draw the intervals.")
+@force_option
+@click.option(
+    "--models",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The file of models that PROGRAM names one of; by default the project file.",
+)
 @configuration_options
 @json_option
 def command(
     program: Path,
-    method: str,
-    instance: str | None,
     inputs: Sequence[Path],
-    seed: int,
-    data: Sequence[Path],
-    executor: str | None,
-    no_optimize: bool,
-    warmup: int,
-    runs: int | None,
-    seconds: float,
-    earlier: Path | None,
+    reference: Path | None,
+    fail_if_slower: float | None,
+    output: Path | None,
+    force: bool,
     request: ConfigurationRequest,
     as_json: bool,
-) -> None:
-    """Measure how fast a method of a program runs.
+    **choices: Any,
+) -> int:
+    """Measure a model, and compare configurations of it.
 
-    Reports the time to open and load, the latencies of many runs, the time of each operator and delegate, and
-    the memory. Without --input, inputs of the right shapes are made up. The table comes from further runs
-    with a tracer, which take a little longer.
+    PROGRAM is a program, a model that an installed engine runs, or a name of the models file. Each
+    configuration runs in turns with the incumbent: what --profile and --set resolve to. Two equal objects
+    are measured first, which is the noise floor. Without --input, inputs are made up.
 
     \b
     Examples:
       etconfig bench model.pte
-      etconfig bench model.pte --input x.npy --runs 100 --json > bench.json
-      etconfig bench model.pte --runs 100 --compare bench.json --set ReferenceNpuBackend.core=1
+      etconfig bench model.pte --sweep ReferenceCpuBackend.num_threads=1,2
+      etconfig bench model.pte --against 'ReferenceNpuBackend.core=1' --fail-if-slower 5%
     """
-    from etconfig.analysis import benchmark, compare_benchmarks
-    from etconfig.app.programs.api import load_program
-    from etconfig.cli.rendering.benchmark_text import print_benchmark, print_comparison
-    from etconfig.cli.shared.arrays import read_inputs
+    from etconfig.cli.rendering.comparison_text import print_comparison
 
-    old = None if earlier is None else _read_report(earlier)
-    installation, chosen = request.installation, request.executor(executor)
-    with load_program(program, data=data, executor=chosen, installation=installation) as loaded:
-        meta = loaded.metadata(method)
-        arrays = read_inputs(inputs, meta) if inputs else None
-        resolution = request.resolve(loaded)
-    with _progress_bars() as show:
-        report = benchmark(
-            program,
-            resolution,
-            method=method,
-            instance=instance,
-            inputs=arrays,
-            seed=seed,
-            data=data,
-            executor=chosen,
-            optimize=not no_optimize,
-            warmup=warmup,
-            runs=runs,
-            duration_s=seconds,
-            installation=installation,
-            progress=show,
-        )
-    report = replace(report, inputs=replace(report.inputs, files=tuple(map(str, inputs))))
-    comparison = None if old is None else compare_benchmarks(old, report)
+    if output is not None:
+        _check_output(output)
+    with _progress_bar() as progress:
+        report = _compare(program, inputs, reference, request, progress, **choices)
+    if output is not None:
+        from etconfig.measuring.picture import comparison_html, comparison_svg
+
+        draw = comparison_svg if output.suffix == ".svg" else comparison_html
+        write_file(output, draw(report).encode(), _PICTURE)
     if as_json:
-        compared = {} if comparison is None else {"comparison": comparison.to_jsonable()}
-        print_json({**report.to_jsonable(), **compared})
-        return
-    print_benchmark(report)
-    if comparison is not None and earlier is not None:
-        print_comparison(comparison, earlier)
+        print_json(report.to_jsonable())
+    else:
+        print_comparison(report)
+        if output is not None:
+            show(f"drawn in {output}")
+    if report.is_interrupted:
+        return _INTERRUPTED
+    return int(fail_if_slower is not None and bool(report.slower_than(fail_if_slower)))
 
 
-def _read_report(path: Path) -> BenchmarkReport:
-    from etconfig.analysis import load_benchmark
+def _check_output(path: Path) -> None:
+    from etconfig.measuring.picture import check_can_draw
 
+    if path.suffix not in (".html", ".svg"):
+        raise click.BadParameter(f"expected a file that ends with .html or .svg, given {path}")
+    check_can_draw()
+    check_can_write(path, _PICTURE)
+
+
+def _is_picture(path: Path) -> bool:
+    from etconfig.measuring.picture import MARK
+
+    return head_of(path).startswith(MARK.encode())
+
+
+_PICTURE = FileKind("measurements that etconfig drew", _is_picture)
+
+
+def _compare(
+    model: Path,
+    inputs: Sequence[Path],
+    reference: Path | None,
+    request: ConfigurationRequest,
+    progress: Callable[[str, float], object],
+    *,
+    sweep: Sequence[str],
+    against: Sequence[str],
+    method: str | None,
+    seed: int,
+    pairs: int | None,
+    seconds: float,
+    own_processes: bool,
+    no_optimize: bool,
+    **choices: Any,
+) -> ComparisonReport:
+    from etconfig.cli.shared.arrays import read_arrays, read_inputs
+    from etconfig.measuring.compare import Effort, compare_requests
+    from etconfig.measuring.requests import changed, find_model, swept
+    from etconfig.measuring.workplace import SubjectRequest, Workplace
+
+    device = request.device
+    workplace = Workplace(
+        installation=request.installation,
+        facts=device.facts,
+        fact_overrides=device.by_hand,
+        overrides_name="--set",
+    )
+    choices["data"] = tuple(map(str, choices["data"]))
+    base = SubjectRequest(
+        label="as configured",
+        model=str(model),
+        optimize=not no_optimize,
+        profile=os.fspath(standard_input()) if request.profile == "-" else request.profile,
+        require_match=request.require_match,
+        overrides=tuple(request.overrides),
+        **choices,
+    )
+    base = find_model(workplace, str(model), base, method=method, models=request.models)
     try:
-        return load_benchmark(path)
-    except OSError as error:
-        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
+        others = [*swept(base, sweep), *(changed(workplace, base, each) for each in against)]
     except ValueError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.UsageError(str(error)) from error
+    show_diagnostics(workplace.resolved(base).warnings)
+    arrays = None
+    if inputs and base.backend is not None:
+        arrays = read_arrays(inputs)
+    elif inputs:
+        with workplace.open_program(base) as loaded:
+            arrays = read_inputs(inputs, loaded.metadata(base.method))
+    return compare_requests(
+        workplace,
+        base,
+        others,
+        inputs=arrays,
+        seed=seed,
+        reference=None if reference is None else read_arrays([reference], "out"),
+        effort=Effort(pairs=pairs, seconds=seconds),
+        own_processes=own_processes,
+        progress=progress,
+    )
 
 
 @contextmanager
-def _progress_bars() -> Iterator[Callable[[str, float], object]]:
-    """Give a function that shows a bar for each phase on stderr, if that is a terminal."""
+def _progress_bar() -> Iterator[Callable[[str, float], object]]:
+    """Give a function that shows a bar with a label on stderr, if that is a terminal."""
     if not shows_progress():
-        yield lambda phase, done: None
+        yield lambda label, done: None
         return
-    with ExitStack() as shown:
-        bars: dict[str, Any] = {}
+    with click.progressbar(length=100, file=command_errors()) as bar:
 
-        def show(phase: str, done: float) -> None:
-            if phase not in bars:
-                shown.close()  # the bar of the phase before
-                bars[phase] = shown.enter_context(
-                    click.progressbar(length=100, label=phase, file=command_errors())
-                )
-            bar = bars[phase]
+        def update(label: str, done: float) -> None:
+            bar.label = label
             if int(100 * done) > bar.pos:  # drawing takes time: once for each percent
                 bar.update(int(100 * done) - bar.pos)
 
-        yield show
+        yield update

@@ -199,6 +199,33 @@ class FiniteNumber(click.FloatRange):
         return number
 
 
+class Share(click.FloatRange):
+    """The type of a share: `99.5%`, or a number such as 0.995; at most 1 unless `highest` is another."""
+
+    name = "share"
+
+    def __init__(self, highest: float = 1.0) -> None:
+        super().__init__(min=0, max=highest)
+        self._highest = highest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the share as a number.
+
+        Raises:
+            click.BadParameter: it is none.
+        """
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= self._highest or share == math.inf:
+            self.fail(f"{value!r} is not a share, such as 99.5% or 0.995", param, ctx)
+        return share
+
+
 _DEVICES = "etconfig.known_devices"
 """The key of click's context for the values of `--device`, which `--facts` adds to its own."""
 _FACTS_HELP = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 COMMAND_SUMMARIES = {
     "backends": "List installed backends and their options.",
-    "bench": "Measure how fast a method of a program runs.",
+    "bench": "Measure a model, and compare configurations of it.",
     "conformance": "Check a backend against the contract and its own claims.",
     "devices": "List and show the known devices, and compare them.",
     "diff": "Show which options differ between two configurations.",

@@ -64,6 +64,13 @@ def update(
     update_session(session, options, previous, changed)
 
 
+def runner(session: Any) -> Any:
+    """Return how to run a session; see `session_runner`."""
+    from etconfig_onnxruntime.runner import session_runner
+
+    return session_runner(session)
+
+
 def absent_on_device(options: OnnxRuntimeOptions, facts: Mapping[str, object]) -> Iterator[str]:
     """Yield the providers of the options that the ONNX Runtime of a device does not have."""
     available = facts.get("onnxruntime.providers")
@@ -110,6 +117,8 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    runner=runner,
+    model_files=(".onnx", ".ort"),
     verify_on_device=absent_on_device,
     environment={
         "ORT_LOAD_CONFIG_FROM_MODEL": "With `1`, sessions take their options from the model: etconfig then "

@@ -53,6 +53,13 @@ def update(
     engine.update(compiled, options, previous, changed)
 
 
+def runner(compiled: object) -> Any:
+    """Return how to run a compiled model; see `etconfig_openvino.runner`."""
+    from etconfig_openvino.runner import model_runner
+
+    return model_runner(compiled)
+
+
 def make_backend() -> Backend[Any, Any]:
     """Return an `OpenvinoBackend`."""
     from etconfig_openvino.backend import OpenvinoBackend
@@ -110,6 +117,8 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    runner=runner,
+    model_files=(".xml", ".onnx", ".tflite", ".pb", ".pdmodel"),
     verify_on_device=absent_on_device,
 )
 
