@@ -205,7 +205,7 @@ class TestVariants:
             (("--sweep", "X.y=1,"), "expected PATH=VALUE,VALUE, given 'X.y=1,'"),
             (("--against", "left"), "expected KEY=VALUE, given 'left'; a key is an option path or one of"),
             (("--pairs", "5"), "5 is not in the range x>=6"),
-            (("--fail-if-slower", "much"), "'much' is not a valid number"),
+            (("--fail-if-slower", "much"), "'much' is not a share, such as 99.5% or 0.995"),
             (("--output", "picture.png"), "expected a file that ends with .html or .svg, given picture.png"),
         ):
             done = cli("bench", "model.pte", *words, *ON_DEVICE)
