@@ -40,6 +40,7 @@ _HOME = {
     "ProgramReport": "analysis",
     "Resolution": "resolver.deciding.resolution",
     "Tolerance": "method.bundled",
+    "TuneReport": "tuning.report",
     "UnsharedStateWarning": "errors",
     "UnusedKernelsWarning": "errors",
     "Verification": "program.program",
@@ -62,6 +63,7 @@ _HOME = {
     "resolve": "app.configuring.configuration",
     "resolve_devices": "analysis",
     "select_model": "app.programs.model_choice",
+    "tune": "tuning.tune",
     "validate_file": "app.validating.validation",
     "verify_program": "analysis",
 }
@@ -116,6 +118,8 @@ if TYPE_CHECKING:
     from etconfig.program.source import DataLoader, LoadMode
     from etconfig.resolver.deciding.arguments import Arguments
     from etconfig.resolver.deciding.resolution import Resolution
+    from etconfig.tuning.report import TuneReport
+    from etconfig.tuning.tune import tune
 
 __all__ = [
     "Arguments",
@@ -146,6 +150,7 @@ __all__ = [
     "ProgramReport",
     "Resolution",
     "Tolerance",
+    "TuneReport",
     "UnsharedStateWarning",
     "UnusedKernelsWarning",
     "Verification",
@@ -168,6 +173,7 @@ __all__ = [
     "resolve",
     "resolve_devices",
     "select_model",
+    "tune",
     "validate_file",
     "verify_program",
 ]

@@ -48,6 +48,7 @@ The branch says who must act:
     │   ├── RuntimeFailedError     the runtime behind another executor failed
     │   └── UnsafeProgramError     that runtime would not survive the method
     ├── ScaffoldError            the package of a new backend cannot be written as requested
+    ├── TuningError              a search for better options cannot begin or go on
     ├── WorkersError             the workers of a fleet are lost, or cannot do their part
     └── InternalError            a bug in etconfig: please report it
 
@@ -744,6 +745,19 @@ class WorkersError(EtconfigError):
 
     Attributes:
         problem: The problem, with the worker or the file.
+    """
+
+    problem: str
+
+    template = "{problem}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class TuningError(EtconfigError):
+    """A search for better options cannot begin or go on.
+
+    Attributes:
+        problem: The problem.
     """
 
     problem: str

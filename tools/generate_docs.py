@@ -185,6 +185,7 @@ GUIDES = {
     "new-backend": "first-backend.md",
     "pack": "on-device.md",
     "profiles": "profiles.md",
+    "tune": "tune.md",
     "validate": "ci.md",
     "watch": "python.md",
 }

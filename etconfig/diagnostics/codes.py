@@ -96,6 +96,10 @@ CODES: Mapping[str, CodeInfo] = _codes(
     # saved results
     ("invalid-resolution", "A file is not a saved resolution."),
     ("invalid-lock-file", "A file is not a lock file, or has a version that cannot be read."),
+    (
+        "stale-evidence",
+        "A profile was tuned with another model, or another version of the engine.",
+    ),
     ("lock-mismatch", "The current resolution differs from the lock file."),
     ("invalid-matrix-file", "A file does not contain the expected options of devices."),
     ("matrix-mismatch", "A device gets something else than the file of expected options says."),

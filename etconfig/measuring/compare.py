@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,17 +14,16 @@ import numpy as np
 
 from etconfig.analysis.instruction_times import InstructionTime
 from etconfig.analysis.machine import describe_machine
-from etconfig.app.configuring.targets import find_installation
 from etconfig.app.installation.installation import Installation
-from etconfig.base.parameters import AnyPath, as_path
+from etconfig.base.parameters import AnyPath
 from etconfig.base.records import record
 from etconfig.errors import EtconfigError, MeasurementError
-from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.overrides import FactOverrides
 from etconfig.facts.sheet import FactSheet
 from etconfig.measuring.pairs import MIN_PAIRS, PairedRatio, PairSample, block_size, measure_blocks
 from etconfig.measuring.processes import make_subject
 from etconfig.measuring.report import ComparisonReport, MeasuredRow, output_error, quantiles_s
-from etconfig.measuring.requests import Values, Variant, changed, find_model, override_texts, swept
+from etconfig.measuring.requests import Values, Variant, changed, find_subject, swept
 from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject, arranged
 from etconfig.measuring.worker import reason_of
 from etconfig.measuring.workplace import ResolvedOptions, SubjectRequest, Workplace
@@ -37,7 +35,6 @@ _WARM_UP_RUNS = 5
 _WARM_UP_NS = 20_000_000
 _MOST_WARM_UP_RUNS = 1000
 _NOISE = "the noise floor"
-_INCUMBENT = "as configured"
 
 
 @record(frozen=True, kw_only=True)
@@ -117,25 +114,22 @@ def compare(
         ValueError: `sweep` or `against` is malformed, or there are too few pairs.
         EtconfigError: the incumbent does not resolve, load or run.
     """
-    installation = find_installation(installation)
-    workplace = Workplace(
+    workplace, request = find_subject(
+        model,
         installation=installation,
-        facts=installation.detect_facts() if facts is None else facts,
-        fact_overrides=source_facts(fact_overrides, installation.fact_registry),
-    )
-    request = SubjectRequest(
-        label=_INCUMBENT,
-        model=str(as_path("model", model)),
+        facts=facts,
+        fact_overrides=fact_overrides,
+        method=method,
+        models=models,
+        profile=profile,
+        overrides=overrides,
+        data=data,
         backend=backend,
         instance=instance,
         executor=executor,
         optimize=optimize,
-        profile=None if profile is None else os.fspath(profile),
         require_match=require_match,
-        overrides=override_texts(overrides),
-        data=tuple(str(as_path("data", each)) for each in _listed(data)),
     )
-    request = find_model(workplace, request.model, request, method=method, models=models)
     variants = [against] if isinstance(against, (str, Mapping)) else against
     return compare_requests(
         workplace,
@@ -353,10 +347,6 @@ def _shown(progress: CompareProgress | None, label: str, index: int, count: int)
     if progress is None:
         return lambda share: None
     return lambda share: progress(label, (index + share) / count)
-
-
-def _listed(paths: AnyPath | Sequence[AnyPath]) -> Sequence[AnyPath]:
-    return (paths,) if isinstance(paths, (str, os.PathLike)) else paths
 
 
 def _form(value: object) -> str:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from etconfig.app.configuring.targets import find_installation
+from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.executors import choose_executor
 from etconfig.app.programs.model_choice import find_catalog, select_model
 from etconfig.app.programs.runtime_backends import runtime_backends
 from etconfig.base.packages import how_to_install
-from etconfig.base.parameters import AnyPath
+from etconfig.base.parameters import AnyPath, as_path
 from etconfig.errors import MeasurementError
+from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.sheet import FactSheet
 from etconfig.measuring.workplace import SubjectRequest, Workplace, engines_for
 from etconfig.models.catalog import ModelCatalog
 from etconfig.program.identify import HEAD_BYTES, recognize_engine_model
@@ -35,15 +40,50 @@ _PROGRAM_SUFFIXES = (".pte", ".bpte")
 _ENGINE_PLUGINS = ("etconfig-onnxruntime", "etconfig-openvino")
 
 
+def find_subject(
+    model: AnyPath,
+    *,
+    installation: Installation | None,
+    facts: FactSheet | None = None,
+    fact_overrides: FactOverrides | None,
+    method: str | None,
+    models: AnyPath | None,
+    profile: AnyPath | None,
+    overrides: Mapping[str, object] | Sequence[str],
+    data: AnyPath | Sequence[AnyPath],
+    **fields: Any,
+) -> tuple[Workplace, SubjectRequest]:
+    """Return the workplace and the incumbent that the arguments of `compare` and `tune` mean.
+
+    Raises:
+        EtconfigError: as for `find_model`; the facts of the project file are wrong.
+    """
+    installation = find_installation(installation)
+    workplace = Workplace(
+        installation=installation,
+        facts=installation.detect_facts() if facts is None else facts,
+        fact_overrides=source_facts(fact_overrides, installation.fact_registry),
+    )
+    listed = (data,) if isinstance(data, (str, os.PathLike)) else data
+    request = SubjectRequest(
+        label="as configured",
+        model=str(as_path("model", model)),
+        profile=None if profile is None else os.fspath(profile),
+        overrides=override_texts(overrides),
+        data=tuple(str(as_path("data", each)) for each in listed),
+        **fields,
+    )
+    return workplace, find_model(workplace, request, method=method, models=models)
+
+
 def find_model(
-    workplace: Workplace, model: str, request: SubjectRequest, *, method: str | None, models: AnyPath | None
+    workplace: Workplace, request: SubjectRequest, *, method: str | None, models: AnyPath | None
 ) -> SubjectRequest:
     """Return a request for a program, for a file that an engine runs, or for a name of the models file.
 
     Args:
         workplace: The plugins and the device.
-        model: The path or the name.
-        request: All else; its `backend` chooses one of several engines.
+        request: All else; its `model` is a path or a name, and its `backend` chooses one of several engines.
         method: The method, or the name that profiles have for an engine's model; None for the default.
         models: The file of models; None for those of the project file.
 
@@ -52,13 +92,13 @@ def find_model(
             model, whose file is not known.
         ConfigError, ModelError, ProgramError: as for `etconfig.select_model`.
     """
-    path = Path(model)
+    model, path = request.model, Path(request.model)
     if not path.exists() and path.suffix == "" and path.name == model:
         catalog = find_catalog(workplace.installation, models)
         if model in catalog.models:
             return _of_catalog(workplace, model, request, catalog, method, models)
     if request.backend is None and path.suffix in _PROGRAM_SUFFIXES:
-        return replace(request, model=model, method=method or "forward")
+        return replace(request, method=method or "forward")
     backends = [request.backend] if request.backend else engines_for(workplace.installation, path)
     if len(backends) > 1:
         raise MeasurementError(
@@ -68,9 +108,9 @@ def find_model(
         )
     if not backends:
         _refuse_engine_model(path)
-        return replace(request, model=model, method=method or "forward")
+        return replace(request, method=method or "forward")
     name = method or _name_of(path, find_catalog(workplace.installation, models))
-    return replace(request, model=model, method=name, backend=backends[0])
+    return replace(request, method=name, backend=backends[0])
 
 
 def swept(base: SubjectRequest, values: Values) -> Iterator[SubjectRequest]:
@@ -112,8 +152,8 @@ def changed(workplace: Workplace, base: SubjectRequest, variant: Variant) -> Sub
     )
     if "model" not in given:
         return request
-    request = replace(request, backend=given.get("backend"))
-    return find_model(workplace, given["model"], request, method=base.method, models=None)
+    request = replace(request, model=given["model"], backend=given.get("backend"))
+    return find_model(workplace, request, method=base.method, models=None)
 
 
 def override_texts(overrides: Mapping[str, object] | Sequence[str]) -> tuple[str, ...]:

@@ -88,6 +88,7 @@ _HOME = {
     "Scope": "schema.declaration",
     "System": "facts.detecting.system",
     "Tracer": "backend",
+    "TuneRange": "schema.tuned_values",
     "Unit": "schema.units",
     "Unobservable": "plugin.evidence",
     "UnsafeProgramError": "errors",
@@ -181,6 +182,7 @@ if TYPE_CHECKING:
     from etconfig.schema.known_keys import KnownKey
     from etconfig.schema.options import BackendOptions, OptionTable, model_validator
     from etconfig.schema.spec import Advice, ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
+    from etconfig.schema.tuned_values import TuneRange
     from etconfig.schema.units import Unit
     from etconfig.wire.options import WireOption, wire_options
     from etconfig.wire.runtime_limits import EXECUTORCH
@@ -266,6 +268,7 @@ __all__ = [
     "Scope",
     "System",
     "Tracer",
+    "TuneRange",
     "Unit",
     "Unobservable",
     "UnsafeProgramError",

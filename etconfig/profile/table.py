@@ -109,6 +109,14 @@ class TomlTable:
             self._wrong_type(key, value, "a string", help)
         return None
 
+    def typed(self, key: str, kinds: tuple[type, ...], wanted: str, help: str | None = None) -> Any:
+        """Return the value at `key`; None if it is missing, or of another type than `kinds`."""
+        value = self.data.get(key)
+        if value is None or type(value) in kinds:
+            return value
+        self._wrong_type(key, value, wanted, help)
+        return None
+
     def boolean(self, key: str, help: str | None = None) -> bool:
         """Return the boolean under `key`; False if it is missing or of a wrong type, which is reported."""
         value = self.data.get(key, False)

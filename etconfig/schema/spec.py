@@ -208,6 +208,8 @@ class BackendSpec:
             the outermost one decides. None if each update stands for itself.
         data_names: Returns the names of the data that a payload leaves to the program or to data files:
             `data_names(payload)`, so that `inspect` lists missing ones; none if it cannot read the payload.
+        engine: The distributions of the engine, such as `onnxruntime`, of which one is installed: evidence
+            of a measurement names its version. By default the plugin's own.
         verify_on_device: Returns the reasons why options cannot be used on a device, each a sentence that
             names the options: `verify_on_device(options, facts)`, with the known facts by name.
 
@@ -235,6 +237,7 @@ class BackendSpec:
     joint_update: Callable[[], AbstractContextManager[object]] | None = None
     data_names: Callable[[bytes], Iterable[str]] | None = None
     verify_on_device: Callable[[Any, Mapping[str, object]], Iterable[str]] | None = None
+    engine: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:

@@ -19,7 +19,6 @@ from command_line import DATA, ON_DEVICE, Outcome, error
 import etconfig
 from etconfig import load_program
 from etconfig.analysis import generate_inputs
-from etconfig.cli.commands import bench
 from etconfig.cli.rendering.comparison_text import interval_plot
 from etconfig.measuring import compare as comparing
 from etconfig.measuring.pairs import PairedRatio
@@ -387,7 +386,7 @@ class TestInterruption:
         self, cli: Cli, made_up: etconfig.ComparisonReport, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         partial = replace(made_up, is_interrupted=True)
-        monkeypatch.setattr(bench, "_compare", lambda *arguments, **named: partial)
+        monkeypatch.setattr(comparing, "compare_requests", lambda *arguments, **named: partial)
         done = cli(*BENCH)
         assert done.status == 130
         assert "interrupted: the rest was not measured" in done.stdout

@@ -105,6 +105,10 @@ def _loaded(**arguments: Any) -> object:
         return model.resolution.fingerprint()
 
 
+def _tuned(model: Any = "model.pte", **arguments: Any) -> etconfig.TuneReport:
+    return etconfig.tune(model, **{"only": ["ReferenceCpuBackend.num_threads"], "budget_s": 0.0, **arguments})
+
+
 def _fleet(inventories: Any = "devices.jsonl", **arguments: Any) -> Fleet:
     pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
     return open_fleet(inventories, **arguments)
@@ -166,6 +170,16 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
         "camera.toml",
         lambda p: etconfig.LiveArguments(profile=p, facts=etconfig.FactSheet.empty()).resolution.profile,
     ),
+    "etconfig.tune model": ("model.pte", lambda p: _tuned(p).sha256),
+    "etconfig.tune control": ("model.pte", lambda p: _tuned(control=p).space),
+    "etconfig.tune data": (
+        str(EXPORTS / "external_constants.ptd"),
+        lambda p: _tuned(data=p).space,
+    ),
+    "etconfig.tune models": ("models.toml", lambda p: _tuned("m", models=p).model),
+    "etconfig.tune profile": ("camera.toml", lambda p: _tuned(profile=p).profile),
+    "etconfig.tune output": ("tuned.toml", lambda p: _tuned(output=p).space),
+    "etconfig.tune study": ("study.jsonl", lambda p: _tuned(study=p).study),
     "etconfig.DeviceBundle.save path": (
         "written.etbundle",
         lambda p: etconfig.load_bundle("app.etbundle").save(p),

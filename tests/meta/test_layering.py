@@ -54,17 +54,18 @@ ROOMS: dict[str, set[str]] = {
     "measuring": BOTTOM
     | {"analysis", "app", "resolver", "schema", "facts", "models"}
     | {"backend", "tracing", "program"},
+    "tuning": BOTTOM | {"measuring", "app", "resolver", "profile", "schema", "facts"},
     "fleet": BOTTOM | {"schema", "facts", "expression", "profile", "resolver", "plugin", "app"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
-    | {"conformance", "analysis", "measuring", "scaffold", "app", "fleet"}
+    | {"conformance", "analysis", "measuring", "tuning", "scaffold", "app", "fleet"}
     | {"resolver", "schema", "facts", "profile", "models", "plugin", "wire", "device"}
     # `run` and `inspect` show the contents of these
     | {"method", "tracing", "kernel", "program"},
     "__main__": {"cli"},
     "__init__": BOTTOM
     | {"facts", "resolver", "models", "device", "program", "method", "app", "analysis"}
-    | {"measuring"},
+    | {"measuring", "tuning"},
 }
 """Every room and the rooms that it may import, lowest first; a room may always import itself.
 
@@ -95,7 +96,7 @@ PARTS: dict[str, dict[str, set[str]]] = {
         "configuring": {"installation"},
         "programs": {"installation", "configuring"},
         "live": {"installation", "configuring", "programs"},
-        "locking": {"configuring"},
+        "locking": {"installation", "configuring"},
         "packing": {"installation", "configuring", "programs"},
         "validating": {"installation", "configuring", "programs"},
     },
@@ -148,6 +149,7 @@ CONTRACTS = {
     "etconfig.schema.known_keys",
     "etconfig.schema.options",
     "etconfig.schema.spec",
+    "etconfig.schema.tuned_values",
     "etconfig.schema.units",
     "etconfig.facts.builtin",
     "etconfig.facts.detecting.detector",
@@ -183,6 +185,7 @@ THIRD_PARTY: dict[str, set[str]] = {
         "conformance",
         "analysis",
         "measuring",
+        "tuning",
         "cli",
     },
     "ml_dtypes": {"kernel", "conformance", "measuring"},
@@ -194,6 +197,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "duckdb": {"fleet"},
     "distributed": {"fleet"},
     "vl_convert": {"measuring"},
+    "optuna": {"tuning"},
 }
 """Every third party package and the rooms it may be used in.
 

@@ -21,7 +21,7 @@ Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendReq
     Processed ProgramRequest Reading RunnableMethod Unobservable
     RuntimeFailedError ScalarType Scope System Tracer Unit UnsafeProgramError UpdateContext Value Volatility
     Wire WireOption cache_key hookimpl model_validator option wire_options write_own_file
-    EngineRange Envelope HostConstraints InvalidPayloadError KnownKey open_envelope
+    EngineRange Envelope HostConstraints InvalidPayloadError KnownKey TuneRange open_envelope
 """
 
 V1_KERNELS_NAMES = """

@@ -22,6 +22,7 @@ COMMAND_SUMMARIES = {
     "resolve": "Resolve the arguments of every method, instance and backend.",
     "run": "Run a method of a program.",
     "schema": "Print an option schema as JSON Schema or Markdown.",
+    "tune": "Find better options for a model on this machine.",
     "validate": "Check configuration files; exit with 1 if there are errors.",
     "verify": "Run a bundled program's cases; exit with 1 if outputs differ.",
     "watch": "Follow this device's facts; show which options would change.",

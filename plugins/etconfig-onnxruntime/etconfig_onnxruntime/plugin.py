@@ -117,6 +117,7 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    engine=("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "onnxruntime-directml"),
     runner=runner,
     model_files=(".onnx", ".ort"),
     verify_on_device=absent_on_device,

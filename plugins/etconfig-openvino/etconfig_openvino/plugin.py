@@ -117,6 +117,7 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    engine=("openvino",),
     runner=runner,
     model_files=(".xml", ".onnx", ".tflite", ".pb", ".pdmodel"),
     verify_on_device=absent_on_device,

@@ -91,6 +91,7 @@ SPEC = BackendSpec(
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "With `0`, PyTorch does not import the packages that add devices by "
         "itself; name one with `device_module` then.",
     },
+    engine=("torch",),
 )
 
 

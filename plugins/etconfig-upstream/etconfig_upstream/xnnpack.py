@@ -33,6 +33,7 @@ class XnnpackOptions(BackendOptions):
     workspace_sharing_mode: WorkspaceSharing | None = option(
         None,
         applies="load",
+        tune=True,
         wire=Wire(key="workspace_sharing_mode", values={"disabled": 0, "per_model": 1, "global": 2}),
         doc="The instances that share scratch memory: none, those of one program, or all. Sharing saves "
         "memory, but instances that share execute one after another.",
@@ -40,6 +41,7 @@ class XnnpackOptions(BackendOptions):
     weight_cache_enabled: bool | None = option(
         None,
         applies="load",
+        tune=True,
         doc="Pack weights once for all instances that use them. Instances that share a cache execute one "
         "after another.",
     )
@@ -52,6 +54,7 @@ class XnnpackOptions(BackendOptions):
     num_threads: Annotated[int, Ge(1)] | None = option(
         None,
         applies="load",
+        tune=True,
         unit="threads",
         wire=Wire(key=None),
         doc="The size of the thread pool of this instance; instances of one size share a pool. Without a "
@@ -97,4 +100,5 @@ SPEC = BackendSpec(
     ),
     advice=ADVICE,
     data_names=data_names,
+    engine=("executorch",),
 )
