@@ -24,8 +24,8 @@ from etconfig.measuring.pairs import MIN_PAIRS, PairedRatio, PairSample, block_s
 from etconfig.measuring.processes import make_subject
 from etconfig.measuring.report import ComparisonReport, MeasuredRow, output_error, quantiles_s
 from etconfig.measuring.requests import Values, Variant, changed, find_subject, swept
-from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject, arranged
-from etconfig.measuring.worker import reason_of
+from etconfig.measuring.shapes import Shapes, guessed_note
+from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject, arranged, reason_of
 from etconfig.measuring.workplace import ResolvedOptions, SubjectRequest, Workplace
 
 CompareProgress: TypeAlias = Callable[[str, float], object]
@@ -54,6 +54,7 @@ def compare(
     method: str | None = None,
     instance: str | None = None,
     inputs: Sequence[Any] | None = None,
+    shapes: Shapes = (),
     seed: int = 0,
     reference: Sequence[Any] | None = None,
     data: AnyPath | Sequence[AnyPath] = (),
@@ -90,6 +91,7 @@ def compare(
         method: The method of a program, by default `forward`; of an engine's model, its name in profiles.
         instance: The named instance, or None for the default one.
         inputs: The inputs, in order; by default they are made up from `seed`.
+        shapes: The shapes of made up inputs where an engine's model leaves sizes open, by name; else 1.
         seed: The seed of inputs that are made up.
         reference: The outputs to compare with; by default those of the incumbent.
         data: The data files (.ptd) of a program.
@@ -124,6 +126,7 @@ def compare(
         profile=profile,
         overrides=overrides,
         data=data,
+        shapes=shapes,
         backend=backend,
         instance=instance,
         executor=executor,
@@ -227,6 +230,7 @@ def compare_requests(
         incumbent=own_row,
         rows=tuple(rows),
         instructions=instructions,
+        notes=guessed_note(own.open_inputs) if inputs is None else (),
         is_interrupted=is_interrupted,
         machine=describe_machine(),
     )

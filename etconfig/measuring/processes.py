@@ -53,6 +53,7 @@ class ProcessSubject(MeasuredSubject):
             self.close()
             raise
         self.load_s, self.input_names = found["load_s"], tuple(found["input_names"])
+        self.open_inputs = tuple(found["open_inputs"])
 
     def generate(self, seed: int) -> list[Any]:
         """Make up inputs that fit. Raises MeasurementError."""

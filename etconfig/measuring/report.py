@@ -101,6 +101,7 @@ class ComparisonReport(HasView):
         rows: The others, in the order in which they were asked for.
         instructions: The time of each operator and delegate of a program, from further runs with a tracer;
             only without others, and where the executor records events.
+        notes: What to know about the result, in sentences.
         is_interrupted: True if Ctrl-C ended the measurement before all were measured.
         machine: The machine.
     """
@@ -117,6 +118,7 @@ class ComparisonReport(HasView):
     incumbent: MeasuredRow
     rows: tuple[MeasuredRow, ...]
     instructions: tuple[InstructionTime, ...]
+    notes: tuple[str, ...] = ()
     is_interrupted: bool
     machine: MachineReport
 
@@ -171,13 +173,18 @@ class ComparisonReport(HasView):
             "incumbent": self.incumbent.to_jsonable(),
             "rows": [{**row.to_jsonable(), "verdict": self.verdict(row)} for row in self.rows],
             "instructions": [plain_data(each) for each in self.instructions],
+            "notes": list(self.notes),
             "is_interrupted": self.is_interrupted,
             "environment": plain_data(self.machine),
         }
 
     def _view(self) -> View:
         rows = [row.cells() for row in (self.incumbent, *self.rows)]
-        lines = [self.noise_text, *(["interrupted: some were not measured"] if self.is_interrupted else [])]
+        lines = [
+            self.noise_text,
+            *self.notes,
+            *(["interrupted: some were not measured"] if self.is_interrupted else []),
+        ]
         return View(title=self.title, lines=lines, tables=(Table(headers=HEADERS, rows=rows),))
 
 

@@ -21,6 +21,7 @@ from etconfig.base.parameters import AnyPath, as_path
 from etconfig.errors import MeasurementError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
+from etconfig.measuring.shapes import Shapes, shape_texts
 from etconfig.measuring.workplace import SubjectRequest, Workplace, engines_for
 from etconfig.models.catalog import ModelCatalog
 from etconfig.program.identify import HEAD_BYTES, recognize_engine_model
@@ -51,12 +52,14 @@ def find_subject(
     profile: AnyPath | None,
     overrides: Mapping[str, object] | Sequence[str],
     data: AnyPath | Sequence[AnyPath],
+    shapes: Shapes,
     **fields: Any,
 ) -> tuple[Workplace, SubjectRequest]:
     """Return the workplace and the incumbent that the arguments of `compare` and `tune` mean.
 
     Raises:
         EtconfigError: as for `find_model`; the facts of the project file are wrong.
+        ValueError: a shape is malformed.
     """
     installation = find_installation(installation)
     workplace = Workplace(
@@ -71,6 +74,7 @@ def find_subject(
         profile=None if profile is None else os.fspath(profile),
         overrides=override_texts(overrides),
         data=tuple(str(as_path("data", each)) for each in listed),
+        shapes=shape_texts(shapes),
         **fields,
     )
     return workplace, find_model(workplace, request, method=method, models=models)

@@ -14,9 +14,10 @@ from etconfig.analysis.generated_inputs import generate_inputs, made_up_array
 from etconfig.analysis.instruction_times import InstructionTime, instruction_times
 from etconfig.app.configuring.engine_models import Models
 from etconfig.app.programs.executors import records_events
-from etconfig.errors import BackendUnavailableError, InvalidInputError
+from etconfig.errors import BackendUnavailableError, EtconfigError, InvalidInputError, MeasurementError
 from etconfig.measuring.memory import PeakMemory
 from etconfig.measuring.pairs import timed
+from etconfig.measuring.shapes import MadeUpShapes
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.tracing import RecordingTracer
@@ -36,12 +37,14 @@ class MeasuredSubject(ABC):
         load_s: The time to open and load it, in seconds.
         peak_bytes: The memory that loading and the first run added to the process, at most; None if unknown.
         input_names: The names of its inputs, if they have some.
+        open_inputs: The inputs whose open sizes are 1 where they are made up, as `NAME=1,3,1,1`.
     """
 
     label: str
     load_s: float
     peak_bytes: int | None
     input_names: tuple[str, ...]
+    open_inputs: tuple[str, ...] = ()
 
     @abstractmethod
     def generate(self, seed: int) -> list[Any]:
@@ -78,6 +81,12 @@ class LoadedSubject(MeasuredSubject):
         self._peak = PeakMemory()
         self._runnable: _Runnable
         if request.backend is None:
+            if request.shapes:
+                raise MeasurementError(
+                    label=request.label,
+                    reason="a program says the shapes of its inputs itself",
+                    help="give other inputs with --input FILE.npy",
+                )
             with workplace.open_program(request) as program:
                 resolution = workplace.resolve(request, program)
             start = time.perf_counter()
@@ -90,6 +99,7 @@ class LoadedSubject(MeasuredSubject):
         self.load_s = time.perf_counter() - start
         self.peak_bytes = None
         self.input_names = self._runnable.input_names
+        self.open_inputs = self._runnable.open_inputs
         self._block: Callable[[int], Sequence[int]] | None = None
         self._inputs: Sequence[Any] = ()
 
@@ -100,7 +110,19 @@ class LoadedSubject(MeasuredSubject):
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Run once, and keep the inputs for `time_block`; return the outputs."""
         execute, self._inputs = self._runnable.execute, inputs
-        outputs = [_own(each) for each in execute(inputs)]
+        try:
+            outputs = [_own(each) for each in execute(inputs)]
+        except EtconfigError:
+            raise
+        except Exception as error:  # of an engine, which may raise anything
+            guessed = ", ".join(self.open_inputs)
+            raise MeasurementError(
+                label=self.label,
+                reason=reason_of(error),
+                help=f"sizes that the model leaves open were 1 ({guessed}); --shape gives others"
+                if guessed
+                else None,
+            ) from error
         if self._block is None:
             self.peak_bytes = self._peak.growth_bytes()
         self._block = timed(lambda: execute(inputs))
@@ -132,6 +154,7 @@ class _Runnable(ABC):
     """The loaded method of a program, or the object of an engine."""
 
     input_names: tuple[str, ...] = ()
+    open_inputs: tuple[str, ...] = ()
     execute: Callable[[Sequence[Any]], Sequence[Any]]
 
     @abstractmethod
@@ -190,18 +213,27 @@ class _EngineModel(_Runnable):
         self._built = resolution.build(request.method, request.model, instance=request.instance)
         self._runner: ModelRunner = spec.runner(self._built)
         self.input_names = tuple(each.name for each in self._runner.inputs)
+        self._made_up = MadeUpShapes.of(self._runner.inputs, request.shapes, request.label)
+        self.open_inputs = self._made_up.guessed
         self.execute = self._runner.run
 
     def generate(self, seed: int) -> list[Any]:
         random = np.random.default_rng(seed)
         return [
-            made_up_array([size or 1 for size in each.shape], np.dtype(each.dtype), random)
-            for each in self._runner.inputs
+            made_up_array(shape, np.dtype(each.dtype), random)
+            for each, shape in zip(self._runner.inputs, self._made_up.shapes, strict=True)
         ]
 
     def close(self) -> None:
         super().close()
         del self._built, self._runner
+
+
+def reason_of(error: BaseException) -> str:
+    """Return an error in one line: its text, with its class if that is not etconfig's."""
+    text = " ".join(str(error).split())
+    is_own = type(error).__module__.partition(".")[0].startswith("etconfig")
+    return text if is_own and text else f"{type(error).__name__}: {text}".removesuffix(": ")
 
 
 def _own(value: Any) -> Any:

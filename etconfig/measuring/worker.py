@@ -19,7 +19,7 @@ import numpy as np
 from etconfig.app.installation.installation import Installation
 from etconfig.base.plain_data import jsonable
 from etconfig.facts.sheet import FactSheet
-from etconfig.measuring.subjects import LoadedSubject
+from etconfig.measuring.subjects import LoadedSubject, reason_of
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 
 
@@ -51,13 +51,6 @@ def describe(workplace: Workplace, request: SubjectRequest) -> dict[str, Any]:
     }
 
 
-def reason_of(error: BaseException) -> str:
-    """Return an error in one line: its text, with its class if that is not etconfig's."""
-    text = " ".join(str(error).split())
-    is_own = type(error).__module__.partition(".")[0].startswith("etconfig")
-    return text if is_own and text else f"{type(error).__name__}: {text}".removesuffix(": ")
-
-
 def _made(data: Mapping[str, Any]) -> LoadedSubject:
     installation = Installation(data["directory"], profile_directories=data["profile_directories"])
     if data["project"] is not None and str(installation.project_path) != data["project"]:
@@ -71,7 +64,7 @@ def _made(data: Mapping[str, Any]) -> LoadedSubject:
         overrides_name=data["overrides_name"],
     )
     given: dict[str, Any] = data["request"]
-    lists = {name: tuple(given[name]) for name in ("overrides", "data")}
+    lists = {name: tuple(given[name]) for name in ("overrides", "data", "shapes")}
     return LoadedSubject(workplace, SubjectRequest(**{**given, **lists}))
 
 
@@ -82,7 +75,9 @@ def _serve(read: Callable[[], str], answer: Callable[[object], object]) -> None:
         try:
             if subject is None:
                 subject = _made(data)
-                found: Any = {"load_s": subject.load_s, "input_names": subject.input_names}
+                found: Any = {
+                    name: getattr(subject, name) for name in ("load_s", "input_names", "open_inputs")
+                }
             elif operation == "generate":
                 found = encode_values(subject.generate(data))
             elif operation == "run":

@@ -47,6 +47,7 @@ class SubjectRequest:
         overrides: Options that win over all others, as `PATH=VALUE`; paths that begin with `executor.` are
             for the executor. Of two for one path, the later one wins.
         data: The data files of a program.
+        shapes: The shapes of inputs that are made up for an engine's model, as `NAME=1,3,224,224`.
     """
 
     label: str
@@ -60,6 +61,7 @@ class SubjectRequest:
     require_match: bool = False
     overrides: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ()
 
     @property
     def executor_texts(self) -> tuple[tuple[str, str], ...]:

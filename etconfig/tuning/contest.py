@@ -18,8 +18,7 @@ from etconfig.errors import TuningError
 from etconfig.measuring.compare import Effort, measure_subjects
 from etconfig.measuring.pairs import MIN_PAIRS, PairedRatio, PairSample
 from etconfig.measuring.report import output_error
-from etconfig.measuring.subjects import MeasuredSubject
-from etconfig.measuring.worker import reason_of
+from etconfig.measuring.subjects import MeasuredSubject, reason_of
 from etconfig.tuning.bounds import Bound
 from etconfig.tuning.space import Combination
 
@@ -145,7 +144,8 @@ class Crowd(MeasuredSubject):
             self._all = [loaded.enter_context(make()) for make in makers]
             self._threads = ThreadPoolExecutor(len(self._all))
             self._loaded = loaded.pop_all()
-        self.label, self.input_names = self._all[0].label, self._all[0].input_names
+        first = self._all[0]
+        self.label, self.input_names, self.open_inputs = first.label, first.input_names, first.open_inputs
         self.load_s = sum(each.load_s for each in self._all)
         self.peak_bytes = None
 

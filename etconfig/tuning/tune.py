@@ -22,6 +22,7 @@ from etconfig.facts.overrides import FactOverrides
 from etconfig.facts.sheet import FactSheet
 from etconfig.measuring.processes import make_subject
 from etconfig.measuring.requests import find_model, find_subject, override_texts
+from etconfig.measuring.shapes import Shapes, guessed_note
 from etconfig.measuring.subjects import MeasuredSubject
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.resolver.deciding.arguments import Arguments
@@ -90,6 +91,7 @@ def tune(
     min_gain: float = 0.02,
     tolerance: float = TOLERANCE,
     inputs: Sequence[Any] | None = None,
+    shapes: Shapes = (),
     reference: Sequence[Any] | None = None,
     output: AnyPath | None = None,
     study: AnyPath | None = None,
@@ -128,6 +130,7 @@ def tune(
         min_gain: The least gain that counts, as a share.
         tolerance: The largest difference of outputs, as a share of the largest expected value.
         inputs: The inputs, in order; by default they are made up.
+        shapes: As for `compare`.
         reference: The outputs to compare with; by default those of what is configured.
         output: The file of the profile, which is written if something is better.
         study: The file of all outcomes; a second run goes on with it.
@@ -161,6 +164,7 @@ def tune(
         profile=profile,
         overrides=overrides,
         data=data,
+        shapes=shapes,
         backend=backend,
         instance=instance,
         executor=executor,
@@ -210,7 +214,8 @@ def tune_request(
     other = None
     if control is not None:
         other = find_model(workplace, replace(base, model=control), method=base.method, models=None)
-        resolve_model(workplace, other)  # what is wrong with it is said before anything is measured
+        with make_subject(workplace, other, in_own_process=False) as subject:
+            subject.run(subject.generate(options.limits.seed))  # what is wrong with it is said at once
     arguments = resolution.arguments(base.method, base.instance)
     space = make_space(arguments, cores_of(resolution.facts), options.only, options.also)
     contest = _contest(workplace, base, options, space, resolution)
@@ -331,7 +336,7 @@ def _infos(space: Space, arguments: Arguments) -> Iterator[OptionInfo]:
 
 def _notes(found: Found, arguments: Arguments, limits: TuneLimits) -> Sequence[str]:
     """Return what the user must know: a noisy machine, and settings that beat every profile."""
-    notes = []
+    notes = [*guessed_note(found.open_inputs)]
     if found.noise is not None and abs(1 - found.noise.ratio) > limits.min_gain:
         notes.append("the machine is noisy: only gains above the noise count; stop what else runs on it")
     for path in found.better:

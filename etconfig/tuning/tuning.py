@@ -57,6 +57,7 @@ class Found:
         count: The number of combinations of the search.
         is_complete: False if the time was over before all of them were compared.
         is_interrupted: True if Ctrl-C ended it.
+        open_inputs: The inputs whose sizes were guessed, as `NAME=1,3,1,1`.
     """
 
     noise: PairedRatio | None = None
@@ -68,6 +69,7 @@ class Found:
     count: int = 0
     is_complete: bool = True
     is_interrupted: bool = False
+    open_inputs: tuple[str, ...] = ()
 
 
 def find_better(
@@ -116,6 +118,7 @@ class _Search:
         self.count = min(space.size - 1, _PROPOSED_AT_MOST) if space.size > MAX_EXHAUSTIVE else space.size - 1
         self.pair_s = 0.0
         self.is_complete = True
+        self.open_inputs: tuple[str, ...] = ()
         self.seed = limits.seed
 
     def run(self) -> Found:
@@ -126,7 +129,12 @@ class _Search:
             return self._found(is_interrupted=True)
 
     def _found(self, **fields: object) -> Found:
-        shared = {"noise": self.noise, "count": self.count, "is_complete": self.is_complete}
+        shared = {
+            "noise": self.noise,
+            "count": self.count,
+            "is_complete": self.is_complete,
+            "open_inputs": self.open_inputs if self.contest.inputs is None else (),
+        }
         return Found(**{"better": {}, **shared, **fields})  # type: ignore[arg-type]  # fields of `Found`
 
     def _next_seed(self) -> int:
@@ -142,7 +150,7 @@ class _Search:
         elapsed = self.clock() - began
         incumbent = self.contest.objective.load(self.contest.make, {})
         with closing(incumbent):
-            load_s = incumbent.load_s
+            load_s, self.open_inputs = incumbent.load_s, incumbent.open_inputs
             self.pair_s = max(0.0, elapsed - 2 * FRESH_LOADS * load_s) / NOISE_PAIRS
             seconds, began = self.limits.budget_s * _SEARCH_SHARE, self.clock()
             plan = plan_search(self.count, pair_s=self.pair_s, load_s=load_s, seconds=seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +24,7 @@ from etconfig.measuring import compare as comparing
 from etconfig.measuring.pairs import PairedRatio
 from etconfig.measuring.picture import MARK
 from etconfig.measuring.report import MeasuredRow, output_error, quantiles_s
+from etconfig.plugin.v1 import ModelRunner
 
 Cli = Callable[..., Outcome]
 BENCH = ("bench", "model.pte", "--pairs", "6", *ON_DEVICE)
@@ -247,6 +248,51 @@ class TestEngines:
         assert found.inputs == ("float32 [1, 3]", "bool [2]")
         assert [each.error for each in found.rows] == [pytest.approx(1)] * 2
         assert found.instructions == ()
+
+    def test_open_sizes_are_1_and_said_so_or_given(self, installation: etconfig.Installation) -> None:
+        guessed = etconfig.compare("model.tiny", installation=installation, **QUICK)
+        assert guessed.notes == ("sizes that the model leaves open are 1: values=1,3; --shape gives others",)
+        for shapes in ({"values": [7, 3]}, ["values=7,3"]):
+            found = etconfig.compare("model.tiny", shapes=shapes, installation=installation, **QUICK)
+            assert (found.inputs, found.notes) == (("float32 [7, 3]", "bool [2]"), ())
+
+    @pytest.mark.parametrize(
+        ("shape", "message"),
+        [
+            ("values=7", r"values: expected the shape \[\?, 3\], given \[7\]"),
+            ("values=7,4", r"values: expected the shape \[\?, 3\], given \[7, 4\]"),
+            ("flags=3", r"flags: expected the shape \[2\], given \[3\]"),
+            ("other=7,3", r"expected the name of an input: values, flags, given 'other'"),
+            ("values", r"expected NAME=1,3,224,224, the shape of an input, given 'values'"),
+            ("values=7,-3", r"expected NAME=1,3,224,224, the shape of an input, given 'values=7,-3'"),
+        ],
+    )
+    def test_a_shape_that_does_not_fit_is_refused(
+        self, installation: etconfig.Installation, shape: str, message: str
+    ) -> None:
+        with pytest.raises((etconfig.EtconfigError, ValueError), match=message):
+            etconfig.compare("model.tiny", shapes=[shape], installation=installation, **QUICK)
+
+    def test_a_program_says_its_shapes_itself(self, place: Path) -> None:
+        with pytest.raises(etconfig.EtconfigError, match="a program says the shapes of its inputs itself"):
+            etconfig.compare("model.pte", shapes=["x=1"], **QUICK)
+
+    def test_what_an_engine_raises_names_the_sizes_that_were_guessed(
+        self, installation: etconfig.Installation
+    ) -> None:
+        def failing(session: object) -> ModelRunner:
+            def run(values: Sequence[Any]) -> Sequence[Any]:
+                raise RuntimeError("kernel larger\nthan data")
+
+            return replace(tiny_engine.runner(session), run=run)  # type: ignore[arg-type]
+
+        specs: Any = {"TinyEngine": replace(tiny_engine.SPEC, runner=failing)}
+        with pytest.raises(etconfig.errors.MeasurementError) as caught:
+            etconfig.compare("model.tiny", installation=installation.with_backends(specs), **QUICK)
+        assert caught.value.reason == "RuntimeError: kernel larger than data"
+        assert (
+            caught.value.help == "sizes that the model leaves open were 1 (values=1,3); --shape gives others"
+        )
 
     def test_profiles_know_it_by_its_name(self, installation: etconfig.Installation, place: Path) -> None:
         profile = "[profile]\nname = 'board'\n[methods.detector.options.TinyEngine]\nscale = 5\n"

@@ -26,6 +26,8 @@ def print_comparison(report: ComparisonReport) -> None:
     show(report.title)
     show(_machine_line(report.machine))
     show(report.noise_text)
+    for line in report.notes:
+        show(line)
     if report.in_own_processes:
         show("each configuration in a process of its own")
     if report.is_interrupted:

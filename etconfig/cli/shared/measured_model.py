@@ -59,6 +59,7 @@ class MeasuredModelRequest:
     data: Sequence[Path]
     executor: str | None
     reference: Path | None
+    shapes: Sequence[str]
 
     def find(self, request: ConfigurationRequest, *, optimize: bool = True) -> MeasuredModel:
         """Return the model, and read its inputs.
@@ -69,8 +70,13 @@ class MeasuredModelRequest:
         """
         from etconfig.cli.shared.arrays import read_arrays, read_inputs
         from etconfig.measuring.requests import find_model
+        from etconfig.measuring.shapes import shape_texts
         from etconfig.measuring.workplace import SubjectRequest, Workplace
 
+        try:
+            shapes = shape_texts(self.shapes)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
         workplace = Workplace(
             installation=request.installation,
             facts=request.device.facts,
@@ -88,6 +94,7 @@ class MeasuredModelRequest:
             require_match=request.require_match,
             overrides=tuple(request.overrides),
             data=tuple(map(str, self.data)),
+            shapes=shapes,
         )
         base = find_model(workplace, base, method=self.method, models=request.models)
         inputs = None
@@ -120,6 +127,14 @@ def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         instance_option,
         input_option,
+        click.option(
+            "--shape",
+            "shapes",
+            multiple=True,
+            metavar="NAME=1,3,224,224",
+            help="The shape of a made up input, where an engine's model leaves sizes open; else these "
+            "are 1. Repeatable.",
+        ),
         click.option(
             "--seed", default=0, show_default=True, help="Seed of all that is random, such as made up inputs."
         ),
