@@ -31,6 +31,7 @@ _HOME = {
     "LoadMode": "program.source",
     "LoadedModel": "app.programs.loaded_model",
     "LoadedProgram": "app.programs.loaded_program",
+    "MemoryNeed": "memory.need",
     "Method": "method.method",
     "ModelChoice": "models.variant_selection",
     "Models": "app.configuring.engine_models",
@@ -56,6 +57,7 @@ _HOME = {
     "load_fact_sheet": "facts.sheet",
     "load_model": "app.programs.model_loading",
     "load_program": "app.programs.api",
+    "memory_need": "app.programs.memory_needs",
     "open_data_file": "program.flat_tensor",
     "pack_bundle": "app.packing.profile_bundle",
     "pack_resolutions": "app.packing.resolution_bundle",
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from etconfig.app.programs.api import detect_facts, load_program
     from etconfig.app.programs.loaded_model import LoadedModel
     from etconfig.app.programs.loaded_program import LoadedProgram
+    from etconfig.app.programs.memory_needs import memory_need
     from etconfig.app.programs.model_choice import select_model
     from etconfig.app.programs.model_loading import load_model
     from etconfig.app.validating.validation import validate_file
@@ -107,6 +110,7 @@ if TYPE_CHECKING:
     )
     from etconfig.facts.known_devices import device_names, load_device
     from etconfig.facts.sheet import FactSheet, load_fact_sheet
+    from etconfig.memory.need import MemoryNeed
     from etconfig.method.bundled import Tolerance
     from etconfig.method.method import Method
     from etconfig.method.stop import CancelToken
@@ -137,6 +141,7 @@ __all__ = [
     "LoadMode",
     "LoadedModel",
     "LoadedProgram",
+    "MemoryNeed",
     "Method",
     "ModelChoice",
     "Models",
@@ -162,6 +167,7 @@ __all__ = [
     "load_fact_sheet",
     "load_model",
     "load_program",
+    "memory_need",
     "open_data_file",
     "pack_bundle",
     "pack_resolutions",

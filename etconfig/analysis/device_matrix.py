@@ -7,10 +7,12 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.escape import shorten
 from etconfig.diagnostics.render import to_jsonable
+from etconfig.facts.memory_limit import MemoryLimit
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_names
 from etconfig.resolver.explaining.difference import ABSENT_TEXT, canonical
@@ -27,6 +29,38 @@ _MAX_SHORT = 56
 
 
 @record(frozen=True, kw_only=True)
+class DeviceMemory:
+    """The memory that programs need on a device.
+
+    Attributes:
+        needed_bytes: The most that they need at one time, an estimate.
+        limit: What the device has; None if its facts say nothing of it.
+    """
+
+    needed_bytes: int
+    limit: MemoryLimit | None
+
+    @property
+    def fits(self) -> bool | None:
+        """True if there is enough; None if nobody knows."""
+        return None if self.limit is None else self.needed_bytes <= self.limit.size_bytes
+
+    def __str__(self) -> str:
+        needed = format_bytes(self.needed_bytes)
+        if self.limit is None:
+            return needed
+        return f"{needed} {'of' if self.fits else '>'} {format_bytes(self.limit.size_bytes)}"
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the memory as plain data."""
+        return {
+            "needed_bytes": self.needed_bytes,
+            "available_bytes": None if self.limit is None else self.limit.size_bytes,
+            "fits": self.fits,
+        }
+
+
+@record(frozen=True, kw_only=True)
 class MatrixDevice:
     """The arguments of one device.
 
@@ -37,6 +71,7 @@ class MatrixDevice:
         is_fallback: True if `auto` found only a profile that matches every device.
         problems: The errors, and the warnings that do not stop the work.
         options: The value of every option as plain data, by option path; empty if there are errors.
+        memory: The memory that the programs need, if that was asked for.
     """
 
     device: str
@@ -45,6 +80,7 @@ class MatrixDevice:
     is_fallback: bool = False
     problems: tuple[Diagnostic, ...] = ()
     options: Mapping[str, Any]
+    memory: DeviceMemory | None = None
 
     @property
     def has_errors(self) -> bool:
@@ -60,6 +96,7 @@ class MatrixDevice:
             "is_fallback": self.is_fallback,
             "problems": [to_jsonable(problem) for problem in self.problems],
             "options": dict(self.options),
+            **({} if self.memory is None else {"memory": self.memory.to_jsonable()}),
         }
 
 
@@ -145,6 +182,23 @@ class DeviceMatrix(HasView):
         """The paths of all options, in the order of the first device that has them."""
         return tuple(dict.fromkeys(path for result in self.results for path in result.options))
 
+    @property
+    def device_headers(self) -> tuple[str, ...]:
+        """The headers of `device_rows`."""
+        return ("DEVICE", "PROFILE", "RESULT", *(("MEMORY",) if self._has_memory else ()))
+
+    @property
+    def device_rows(self) -> Iterator[tuple[str, ...]]:
+        """A row for each device: its profile, the number of its result, and its memory if that is known."""
+        numbers = self.result_numbers
+        for each in self.devices:
+            row = (each.device, each.profile or "none", str(numbers.get(each.device, "error")))
+            yield (*row, str(each.memory or "")) if self._has_memory else row
+
+    @cached_property
+    def _has_memory(self) -> bool:
+        return any(each.memory is not None for each in self.devices)
+
     @cached_property
     def differing(self) -> tuple[str, ...]:
         """The paths of the options that are not the same on every device without errors."""
@@ -198,16 +252,12 @@ class DeviceMatrix(HasView):
         more = len(self.problems) - len(shown)
         lines = [f"{each.severity.value}: {each} ({shown_names(self.problems[each])})" for each in shown]
         lines += [f"and {count_text(more, 'more problem')}"] if more else []
-        numbers = self.result_numbers
         headers = ("OPTION", *(f"{each.number}: {shown_names(each.devices)}" for each in self.results))
         tables = [
             Table(
                 caption="",
-                headers=("DEVICE", "PROFILE", "RESULT"),
-                rows=[
-                    (each.device, each.profile or "none", str(numbers.get(each.device, "error")))
-                    for each in self.devices
-                ],
+                headers=self.device_headers,
+                rows=self.device_rows,
             ),
             Table(
                 caption="options that differ",

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
+from etconfig.analysis.device_matrix import DeviceMatrix, DeviceMemory, MatrixDevice
 from etconfig.app.configuring.device_configurations import DeviceConfigurations
 from etconfig.app.configuring.device_names import name_devices
 from etconfig.app.configuring.targets import Delegating, find_installation, plugin_warning
 from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.diagnostics import Severity
 from etconfig.errors import ConfigError, PluginError
+from etconfig.facts.memory_limit import limit_of_memory
 from etconfig.facts.overrides import FactOverrides
 from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet, load_fact_sheet
@@ -21,9 +22,11 @@ from etconfig.resolver.deciding.device_problems import notes_on_device
 from etconfig.resolver.explaining.difference import canonical, option_values
 
 if TYPE_CHECKING:
+    from etconfig.app.configuring.configuration import Configuration
     from etconfig.app.installation.installation import Installation
     from etconfig.profile.layer import Layer
     from etconfig.resolver.compiling.override_forms import Overrides
+    from etconfig.resolver.deciding.resolution import Resolution
 
 _EXPECTED = 'paths of fact sheets, or sheets by name, as {"pixel-8": sheet}'
 
@@ -37,6 +40,7 @@ def resolve_devices(
     fact_overrides: FactOverrides | None = None,
     overrides: Overrides | Layer | None = None,
     installation: Installation | None = None,
+    with_memory: bool = False,
 ) -> DeviceMatrix:
     """Resolve for several devices, and put the results side by side.
 
@@ -63,6 +67,7 @@ def resolve_devices(
         overrides: Options that win over all others, as for `configure`.
         installation: Plugins, profiles and project file; by default the program's, else those found from
             the current directory.
+        with_memory: Estimate the memory that the programs need on each device: `MatrixDevice.memory`.
 
     Returns:
         A device for each sheet, in their order.
@@ -83,18 +88,26 @@ def resolve_devices(
         fact_overrides=fact_overrides,
         overrides=overrides,
     )
-    return build_matrix(configurations, _named_sheets(devices), installation.fact_registry)
+    sheets = _named_sheets(devices)
+    return build_matrix(configurations, sheets, installation.fact_registry, with_memory=with_memory)
 
 
 def build_matrix(
     configurations: DeviceConfigurations,
     sheets: Iterable[tuple[str, FactSheet | Path]],
     registry: FactRegistry,
+    *,
+    with_memory: bool = False,
 ) -> DeviceMatrix:
     """Resolve for each of the devices, given by name and sheet. Raises as `resolve_devices`."""
     configurations.check_named_profile()
     known: dict[str, Mapping[str, Any]] = {}
-    return DeviceMatrix([_device(configurations, device, sheet, registry, known) for device, sheet in sheets])
+    return DeviceMatrix(
+        [
+            _device(configurations, device, sheet, registry, known, with_memory=with_memory)
+            for device, sheet in sheets
+        ]
+    )
 
 
 def _named_sheets(
@@ -118,6 +131,8 @@ def _device(
     sheet: FactSheet | Path,
     registry: FactRegistry,
     known: dict[str, Mapping[str, Any]],
+    *,
+    with_memory: bool,
 ) -> MatrixDevice:
     """Resolve for one device; equal options of several are one object, kept in `known`."""
     profile = None
@@ -125,7 +140,9 @@ def _device(
         facts = sheet if isinstance(sheet, FactSheet) else load_fact_sheet(sheet, registry)
         choice = configurations.choose(facts)
         profile = choice.profile.name
-        resolution = configurations.configuration(choice, facts).resolve(facts)
+        configuration = configurations.configuration(choice, facts)
+        resolution = configuration.resolve(facts)
+        memory = _memory(configuration, resolution) if with_memory else None
     except ConfigError as error:
         return MatrixDevice(device=device, profile=profile, problems=error.diagnostics, options={})
     except PluginError as error:
@@ -139,4 +156,14 @@ def _device(
         is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
         problems=(*resolution.warnings, *notes_on_device(resolution)),
         options=known.setdefault(canonical(options), options),
+        memory=memory,
     )
+
+
+def _memory(configuration: Configuration, resolution: Resolution) -> DeviceMemory | None:
+    from etconfig.app.programs.memory_needs import need_of_programs  # reads programs
+
+    need = need_of_programs(configuration.program, resolution)
+    if need is None:
+        return None
+    return DeviceMemory(needed_bytes=need.peak.size_bytes, limit=limit_of_memory(resolution.facts.values))

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import EtconfigError, ModelError, ProgramError
+from etconfig.facts.memory_limit import limit_of_memory
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.needs import VariantNeeds
 from etconfig.report.has_view import HasView
@@ -244,15 +246,17 @@ def _judge(
     unmet = tuple(_unmet(needs, facts, broken))
     if unmet:
         return RejectedVariant(variant=variant, reasons=unmet, error=_only_broken(needs, facts, broken))
-    return needs, (*holding, *_met(needs))
+    return needs, (*holding, *_met(needs, facts))
 
 
-def _met(needs: VariantNeeds) -> Iterator[str]:
+def _met(needs: VariantNeeds, facts: Mapping[str, object]) -> Iterator[str]:
     if needs.backends:
         verb = "is" if len(needs.backends) == 1 else "are"
         yield f"{' and '.join(needs.backends)} {verb} in {BACKENDS_FACT}"
     else:
         yield "it delegates to no backend"
+    if needs.memory_bytes is not None and (limit := limit_of_memory(facts)) is not None:
+        yield f"it needs {format_bytes(needs.memory_bytes)}, and the device has {limit}"
     if needs.data:
         yield f"its data are in {' and '.join(path.name for path in needs.data)}"
 
@@ -270,7 +274,8 @@ def _only_broken(
 ) -> EtconfigError | None:
     """Return the error of a broken plugin if a variant lacks nothing else, else None."""
     lacking = _lacking(needs, facts)
-    if not lacking or needs.data_problem is not None or any(each not in broken for each in lacking):
+    is_refused = needs.data_problem is not None or any(_exceeded(needs, facts))
+    if not lacking or is_refused or any(each not in broken for each in lacking):
         return None
     return broken[lacking[0]]
 
@@ -292,3 +297,13 @@ def _unmet(
             yield f"it needs {backend}, which cannot be used: {broken[backend].message}"
     if needs.data_problem is not None:
         yield needs.data_problem
+    yield from _exceeded(needs, facts)
+
+
+def _exceeded(needs: VariantNeeds, facts: Mapping[str, object]) -> Iterator[str]:
+    """Yield the reason if a variant must fit into the memory of the device, and is not known to."""
+    limit = limit_of_memory(facts)
+    if needs.memory_bytes is None or (limit is not None and needs.memory_bytes <= limit.size_bytes):
+        return
+    has = "its memory is not known on this device" if limit is None else f"the device has {limit}"
+    yield f"it needs {format_bytes(needs.memory_bytes)}, and {has}"

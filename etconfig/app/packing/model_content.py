@@ -22,7 +22,7 @@ def bundled_models(models: Iterable[CatalogModel], directory: Path | None) -> tu
             their document calls them.
 
     Raises:
-        ModelError: two files would have the same name, or the data of programs are not there.
+        ModelError: two files would have the same name, the data of programs are not there, or `fits` is used.
         ProgramError: a program cannot be read.
     """
     known: dict[str, Path] = {}
@@ -30,6 +30,9 @@ def bundled_models(models: Iterable[CatalogModel], directory: Path | None) -> tu
 
 
 def _bundled(model: CatalogModel, directory: Path | None, known: dict[str, Path]) -> BundledModel:
+    fitting = tuple(map(_cannot_fit, (each for each in model.variants if each.fits_margin is not None)))
+    if fitting:
+        raise ModelError(diagnostics=fitting)
     needs = [read_needs(variant) for variant in model.variants]
     problems = map(missing_data_problem, model.variants, needs)
     missing = tuple(problem for problem in problems if problem is not None)
@@ -44,6 +47,15 @@ def _bundled(model: CatalogModel, directory: Path | None, known: dict[str, Path]
             )
             for variant, each in zip(model.variants, needs, strict=True)
         ),
+    )
+
+
+def _cannot_fit(variant: ModelVariant) -> Diagnostic:
+    return Diagnostic(
+        code="cannot-carry",
+        message=f"a bundle cannot carry 'fits' of {variant}: the device does not estimate memory",
+        spans=(variant.span,),
+        help="write the condition instead, such as when = 'memory.available >= 400000000'",
     )
 
 

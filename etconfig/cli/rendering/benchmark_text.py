@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etconfig.cli.shared.format import format_bytes, format_count, format_number, format_seconds
+from etconfig.base.number_text import format_bytes, format_number, format_seconds
+from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.output import print_table, show
 
 if TYPE_CHECKING:
