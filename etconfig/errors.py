@@ -494,10 +494,10 @@ class MemoryBudgetError(ExecutionError):
     """A program would need more memory than the device has, by an estimate. ExecuTorch has no such code.
 
     Attributes:
-        program: The program.
+        program: The program, or several.
         needed_bytes: The memory that it needs, with the margin.
-        available_bytes: The memory that is available; None if that is not known.
-        holders: The names of what holds memory, with the bytes of each, the largest first.
+        available_bytes: The memory that the device has; None if that is not known.
+        holders: What holds the memory, with the bytes of each, the largest first.
     """
 
     program: str
@@ -507,14 +507,9 @@ class MemoryBudgetError(ExecutionError):
 
     @property
     def message(self) -> str:
-        if self.available_bytes is None:
-            needed = format_bytes(self.needed_bytes)
-            return f"{self.program} needs {needed}, and the memory of the device is unknown"
+        has = "unknown" if self.available_bytes is None else format_bytes(self.available_bytes)
         holders = ", ".join(f"{name} {format_bytes(size)}" for name, size in self.holders[:_MAX_HOLDERS])
-        return (
-            f"{self.program} needs {format_bytes(self.needed_bytes)}, has "
-            f"{format_bytes(self.available_bytes)}: {holders}"
-        )
+        return f"{self.program} needs {format_bytes(self.needed_bytes)}, has {has}: {holders}"
 
 
 @record(kw_only=True, eq=False, repr=False)

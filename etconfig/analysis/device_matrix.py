@@ -12,7 +12,7 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.escape import shorten
 from etconfig.diagnostics.render import to_jsonable
-from etconfig.facts.memory_limit import MemoryLimit
+from etconfig.facts.memory_fit import MemoryFit
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_names
 from etconfig.resolver.explaining.difference import ABSENT_TEXT, canonical
@@ -29,38 +29,6 @@ _MAX_SHORT = 56
 
 
 @record(frozen=True, kw_only=True)
-class DeviceMemory:
-    """The memory that programs need on a device.
-
-    Attributes:
-        needed_bytes: The most that they need at one time, an estimate.
-        limit: What the device has; None if its facts say nothing of it.
-    """
-
-    needed_bytes: int
-    limit: MemoryLimit | None
-
-    @property
-    def fits(self) -> bool | None:
-        """True if there is enough; None if nobody knows."""
-        return None if self.limit is None else self.needed_bytes <= self.limit.size_bytes
-
-    def __str__(self) -> str:
-        needed = format_bytes(self.needed_bytes)
-        if self.limit is None:
-            return needed
-        return f"{needed} {'of' if self.fits else '>'} {format_bytes(self.limit.size_bytes)}"
-
-    def to_jsonable(self) -> dict[str, Any]:
-        """Return the memory as plain data."""
-        return {
-            "needed_bytes": self.needed_bytes,
-            "available_bytes": None if self.limit is None else self.limit.size_bytes,
-            "fits": self.fits,
-        }
-
-
-@record(frozen=True, kw_only=True)
 class MatrixDevice:
     """The arguments of one device.
 
@@ -71,7 +39,7 @@ class MatrixDevice:
         is_fallback: True if `auto` found only a profile that matches every device.
         problems: The errors, and the warnings that do not stop the work.
         options: The value of every option as plain data, by option path; empty if there are errors.
-        memory: The memory that the programs need, if that was asked for.
+        memory: The memory that the programs need beside that of the device, if that was asked for.
     """
 
     device: str
@@ -80,7 +48,7 @@ class MatrixDevice:
     is_fallback: bool = False
     problems: tuple[Diagnostic, ...] = ()
     options: Mapping[str, Any]
-    memory: DeviceMemory | None = None
+    memory: MemoryFit | None = None
 
     @property
     def has_errors(self) -> bool:
@@ -193,7 +161,7 @@ class DeviceMatrix(HasView):
         numbers = self.result_numbers
         for each in self.devices:
             row = (each.device, each.profile or "none", str(numbers.get(each.device, "error")))
-            yield (*row, str(each.memory or "")) if self._has_memory else row
+            yield (*row, _memory_text(each.memory)) if self._has_memory else row
 
     @cached_property
     def _has_memory(self) -> bool:
@@ -266,6 +234,12 @@ class DeviceMatrix(HasView):
             ),
         ]
         return View(title=f"DeviceMatrix: {self.summary}", lines=lines, tables=tables)
+
+
+def _memory_text(fit: MemoryFit | None) -> str:
+    if fit is None or fit.available_bytes is None:
+        return "" if fit is None else format_bytes(fit.needed_bytes)
+    return f"{format_bytes(fit.needed_bytes)} {'of' if fit.fits else '>'} {format_bytes(fit.available_bytes)}"
 
 
 def value_text(value: object) -> str:

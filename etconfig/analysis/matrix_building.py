@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etconfig.analysis.device_matrix import DeviceMatrix, DeviceMemory, MatrixDevice
+from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
 from etconfig.app.configuring.device_configurations import DeviceConfigurations
 from etconfig.app.configuring.device_names import name_devices
 from etconfig.app.configuring.targets import Delegating, find_installation, plugin_warning
+from etconfig.app.programs.memory_needs import need_of_programs
 from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.diagnostics import Severity
 from etconfig.errors import ConfigError, PluginError
-from etconfig.facts.memory_limit import limit_of_memory
 from etconfig.facts.overrides import FactOverrides
 from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet, load_fact_sheet
@@ -22,11 +22,9 @@ from etconfig.resolver.deciding.device_problems import notes_on_device
 from etconfig.resolver.explaining.difference import canonical, option_values
 
 if TYPE_CHECKING:
-    from etconfig.app.configuring.configuration import Configuration
     from etconfig.app.installation.installation import Installation
     from etconfig.profile.layer import Layer
     from etconfig.resolver.compiling.override_forms import Overrides
-    from etconfig.resolver.deciding.resolution import Resolution
 
 _EXPECTED = 'paths of fact sheets, or sheets by name, as {"pixel-8": sheet}'
 
@@ -142,7 +140,7 @@ def _device(
         profile = choice.profile.name
         configuration = configurations.configuration(choice, facts)
         resolution = configuration.resolve(facts)
-        memory = _memory(configuration, resolution) if with_memory else None
+        need = need_of_programs(configuration.program, resolution) if with_memory else None
     except ConfigError as error:
         return MatrixDevice(device=device, profile=profile, problems=error.diagnostics, options={})
     except PluginError as error:
@@ -156,14 +154,5 @@ def _device(
         is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
         problems=(*resolution.warnings, *notes_on_device(resolution)),
         options=known.setdefault(canonical(options), options),
-        memory=memory,
+        memory=None if need is None else need.fit(resolution.facts),
     )
-
-
-def _memory(configuration: Configuration, resolution: Resolution) -> DeviceMemory | None:
-    from etconfig.app.programs.memory_needs import need_of_programs  # reads programs
-
-    need = need_of_programs(configuration.program, resolution)
-    if need is None:
-        return None
-    return DeviceMemory(needed_bytes=need.peak.size_bytes, limit=limit_of_memory(resolution.facts.values))

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import EtconfigError, ModelError, ProgramError
-from etconfig.facts.memory_limit import limit_of_memory
+from etconfig.facts.memory_fit import MemoryFit
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.needs import VariantNeeds
 from etconfig.report.has_view import HasView
@@ -255,8 +254,8 @@ def _met(needs: VariantNeeds, facts: Mapping[str, object]) -> Iterator[str]:
         yield f"{' and '.join(needs.backends)} {verb} in {BACKENDS_FACT}"
     else:
         yield "it delegates to no backend"
-    if needs.memory_bytes is not None and (limit := limit_of_memory(facts)) is not None:
-        yield f"it needs {format_bytes(needs.memory_bytes)}, and the device has {limit}"
+    if needs.memory_bytes is not None:
+        yield f"it {MemoryFit.of(needs.memory_bytes, facts)}"
     if needs.data:
         yield f"its data are in {' and '.join(path.name for path in needs.data)}"
 
@@ -274,8 +273,7 @@ def _only_broken(
 ) -> EtconfigError | None:
     """Return the error of a broken plugin if a variant lacks nothing else, else None."""
     lacking = _lacking(needs, facts)
-    is_refused = needs.data_problem is not None or any(_exceeded(needs, facts))
-    if not lacking or is_refused or any(each not in broken for each in lacking):
+    if not lacking or any(_other_problems(needs, facts)) or any(each not in broken for each in lacking):
         return None
     return broken[lacking[0]]
 
@@ -295,15 +293,12 @@ def _unmet(
     for backend in lacking:
         if backend in broken:
             yield f"it needs {backend}, which cannot be used: {broken[backend].message}"
+    yield from _other_problems(needs, facts)
+
+
+def _other_problems(needs: VariantNeeds, facts: Mapping[str, object]) -> Iterator[str]:
     if needs.data_problem is not None:
         yield needs.data_problem
-    yield from _exceeded(needs, facts)
-
-
-def _exceeded(needs: VariantNeeds, facts: Mapping[str, object]) -> Iterator[str]:
-    """Yield the reason if a variant must fit into the memory of the device, and is not known to."""
-    limit = limit_of_memory(facts)
-    if needs.memory_bytes is None or (limit is not None and needs.memory_bytes <= limit.size_bytes):
-        return
-    has = "its memory is not known on this device" if limit is None else f"the device has {limit}"
-    yield f"it needs {format_bytes(needs.memory_bytes)}, and {has}"
+    fit = MemoryFit.of(needs.memory_bytes or 0, facts)
+    if needs.memory_bytes is not None and not fit.fits:
+        yield f"it {fit}"

@@ -42,7 +42,6 @@ class DelegateMemory:
         keeps_payload: True if the payload and its named data stay in memory until `destroy`; False if `init`
             frees them.
         is_shared: True if further instances of the delegate use the same bytes.
-        is_exact: True if the sizes follow from the payload, False for an estimate.
         is_measured: True if the sizes come from measurements of the engine.
 
     Raises:
@@ -53,7 +52,6 @@ class DelegateMemory:
     loading_bytes: int = 0
     keeps_payload: bool = False
     is_shared: bool = False
-    is_exact: bool = False
     is_measured: bool = False
 
     def __post_init__(self) -> None:

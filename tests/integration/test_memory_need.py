@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from command_line import DATA, Outcome
 
 import etconfig
 from etconfig.errors import MemoryBudgetError
+from etconfig.expression import parse_expression
+from etconfig.facts.builtin import BUILTIN_FACTS
 
 Cli = Callable[..., Outcome]
 PROGRAM = DATA / "digits" / "digits.pte"
@@ -33,8 +37,8 @@ class TestInspect:
     def test_parts_have_origins_and_holders_are_listed(self, cli: Cli) -> None:
         done = cli("inspect", "model.pte", "--memory", "--facts", PI5, "--fact", "memory.available=1000000")
         assert "\nmemory: needs 165.7 KiB, has 976.6 KiB free\n" in done.stdout
-        assert "  backend    91.81 KiB  declared  estimate\n" in done.stdout
-        assert "  forward: payloads             65.91 KiB\n" in done.stdout
+        assert "\nbackend    91.81 KiB  declared  estimate\n" in done.stdout
+        assert "\nforward: payloads             65.91 KiB\n" in done.stdout
 
     def test_instances_of_the_configuration_count_together(self, cli: Cli, place: Path) -> None:
         (place / "board.toml").write_text(THREE)
@@ -96,8 +100,11 @@ class TestBeforeLoading:
             facts = {"memory.available": {"value": available}}
             return etconfig.FactSheet.from_json(json.dumps({"etconfig_fact_sheet": 1, "facts": facts}), "x")
 
-        assert (need.fits(device(peak)), need.fits(device(peak - 1)), need.fits(sheet)) == (True, False, None)
-        assert (need.fits(device(peak), 0.01), need.fits(device(2 * peak), 1)) == (False, True)
+        enough, too_little, unknown = (
+            need.fit(each).fits for each in (device(peak), device(peak - 1), sheet)
+        )
+        assert (enough, too_little, unknown) == (True, False, None)
+        assert (need.fit(device(peak), 0.01).fits, need.fit(device(2 * peak), 1).fits) == (False, True)
         need.check(device(peak))
         with pytest.raises(MemoryBudgetError) as caught:
             need.check(device(100_000), margin=0.5)
@@ -107,7 +114,9 @@ class TestBeforeLoading:
             "constants 3.305 KiB"
         )
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
-        with pytest.raises(MemoryBudgetError, match=r"KiB, and the memory of the device is unknown$"):
+        with pytest.raises(
+            MemoryBudgetError, match=r"digits.pte needs 165.7 KiB, has unknown: forward: payloads 65.91 KiB, "
+        ):
             need.check(sheet)
         with pytest.raises(ValueError, match=r"margin is -1; expected a share of the need, such as 0\.1"):
             need.check(sheet, margin=-1)
@@ -131,22 +140,34 @@ class TestVariants:
             first = choice if choice["variant"]["number"] == 1 else choice["rejected"][0]
             return choice["variant"]["number"], first["reasons"]
 
-        needs = "it needs 165.7 KiB, and "
+        needs = "it needs 165.7 KiB, has "
         backends = "ReferenceCpuBackend and ReferenceNpuBackend are in runtime.backends"
-        assert why("memory.available=200000") == (1, [backends, f"{needs}the device has 195.3 KiB free"])
-        assert why("memory.total=200000") == (1, [backends, f"{needs}the device has 195.3 KiB in total"])
+        assert why("memory.available=200000") == (1, [backends, f"{needs}195.3 KiB free"])
+        assert why("memory.total=200000") == (1, [backends, f"{needs}195.3 KiB in total"])
         assert why("memory.total=200000", "memory.available=1000") == (
             2,
-            [f"{needs}the device has 1000 bytes free"],
+            [f"{needs}1000 bytes free"],
         )
-        assert why() == (2, [f"{needs}its memory is not known on this device"])
+        assert why() == (2, [f"{needs}unknown"])
 
-    def test_a_bundle_refuses_it(self, cli: Cli, place: Path) -> None:
-        (place / "etconfig.toml").write_text("[[model.digits.variants]]\nfile = 'model.pte'\nfits = true\n")
-        done = cli("pack", "model.pte", "--output", "app.etbundle")
-        assert done.status == 2
-        assert "a bundle cannot carry 'fits' of model.pte: the device does not estimate memory" in done.stderr
-        assert not (place / "app.etbundle").exists()
+    @pytest.mark.parametrize("when", ["", "cpu.available_cores > 2 || has(device.model)"])
+    def test_a_bundle_has_it_as_a_condition_that_agrees(self, cli: Cli, place: Path, when: str) -> None:
+        variant = (
+            f"[[model.digits.variants]]\nfile = 'model.pte'\nfits = 0.5\n{when and f'when = {when!r}'}\n"
+        )
+        (place / "etconfig.toml").write_text(variant)
+        assert cli("pack", "model.pte", "--output", "app.etbundle").status == 0
+        (model,) = cli("inspect", "app.etbundle", "--json").json["models"]
+        condition = parse_expression(model["variants"][0]["when"], BUILTIN_FACTS)
+        (place / "none.json").write_text('{"etconfig_fact_sheet": 1, "facts": {}}')
+        needed = math.ceil(1.5 * need(cli)["peak"]["bytes"])
+        for available, total, cores in product(*[(None, needed - 1, needed)] * 2, (None, 2, 3)):
+            facts = {"memory.available": available, "memory.total": total, "cpu.available_cores": cores}
+            known = {name: value for name, value in facts.items() if value is not None}
+            given = [text for name, value in known.items() for text in ("--fact", f"{name}={value}")]
+            backends = ("--fact", "runtime.backends=ReferenceCpuBackend,ReferenceNpuBackend")
+            chosen = cli("models", "select", "digits", "--facts", "none.json", *given, *backends)
+            assert (condition.evaluate(known) is True) is (chosen.status == 0), known
 
     def test_a_variant_that_must_fit_leaves_later_ones_reachable(self, cli: Cli, place: Path) -> None:
         def text(first: str) -> str:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 
 from etconfig.app.configuring.configuration import resolve_defaults
 from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating
 from etconfig.base.parameters import check_type
-from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, ConfigError
+from etconfig.expression import Expression, ExpressionType, parse_expression
+from etconfig.facts.memory_fit import MemoryFit
+from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet
-from etconfig.memory.fitting import memory_problem
-from etconfig.memory.need import MemoryNeed, needs_together
+from etconfig.memory.need import MemoryNeed
 from etconfig.memory.planning import PlannedInstance, plan_memory
 from etconfig.resolver.deciding.arguments import Arguments
 from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.spec import BackendSpec
+
+_MAX_HOLDERS = 4
+"""The most holders of memory that a note names."""
 
 
 def memory_need(program: OpenedProgram, resolution: Resolution | None = None) -> MemoryNeed:
@@ -45,23 +54,7 @@ def memory_need(program: OpenedProgram, resolution: Resolution | None = None) ->
     check_type("program", program, OpenedProgram, "what etconfig.load_program returns")
     if resolution is not None:
         check_type("resolution", resolution, Resolution, "what etconfig.resolve returns")
-    instances = _by_default(program) if resolution is None else _together(program, resolution)
-    share_memory_arenas = getattr(program, "share_memory_arenas", False)
-    return plan_memory(program.program, instances, share_memory_arenas=share_memory_arenas)
-
-
-def memory_problems(program: Delegating, resolution: Resolution) -> Iterator[Diagnostic]:
-    """Yield the problem if programs need more memory than the device of a resolution has.
-
-    Raises:
-        PluginError: a backend's `memory` failed.
-    """
-    facts = resolution.facts.values
-    if "memory.total" in facts or "memory.available" in facts:
-        need = need_of_programs(program, resolution)
-        problem = None if need is None else memory_problem(need, facts)
-        if problem is not None:
-            yield problem
+    return plan_memory(_instances(program, resolution))
 
 
 def need_of_programs(program: Delegating | None, resolution: Resolution) -> MemoryNeed | None:
@@ -71,31 +64,70 @@ def need_of_programs(program: Delegating | None, resolution: Resolution) -> Memo
         PluginError: a backend's `memory` failed.
     """
     programs = program.programs if isinstance(program, SeveralPrograms) else (program,)
-    needs = [memory_need(each, resolution) for each in programs if isinstance(each, OpenedProgram)]
-    return needs_together(needs) if needs else None
+    opened = [each for each in programs if isinstance(each, OpenedProgram)]
+    return plan_memory(i for each in opened for i in _instances(each, resolution)) if opened else None
 
 
-def _together(program: OpenedProgram, resolution: Resolution) -> Iterator[PlannedInstance]:
-    found = [each for each in resolution if each.method in program.method_names]
-    with_instances = {each.method for each in found if each.instance is not None}
-    for arguments in found:
-        if arguments.instance is not None or arguments.method not in with_instances:
-            yield _planned(arguments.method, arguments)
+def memory_problems(program: Delegating, resolution: Resolution) -> Iterator[Diagnostic]:
+    """Yield an error if a device can never have the memory of programs, a warning if it has too little now.
+
+    Raises:
+        PluginError: a backend's `memory` failed.
+    """
+    facts = resolution.facts.values
+    if not {"memory.total", "memory.available"} & facts.keys():
+        return
+    need = need_of_programs(program, resolution)
+    if need is None:
+        return
+    peak_bytes, total = need.peak.size_bytes, facts.get("memory.total")
+    fit = MemoryFit.of(peak_bytes, {"memory.total": total})
+    if fit.fits is not False:
+        fit = MemoryFit.of(peak_bytes, facts)
+    if fit.fits is False:
+        holders = ", ".join(f"{name} {each}" for name, each in islice(need.holders.items(), _MAX_HOLDERS))
+        yield Diagnostic(
+            code="memory-exceeded",
+            message=f"{need.program} {fit}",
+            notes=(f"the largest holders: {holders}", *need.notes),
+            help="load fewer instances together, choose a smaller variant, or options that take less memory",
+            severity=Severity.ERROR if fit.kind == "in total" else Severity.WARNING,
+        )
 
 
-def _by_default(program: OpenedProgram) -> Iterator[PlannedInstance]:
-    for method in program.method_names:
-        try:
-            arguments = resolve_defaults(program, method, facts=FactSheet.empty())
-        except (BackendUnavailableError, ConfigError):  # not installed, or has no defaults
-            arguments = None
-        yield _planned(method, arguments)
+def fit_condition(needed_bytes: int, registry: FactRegistry, when: Expression | None = None) -> Expression:
+    """Return the condition that a device has so much memory, by the facts that `MemoryFit` reads.
+
+    Args:
+        needed_bytes: The memory.
+        registry: The known facts.
+        when: Another condition that must hold.
+    """
+    enough = f"memory.available >= {needed_bytes} : memory.total >= {needed_bytes}"
+    text = f"(has(memory.available) ? {enough})"
+    text = text if when is None else f"({when}) && {text}"
+    span = None if when is None else when.span
+    return parse_expression(text, registry, span=span, expect=ExpressionType.BOOL)
 
 
-def _planned(method: str, arguments: Arguments | None) -> PlannedInstance:
-    backends = {} if arguments is None else arguments.backends
-    return PlannedInstance(
-        method=method,
-        label=method if arguments is None else arguments.label,
-        backends={name: (each.spec, each.options) for name, each in backends.items()},
-    )
+def _instances(program: OpenedProgram, resolution: Resolution | None) -> Iterator[PlannedInstance]:
+    """Yield the named instances of each method, or the method itself if it has none."""
+    share_memory_arenas = getattr(program, "share_memory_arenas", False)
+    planned = partial(PlannedInstance, program=program.program, share_memory_arenas=share_memory_arenas)
+    if resolution is None:
+        for method in program.method_names:
+            try:
+                arguments = resolve_defaults(program, method, facts=FactSheet.empty())
+            except (BackendUnavailableError, ConfigError):  # not installed, or has no defaults
+                yield planned(method=method, label=method, backends={})
+            else:
+                yield planned(method=method, label=method, backends=_declarations(arguments))
+        return
+    named = {each.method for each in resolution if each.instance is not None}
+    for each in resolution:
+        if each.method in program.method_names and (each.instance is not None or each.method not in named):
+            yield planned(method=each.method, label=each.label, backends=_declarations(each))
+
+
+def _declarations(arguments: Arguments) -> dict[str, tuple[BackendSpec, BackendOptions]]:
+    return {name: (each.spec, each.options) for name, each in arguments.backends.items()}

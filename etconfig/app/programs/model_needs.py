@@ -11,6 +11,7 @@ from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.memory_needs import memory_need
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ProgramError
+from etconfig.facts.sheet import FactSheet
 from etconfig.models.catalog import ModelVariant
 from etconfig.models.needs import MethodSignature, ValueSignature, VariantNeeds
 from etconfig.program.delegated import delegated_backends
@@ -48,7 +49,7 @@ def read_needs(variant: ModelVariant, installation: Installation | None = None) 
         memory_bytes = None
         if variant.fits_margin is not None and installation is not None:
             need = memory_need(OpenedProgram(program, installation))
-            memory_bytes = need.with_margin(variant.fits_margin)
+            memory_bytes = need.fit(FactSheet.empty(), variant.fits_margin).needed_bytes
     data, missing, problem = _find_data(variant, tensors)
     return VariantNeeds(
         backends=backends,

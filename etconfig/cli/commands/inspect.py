@@ -10,9 +10,8 @@ import click
 
 from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
-from etconfig.cli.rendering.need_text import print_need
 from etconfig.cli.rendering.program_text import print_program
-from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.output import print_json, show, show_tables
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     configuration_options,
@@ -30,7 +29,7 @@ from etconfig.errors import BackendUnavailableError
 if TYPE_CHECKING:
     from etconfig.analysis import ProgramReport
     from etconfig.app.programs.loaded_program import LoadedProgram
-    from etconfig.facts.memory_limit import MemoryLimit
+    from etconfig.facts.sheet import FactSheet
     from etconfig.memory.need import MemoryNeed
 
 
@@ -121,7 +120,7 @@ def command(
     chosen = executor_if_installed(installation, executor)
     with load_program(program, data=data, executor=NUMPY, installation=installation) as loaded:
         report = inspect_program(loaded, executor=chosen)
-        need, limit = _memory(loaded, request) if with_memory else (None, None)
+        need, device = _need(loaded, request) if with_memory else (None, None)
     views = _effective_views(program, data, chosen, request) if effective else {}
     if as_json:
         in_force = {"effective": {label: view.to_jsonable() for label, view in views.items()}}
@@ -129,9 +128,12 @@ def command(
         print_json({**report.to_jsonable(), **(in_force if effective else {}), **data_of_need})
     else:
         print_program(report)
-        if need is not None:
+        if need is not None and device is not None:
             show()
-            print_need(need, limit)
+            show(f"memory: {need.fit(device)}")
+            for line in need.notes:
+                show(f"  {line}")
+            show_tables(need.tables)
         for label, view in views.items():
             show()
             view.print_table(label, no_defaults=no_defaults)
@@ -153,18 +155,18 @@ def _effective_views(
     return views
 
 
-def _memory(program: LoadedProgram, request: ConfigurationRequest) -> tuple[MemoryNeed, MemoryLimit | None]:
-    """Return what the instances of a configuration need, and what the device has."""
+def _need(program: LoadedProgram, request: ConfigurationRequest) -> tuple[MemoryNeed, FactSheet]:
+    """Return the memory that the instances of a configuration need, and the device."""
     from etconfig.app.programs.memory_needs import memory_need
-    from etconfig.facts.memory_limit import limit_of_memory
+    from etconfig.facts.sheet import FactSheet
 
     try:
         resolution = request.resolve(program)
     except BackendUnavailableError:  # the need has a note about each backend of which nothing is known
         if request.has_choices:
             raise
-        return memory_need(program), None
-    return memory_need(program, resolution), limit_of_memory(resolution.facts.values)
+        return memory_need(program), FactSheet.empty()
+    return memory_need(program, resolution), resolution.facts
 
 
 def _show_memory(path: Path, report: ProgramReport) -> None:

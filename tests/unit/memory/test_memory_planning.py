@@ -55,6 +55,7 @@ def instances_of(program: Program, case: Case) -> list[PlannedInstance]:
     options = NpuOptions(core=1, threads=1)
     return [
         PlannedInstance(
+            program=program,
             method=name,
             label=f"{name}@{number}",
             backends={each.id: (spec_of(each.id, case), options) for each in program.plan(name).delegates},
@@ -111,7 +112,7 @@ def test_the_peak_is_that_of_a_timeline() -> None:
     for path in PROGRAMS:
         with open_program(path) as program:
             for case in CASES if has_delegates(program) else CASES[:2]:
-                need = plan_memory(program, instances_of(program, case))
+                need = plan_memory(instances_of(program, case))
                 expected = max(accumulate(timeline(program, case)))
                 if need.peak.size_bytes != expected:
                     wrong.append((path.name, case, need.peak.size_bytes, expected))
@@ -121,8 +122,9 @@ def test_the_peak_is_that_of_a_timeline() -> None:
 def test_shared_arenas_count_once() -> None:
     with open_program(DATA / "shared_state" / "shared_named.pte") as program:
         instances = instances_of(program, Case(0, 0, False, False, 2))
-        apart = plan_memory(program, instances).arenas.size_bytes
-        together = plan_memory(program, instances, share_memory_arenas=True).arenas.size_bytes
+        apart = plan_memory(instances).arenas.size_bytes
+        shared = [replace(each, share_memory_arenas=True) for each in instances]
+        together = plan_memory(shared).arenas.size_bytes
         sizes = [program.plan(name).non_const_buffer_sizes[1:] for name in program.method_names]
     assert apart == 2 * sum(map(sum, sizes))
     assert together == sum(max(each) for each in zip(*sizes, strict=True))
@@ -131,7 +133,8 @@ def test_shared_arenas_count_once() -> None:
 def test_a_backend_of_which_nothing_is_known_takes_as_much_as_its_payload() -> None:
     with open_program(DATA / "digits" / "digits_xnnpack.pte") as program:
         payloads = sum(program.payload_size(each) for each in program.plan("forward").delegates)
-        need = plan_memory(program, [PlannedInstance(method="forward", label="forward", backends={})])
+        alone = PlannedInstance(program=program, method="forward", label="forward", backends={})
+        need = plan_memory([alone])
     assert (need.backend.size_bytes, need.backend.origin, need.backend.certainty) == (
         payloads,
         "assumed",
@@ -148,14 +151,14 @@ def test_an_answer_that_is_not_a_declaration_is_the_fault_of_the_plugin() -> Non
 
     def refused(memory: Any) -> str:
         spec = replace(spec_of("XnnpackBackend", CASES[0]), memory=memory)
-        instance = PlannedInstance(
-            method="forward", label="forward", backends={"XnnpackBackend": (spec, options)}
-        )
+        backends = {"XnnpackBackend": (spec, options)}
         with (
             open_program(DATA / "digits" / "digits_xnnpack.pte") as program,
             pytest.raises(PluginCallError) as caught,
         ):
-            plan_memory(program, [instance])
+            plan_memory(
+                [PlannedInstance(program=program, method="forward", label="forward", backends=backends)]
+            )
         return caught.value.message
 
     call = "memory of plugin 'XnnpackBackend' (etconfig.backends) failed:"
