@@ -24,7 +24,7 @@ from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
 from etconfig.schema.options import BackendOptions
 from etconfig.schema.spec import BackendSpec
 
-ResultT = TypeVar("ResultT")
+_ResultT = TypeVar("_ResultT")
 
 
 @record(frozen=True, kw_only=True)
@@ -174,7 +174,7 @@ def _declared(memory: object) -> DelegateMemory:
     return memory
 
 
-def _asked(spec: BackendSpec, call: str, function: Callable[[], ResultT], help: str) -> ResultT:
+def _asked(spec: BackendSpec, call: str, function: Callable[[], _ResultT], help: str) -> _ResultT:
     """Call a function of a vendor.
 
     Raises:
