@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
 
 from etconfig.base.records import record
 from etconfig.diagnostics.error_text import error_text
@@ -19,12 +19,10 @@ from etconfig.program.model import (
     SerializedTensor,
 )
 from etconfig.program.program import Program
-from etconfig.program.shared_state import SHARED_MEMORY_IDS
+from etconfig.program.shared_state import SHARED_MEMORY_IDS, shared_arena_sizes
 from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
 from etconfig.schema.options import BackendOptions
 from etconfig.schema.spec import BackendSpec
-
-_ResultT = TypeVar("_ResultT")
 
 
 @record(frozen=True, kw_only=True)
@@ -79,15 +77,12 @@ class _Loading:
         argument_bytes = _argument_bytes(plan)
         for index, delegate in enumerate(plan.delegates):
             self._init(instance, delegate, argument_bytes[index])
-        arenas = dict(enumerate(plan.non_const_buffer_sizes))
-        arenas.pop(0, None)  # reserved
-        if instance.share_memory_arenas:
-            for memory_id in SHARED_MEMORY_IDS:
-                arenas.pop(memory_id, None)
-            if self._is_new(program, "arenas"):
-                shared = sum(_largest_arena(program, memory_id) for memory_id in SHARED_MEMORY_IDS)
-                self._hold("arenas", "shared arenas", MemoryAmount(shared))
-        self._hold("arenas", f"{instance.label}: arenas", MemoryAmount(sum(arenas.values())))
+        shared = (0, *(SHARED_MEMORY_IDS if instance.share_memory_arenas else ()))  # 0 is reserved
+        if instance.share_memory_arenas and self._is_new(program, "arenas"):
+            sizes = shared_arena_sizes(map(program.plan, program.method_names))
+            self._hold("arenas", "shared arenas", MemoryAmount(sum(sizes)))
+        own = sum(size for at, size in enumerate(plan.non_const_buffer_sizes) if at not in shared)
+        self._hold("arenas", f"{instance.label}: arenas", MemoryAmount(own))
         self._hold("inputs", f"{instance.label}: inputs", MemoryAmount(_copied_bytes(plan)))
 
     def need(self) -> MemoryNeed:
@@ -132,21 +127,19 @@ class _Loading:
         facts = _facts_of(program, delegate, spec, argument_bytes)
         is_inline = delegate.processed.location is DataLocation.INLINE  # then it is in the tables, which stay
         payload = MemoryAmount(facts.named_data_bytes + (0 if is_inline else facts.payload_bytes))
-        if spec is not None and (declare := spec.memory) is not None:
-            help = "return a DelegateMemory"
-            memory = _asked(spec, "memory", lambda: _declared(declare(options, facts)), help)
+        if spec is not None and spec.memory is not None:
+            with _failing_as(spec, "memory", "return a DelegateMemory"):
+                memory = spec.memory(options, facts)
+                if not isinstance(memory, DelegateMemory):
+                    raise TypeError(f"it returned {memory!r}")
             origin: MemoryOrigin = "measured" if memory.is_measured else "declared"
         else:
             memory, origin = DelegateMemory(held_bytes=facts.stored_bytes), "assumed"
             note = f"nothing is known of the memory of {delegate.id}: as much as its payloads is assumed"
             self._notes[note] = None
-        if memory.is_shared and not self._is_new(program, delegate.id, delegate.processed):
-            made = loading = MemoryAmount(0, origin)
-        else:
-            made, loading = (
-                MemoryAmount(memory.held_bytes, origin),
-                MemoryAmount(memory.loading_bytes, origin),
-            )
+        is_there = memory.is_shared and not self._is_new(program, delegate.id, delegate.processed)
+        made = MemoryAmount(0 if is_there else memory.held_bytes, origin)
+        loading = MemoryAmount(0 if is_there else memory.loading_bytes, origin)
         self._reach(self._held + payload + made + loading)
         self._hold("backend", f"{instance.label}: {delegate.id}", made)
         self._hold("payloads", f"{instance.label}: payloads", payload, is_kept=memory.keeps_payload)
@@ -156,9 +149,10 @@ def _facts_of(
     program: Program, delegate: BackendDelegate, spec: BackendSpec | None, argument_bytes: int
 ) -> DelegateFacts:
     read = partial(program.delegate_data, delegate)
-    named: Iterable[str] = ()
-    if spec is not None and (data_names := spec.data_names) is not None and program.named_data:
-        named = _asked(spec, "data_names", lambda: {*data_names(bytes(read()))}, "return names")
+    named: set[str] = set()
+    if spec is not None and spec.data_names is not None and program.named_data:
+        with _failing_as(spec, "data_names", "return names"):
+            named = {*spec.data_names(bytes(read()))}
     return DelegateFacts(
         payload_bytes=program.payload_size(delegate),
         named_data_bytes=sum(program.named_data_size(name) or 0 for name in named),
@@ -168,30 +162,15 @@ def _facts_of(
     )
 
 
-def _declared(memory: object) -> DelegateMemory:
-    if not isinstance(memory, DelegateMemory):
-        raise TypeError(f"it returned {memory!r}")
-    return memory
-
-
-def _asked(spec: BackendSpec, call: str, function: Callable[[], _ResultT], help: str) -> _ResultT:
-    """Call a function of a vendor.
-
-    Raises:
-        PluginCallError: it fails.
-    """
+@contextmanager
+def _failing_as(spec: BackendSpec, call: str, help: str) -> Iterator[None]:
     try:
-        return function()
+        yield
     except Exception as error:
         cause = error_text(error)
         raise PluginCallError(
             group="etconfig.backends", name=spec.id, call=call, cause=cause, help=help
         ) from error
-
-
-def _largest_arena(program: Program, memory_id: int) -> int:
-    plans = map(program.plan, program.method_names)
-    return max((sum(plan.non_const_buffer_sizes[memory_id : memory_id + 1]) for plan in plans), default=0)
 
 
 def _argument_bytes(plan: ExecutionPlan) -> Mapping[int, int]:

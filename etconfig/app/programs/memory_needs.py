@@ -74,16 +74,11 @@ def memory_problems(program: Delegating, resolution: Resolution) -> Iterator[Dia
     Raises:
         PluginError: a backend's `memory` failed.
     """
-    facts = resolution.facts.values
-    if not {"memory.total", "memory.available"} & facts.keys():
-        return
-    need = need_of_programs(program, resolution)
+    need, facts = need_of_programs(program, resolution), resolution.facts.values
     if need is None:
         return
-    peak_bytes, total = need.peak.size_bytes, facts.get("memory.total")
-    fit = MemoryFit.of(peak_bytes, {"memory.total": total})
-    if fit.fits is not False:
-        fit = MemoryFit.of(peak_bytes, facts)
+    fit = MemoryFit.of(need.peak.size_bytes, {"memory.total": facts.get("memory.total")})
+    fit = fit if fit.fits is False else need.fit(resolution.facts)
     if fit.fits is False:
         holders = ", ".join(f"{name} {each}" for name, each in islice(need.holders.items(), _MAX_HOLDERS))
         yield Diagnostic(
