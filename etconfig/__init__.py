@@ -31,6 +31,7 @@ _HOME = {
     "LoadMode": "program.source",
     "LoadedModel": "app.programs.loaded_model",
     "LoadedProgram": "app.programs.loaded_program",
+    "MemoryNeed": "memory.need",
     "Method": "method.method",
     "ModelChoice": "models.variant_selection",
     "Models": "app.configuring.engine_models",
@@ -57,6 +58,7 @@ _HOME = {
     "load_fact_sheet": "facts.sheet",
     "load_model": "app.programs.model_loading",
     "load_program": "app.programs.api",
+    "memory_need": "app.programs.memory_needs",
     "open_data_file": "program.flat_tensor",
     "pack_bundle": "app.packing.profile_bundle",
     "pack_resolutions": "app.packing.resolution_bundle",
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from etconfig.app.programs.api import detect_facts, load_program
     from etconfig.app.programs.loaded_model import LoadedModel
     from etconfig.app.programs.loaded_program import LoadedProgram
+    from etconfig.app.programs.memory_needs import memory_need
     from etconfig.app.programs.model_choice import select_model
     from etconfig.app.programs.model_loading import load_model
     from etconfig.app.validating.validation import validate_file
@@ -109,6 +112,7 @@ if TYPE_CHECKING:
     from etconfig.facts.sheet import FactSheet, load_fact_sheet
     from etconfig.measuring.compare import compare
     from etconfig.measuring.report import ComparisonReport
+    from etconfig.memory.need import MemoryNeed
     from etconfig.method.bundled import Tolerance
     from etconfig.method.method import Method
     from etconfig.method.stop import CancelToken
@@ -141,6 +145,7 @@ __all__ = [
     "LoadMode",
     "LoadedModel",
     "LoadedProgram",
+    "MemoryNeed",
     "Method",
     "ModelChoice",
     "Models",
@@ -167,6 +172,7 @@ __all__ = [
     "load_fact_sheet",
     "load_model",
     "load_program",
+    "memory_need",
     "open_data_file",
     "pack_bundle",
     "pack_resolutions",

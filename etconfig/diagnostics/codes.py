@@ -85,6 +85,8 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("unselectable-profile", "Another profile matches wherever this one does, so auto never selects it."),
     ("shadowed-assignment", "A later assignment always replaces this one."),
     ("unchecked-combinations", "Conditions combine in more ways than validate tries."),
+    # memory
+    ("memory-exceeded", "The instances of a program need more memory than the device has."),
     # facts
     ("unknown-fact", "No fact has this name."),
     ("invalid-fact-value", "A fact has a value of another type or out of its range."),

@@ -27,8 +27,10 @@ _HOME = {
     "ConformanceContribution": "plugin.hookspecs",
     "ConformanceRequest": "plugin.hookspecs",
     "DelegateError": "errors",
+    "DelegateFacts": "schema.delegate_memory",
     "DelegateHost": "method",
     "DelegateInvalidCompatibilityError": "errors",
+    "DelegateMemory": "schema.delegate_memory",
     "DelegateRun": "method",
     "Detector": "facts.detecting.detector",
     "Diagnostic": "diagnostics",
@@ -179,6 +181,7 @@ if TYPE_CHECKING:
     from etconfig.schema.cache_keys import cache_key
     from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
     from etconfig.schema.declaration import Applies, Scope, Wire, option
+    from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
     from etconfig.schema.known_keys import KnownKey
     from etconfig.schema.options import BackendOptions, OptionTable, model_validator
     from etconfig.schema.spec import Advice, ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
@@ -208,8 +211,10 @@ __all__ = [
     "ConformanceContribution",
     "ConformanceRequest",
     "DelegateError",
+    "DelegateFacts",
     "DelegateHost",
     "DelegateInvalidCompatibilityError",
+    "DelegateMemory",
     "DelegateRun",
     "Detector",
     "Diagnostic",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from etconfig.base.compile_specs import CompileSpecs
+    from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
     from etconfig.schema.options import BackendOptions
 
 _BACKEND_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -210,6 +211,10 @@ class BackendSpec:
             `data_names(payload)`, so that `inspect` lists missing ones; none if it cannot read the payload.
         engine: The distributions of the engine, such as `onnxruntime`, of which one is installed: evidence
             of a measurement names its version. By default the plugin's own.
+        memory: Returns the memory that the backend takes for a delegate besides its payload:
+            `memory(options, delegate)`, from an `etconfig.plugin.v1.DelegateFacts` to an
+            `etconfig.plugin.v1.DelegateMemory`. None if nothing is known of it: then as much as the payload
+            is assumed.
         verify_on_device: Returns the reasons why options cannot be used on a device, each a sentence that
             names the options: `verify_on_device(options, facts)`, with the known facts by name.
 
@@ -238,6 +243,7 @@ class BackendSpec:
     data_names: Callable[[bytes], Iterable[str]] | None = None
     verify_on_device: Callable[[Any, Mapping[str, object]], Iterable[str]] | None = None
     engine: Sequence[str] = ()
+    memory: Callable[[Any, DelegateFacts], DelegateMemory] | None = None
 
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:

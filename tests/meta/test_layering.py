@@ -34,6 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "c_interface": BOTTOM | {"schema", "backend"},
     "tracing": BOTTOM,
     "program": BOTTOM,
+    "memory": BOTTOM | {"schema", "facts", "program"},
     "kernel": BOTTOM | {"program"},
     "kernels": BOTTOM | {"kernel"},
     "method": BOTTOM | {"backend", "tracing", "program", "kernel"},
@@ -42,7 +43,7 @@ ROOMS: dict[str, set[str]] = {
     "app": BOTTOM
     | {"schema", "facts", "expression", "profile", "resolver", "models"}
     | {"backend", "tracing", "program", "method", "numpy_executor", "kernel", "kernels"}
-    | {"wire", "plugin", "device"},
+    | {"wire", "plugin", "device", "memory"},
     "conformance": BOTTOM
     | {"app", "method", "program", "backend", "plugin"}
     | {"schema", "facts", "resolver"}
@@ -61,11 +62,11 @@ ROOMS: dict[str, set[str]] = {
     | {"conformance", "analysis", "measuring", "tuning", "scaffold", "app", "fleet"}
     | {"resolver", "schema", "facts", "profile", "models", "plugin", "wire", "device"}
     # `run` and `inspect` show the contents of these
-    | {"method", "tracing", "kernel", "program"},
+    | {"method", "tracing", "kernel", "program", "memory"},
     "__main__": {"cli"},
     "__init__": BOTTOM
-    | {"facts", "resolver", "models", "device", "program", "method", "app", "analysis"}
-    | {"measuring", "tuning"},
+    | {"facts", "resolver", "models", "device", "program", "memory", "method"}
+    | {"app", "analysis", "measuring", "tuning"},
 }
 """Every room and the rooms that it may import, lowest first; a room may always import itself.
 
@@ -131,6 +132,7 @@ EXECUTION = {"program", "backend", "tracing", "method", "kernel", "kernels", "nu
 
 MEETINGS = {
     "c_interface": "passes the typed options of a schema to backends in C",
+    "memory": "adds what programs contain and what their backends make of it with their options",
     "plugin": "hands plugins the contracts of both wings; it resolves no option and runs no program",
     "app": "the composition level, where a configuration meets a program",
     "conformance": "checks backends with configurations and programs",
@@ -146,6 +148,7 @@ CONTRACTS = {
     "etconfig.schema.cache_keys",
     "etconfig.schema.constraints",
     "etconfig.schema.declaration",
+    "etconfig.schema.delegate_memory",
     "etconfig.schema.known_keys",
     "etconfig.schema.options",
     "etconfig.schema.spec",

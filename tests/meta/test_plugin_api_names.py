@@ -9,8 +9,9 @@ V1_NAMES = """
 Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
     BackendUnavailableError BoundBackend Capabilities CompileSpec CompileSpecEncoding CompileSpecInfo
     CompileSpecs
-    ConformanceContribution ConformanceRequest DelegateError DelegateHost DelegateInvalidCompatibilityError
-    DelegateRun Detector Diagnostic EffectiveOption EffectiveSource
+    ConformanceContribution ConformanceRequest DelegateError DelegateFacts DelegateHost
+    DelegateInvalidCompatibilityError DelegateMemory DelegateRun Detector Diagnostic
+    EffectiveOption EffectiveSource
     EXECUTORCH EtconfigError ExecuteContext ExecuteRequest Executor ExecutorContribution ExecutorProgram
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
     InstructionLimitError

@@ -111,6 +111,10 @@ def _models() -> _Schema:
         {
             "file": {"type": "string", "minLength": 1, "description": "The program, relative to this file."},
             "when": {"type": "string", "description": "The condition under which it may be selected."},
+            "fits": {
+                "anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0}],
+                "description": "True if it must fit into the memory, or the share of the need to keep free.",
+            },
             "data": {**_strings(), "description": "Its data files (.ptd), relative to this file."},
         },
         required=["file"],

@@ -160,7 +160,7 @@ class PlanRequest:
     overrides: Sequence[str]
     profile_paths: Sequence[Path]
 
-    def planned(self, installation: Installation) -> PlannedRun:
+    def planned(self, installation: Installation, *, with_memory: bool = False) -> PlannedRun:
         """Compile what decides.
 
         Raises:
@@ -171,7 +171,7 @@ class PlanRequest:
 
         programs = [*open_targets(self.programs, self.models, installation).values()]
         settings = self._settings()
-        plan = make_plan(installation, programs, **settings)
+        plan = make_plan(installation, programs, **settings, with_memory=with_memory)
         return PlannedRun(plan=plan, recipe=lambda: PlanRecipe.of(plan, programs, **settings))
 
     def plan(self, installation: Installation) -> FleetPlan:

@@ -12,6 +12,8 @@ from etconfig.plugin.v1 import (
     BackendRequest,
     BackendSpec,
     Capabilities,
+    DelegateFacts,
+    DelegateMemory,
     hookimpl,
 )
 from etconfig_onnxruntime.errors import BACKEND_ID
@@ -71,6 +73,13 @@ def runner(session: Any) -> Any:
     return session_runner(session)
 
 
+def memory(options: OnnxRuntimeOptions, delegate: DelegateFacts) -> DelegateMemory:
+    """Return the memory of a delegate; see `session_memory`."""
+    from etconfig_onnxruntime.memory import session_memory
+
+    return session_memory(options, delegate)
+
+
 def absent_on_device(options: OnnxRuntimeOptions, facts: Mapping[str, object]) -> Iterator[str]:
     """Yield the providers of the options that the ONNX Runtime of a device does not have."""
     available = facts.get("onnxruntime.providers")
@@ -121,6 +130,7 @@ SPEC = BackendSpec(
     runner=runner,
     model_files=(".onnx", ".ort"),
     verify_on_device=absent_on_device,
+    memory=memory,
     environment={
         "ORT_LOAD_CONFIG_FROM_MODEL": "With `1`, sessions take their options from the model: etconfig then "
         "builds none.",

@@ -12,6 +12,8 @@ from etconfig.plugin.v1 import (
     BackendRequest,
     BackendSpec,
     CompileSpecs,
+    DelegateFacts,
+    DelegateMemory,
     EffectiveOption,
     hookimpl,
 )
@@ -73,6 +75,21 @@ def options_of_program(specs: CompileSpecs) -> Mapping[str, object]:
     return {} if device is None else {"device": bytes(device).decode()}
 
 
+_COMPILED_BYTES = 12 << 20
+_WEIGHTS = 2
+_ARGUMENTS = 2
+
+
+def memory(options: OpenvinoOptions, delegate: DelegateFacts) -> DelegateMemory:
+    """Return the memory of a delegate, as measured with OpenVINO 2026.4 on a CPU: `benchmarks/bench_need.py`.
+
+    A compiled model has its code and threads, a copy of the weights and a packed one, and the values between
+    the operations, which are about twice as large as the inputs and outputs.
+    """
+    made = _WEIGHTS * delegate.payload_bytes + _ARGUMENTS * delegate.argument_bytes
+    return DelegateMemory(held_bytes=_COMPILED_BYTES + made, is_measured=True)
+
+
 def absent_on_device(options: OpenvinoOptions, facts: Mapping[str, object]) -> Iterator[str]:
     """Yield the devices of the options that the OpenVINO of a machine does not find."""
     from etconfig_openvino.devices import is_same, parse_device
@@ -121,6 +138,7 @@ SPEC = BackendSpec(
     runner=runner,
     model_files=(".xml", ".onnx", ".tflite", ".pb", ".pdmodel"),
     verify_on_device=absent_on_device,
+    memory=memory,
 )
 
 

@@ -10,6 +10,8 @@ from etconfig.plugin.v1 import (
     BackendOptions,
     BackendSpec,
     Capabilities,
+    DelegateFacts,
+    DelegateMemory,
     Ge,
     Wire,
     model_validator,
@@ -87,6 +89,23 @@ ADVICE = (
 """One thread per performance core, but no more than this process may use; from the facts that are known."""
 
 
+_ARGUMENTS = 2
+"""The values between the operations, in sizes of the inputs and outputs."""
+
+
+def memory(options: XnnpackOptions, delegate: DelegateFacts) -> DelegateMemory:
+    """Return the memory of a delegate, as measured with ExecuTorch 1.5.1: `benchmarks/bench_need.py`.
+
+    Packed weights take as much as the stored ones, and all are packed before the payload is freed. The values
+    between the operations are about twice as large as the inputs and outputs.
+    """
+    return DelegateMemory(
+        held_bytes=delegate.stored_bytes + _ARGUMENTS * delegate.argument_bytes,
+        is_shared=options.weight_cache_enabled is True,
+        is_measured=True,
+    )
+
+
 SPEC = BackendSpec(
     id="XnnpackBackend",
     doc="XNNPACK: optimized kernels on CPUs.",
@@ -101,4 +120,5 @@ SPEC = BackendSpec(
     advice=ADVICE,
     data_names=data_names,
     engine=("executorch",),
+    memory=memory,
 )
