@@ -231,6 +231,8 @@ class _EngineModel(_Runnable):
 
 def reason_of(error: BaseException) -> str:
     """Return an error in one line: its text, with its class if that is not etconfig's."""
+    if isinstance(error, MeasurementError):  # the label stands beside it
+        return error.reason if error.help is None else f"{error.reason} ({error.help})"
     text = " ".join(str(error).split())
     is_own = type(error).__module__.partition(".")[0].startswith("etconfig")
     return text if is_own and text else f"{type(error).__name__}: {text}".removesuffix(": ")

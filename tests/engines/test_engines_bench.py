@@ -60,6 +60,31 @@ def test_the_file_is_not_clear_with_several_engines(model: str) -> None:
         etconfig.compare(model)
 
 
+def test_an_exported_program_of_pytorch_is_measured(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: object, *, flag: object) -> object:
+            return {"sum": torch.where(flag, x @ x.T, 0.0), "half": x.to(torch.bfloat16)}  # type: ignore[attr-defined]
+
+    values = {"x": torch.randn(3, 4)}, {"flag": torch.ones(1, dtype=torch.bool)}
+    sizes = {"x": {0: torch.export.Dim("rows", min=1, max=64)}, "flag": None}
+    program = torch.export.export(Network(), (values[0]["x"],), values[1], dynamic_shapes=sizes)
+    torch.export.save(program, tmp_path / "model.pt2")
+    report = etconfig.compare(
+        tmp_path / "model.pt2",
+        against=[
+            {"TorchBackend.num_threads": 1},
+            {"TorchBackend.compile_backend": "eager", "TorchBackend.compile_mode": "default"},
+        ],
+        shapes={"x": [5, 4]},
+        pairs=6,
+    )
+    assert report.runs_on == "TorchBackend"
+    assert report.inputs == ("float32 [5, 4]", "bool [1]")
+    assert [(row.failure, row.error) for row in report.rows] == [(None, 0.0)] * 2
+
+
 def test_vega_lite_draws_the_intervals(model: str) -> None:
     pytest.importorskip("vl_convert")
     sweep = {"OnnxRuntimeBackend.intra_op_num_threads": [1, 2]}

@@ -334,7 +334,9 @@ class TestProcesses:
         found = etconfig.compare("model.pte", against=variants, own_processes=True, **QUICK)
         assert found.in_own_processes
         assert (found.rows[0].failure, found.rows[0].error) == (None, 0)
-        assert "expected an integer" in str(found.rows[1].failure)
+        failure = str(found.rows[1].failure)
+        assert "expected an integer" in failure
+        assert "cannot be measured" not in failure  # the label stands beside it
         assert found.incumbent.peak_bytes is None or found.incumbent.peak_bytes > 0
 
     def test_a_process_that_dies_is_a_reason(self, place: Path, tmp_path: Path) -> None:
