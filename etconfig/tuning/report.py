@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -106,10 +107,13 @@ class TuneReport(HasView):
         yield from self.notes
 
     def rows(self, limit: int | None = _SHOWN) -> list[tuple[str, ...]]:
-        """Return the cells of the best outcomes, and of all that failed."""
+        """Return the cells of the best outcomes, and of one for each reason of a failure, the simplest."""
         best = [each for each in self.outcomes if each.failure is None][:limit]
-        failed = [each for each in self.outcomes if each.failure is not None][:limit]
-        return [_cells(each) for each in (*best, *failed)]
+        failed = [each for each in self.outcomes if each.failure is not None]
+        counts = Counter(each.failure for each in failed)
+        simplest = {each.failure: each for each in sorted(failed, key=lambda each: -len(each.configuration))}
+        rows = [_cells(each) for each in best]
+        return [*rows, *(_cells(simplest[reason], count) for reason, count in counts.most_common(limit))]
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the report as plain data: the output of `etconfig tune --json`."""
@@ -160,13 +164,14 @@ def _control_text(outcome: Trial) -> str:
     return f"the control model is {effect} with these options: {ratio.ratio:.3f} {interval_text(ratio)}"
 
 
-def _cells(outcome: Trial) -> tuple[str, ...]:
+def _cells(outcome: Trial, count: int = 1) -> tuple[str, ...]:
     ratio, options = outcome.ratio, configuration_text(outcome.configuration)
     median = "" if outcome.latency_ns is None else format_seconds(outcome.latency_ns / 1e9)
     memory = "" if outcome.peak_bytes is None else format_bytes(outcome.peak_bytes)
     error = "" if outcome.error is None else f"{outcome.error:.1e}"
     if ratio is None or outcome.failure is not None:
-        return ("failed", "", "", median, memory, error, f"{options}: {outcome.failure}")
+        alike = "" if count == 1 else f" and {count_text(count - 1, 'other')}"
+        return ("failed", "", "", median, memory, error, f"{options}{alike}: {outcome.failure}")
     interval = interval_text(ratio) if ratio.pairs > 1 else ""
     return (f"{ratio.ratio:.3f}", interval, str(ratio.pairs), median, memory, error, options)
 

@@ -241,3 +241,21 @@ def test_real_objects_are_measured(place: Path) -> None:
 def test_options_that_are_set_by_hand_are_not_tried(place: Path) -> None:
     report: Any = etconfig.tune("model.pte", budget_s=0.1, overrides={THREADS: 2}, profile="generic/any")
     assert THREADS not in [each.path for each in report.space.dimensions]
+
+
+def test_configurations_that_fail_for_one_reason_are_one_row(cli: Cli, place: Path) -> None:
+    options = ("--only", "num_threads", "--also", f"{ACCUMULATE}=fp64,fp32", "--also", "fault=init,execute")
+    report = cli("tune", "model.pte", "--budget", "2s", *options, "--json").json
+    reasons = {each["failure"] for each in report["outcomes"] if "failure" in each}
+    assert len(reasons) == 2
+    shown = cli("tune", "model.pte", "--budget", "2s", *options).stdout
+    assert shown.count("failed  ") == len(reasons)
+    assert re.search(r"fault 'init' and \d+ others: ", shown)
+
+
+def test_a_control_model_that_cannot_be_loaded_is_an_error_before_the_search(cli: Cli, place: Path) -> None:
+    (place / "other.pte").write_bytes(b"nothing")
+    done = cli(*TUNE, "--control", "other.pte", "--study", "study.jsonl")
+    assert (done.status, done.stdout) == (2, "")
+    assert "other.pte" in done.stderr
+    assert not (place / "study.jsonl").exists()
