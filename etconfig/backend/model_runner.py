@@ -28,7 +28,7 @@ class ModelRunner:
     """The inputs of a model, and a function that runs it as an application would.
 
     Attributes:
-        inputs: The inputs, in the order in which `run` takes them.
+        inputs: The inputs, in the order in which `run` takes them; empty if the engine does not know them.
         run: Takes an array for each input and returns the outputs, as numpy arrays of their own.
     """
 

@@ -210,6 +210,7 @@ class _EngineModel(_Runnable):
                 reason="its plugin does not say how to run a model: its declaration has no runner",
                 help="measure the engine's object in your own code",
             )
+        self._label = request.label
         self._built = resolution.build(request.method, request.model, instance=request.instance)
         self._runner: ModelRunner = spec.runner(self._built)
         self.input_names = tuple(each.name for each in self._runner.inputs)
@@ -218,6 +219,12 @@ class _EngineModel(_Runnable):
         self.execute = self._runner.run
 
     def generate(self, seed: int) -> list[Any]:
+        if not self._runner.inputs:
+            raise MeasurementError(
+                label=self._label,
+                reason="its engine does not say what the model takes, so no inputs can be made up",
+                help="give them in order: --input FILE.npy",
+            )
         random = np.random.default_rng(seed)
         return [
             made_up_array(shape, np.dtype(each.dtype), random)

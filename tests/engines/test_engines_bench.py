@@ -85,6 +85,23 @@ def test_an_exported_program_of_pytorch_is_measured(tmp_path: Path) -> None:
     assert [(row.failure, row.error) for row in report.rows] == [(None, 0.0)] * 2
 
 
+def test_a_library_of_tvm_is_measured_on_given_inputs(tmp_path: Path) -> None:
+    torch, aot = pytest.importorskip("torch"), pytest.importorskip("etconfig_tvm.aot")
+    model, x = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()).eval(), torch.randn(2, 4)
+    aot.compile_model(torch.export.export(model, (x,))).save(tmp_path / "model.so")
+    report = etconfig.compare(
+        tmp_path / "model.so",
+        inputs=[x.numpy()],
+        reference=[model(x).detach().numpy()],
+        sweep={"TvmBackend.num_threads": [1]},
+        pairs=6,
+    )
+    assert (report.runs_on, report.notes) == ("TvmBackend", ())
+    assert max(row.error or 0 for row in (report.incumbent, *report.rows)) < 1e-5
+    with pytest.raises(etconfig.ExecutionError, match="does not say what the model takes"):
+        etconfig.compare(tmp_path / "model.so", pairs=6)
+
+
 def test_vega_lite_draws_the_intervals(model: str) -> None:
     pytest.importorskip("vl_convert")
     sweep = {"OnnxRuntimeBackend.intra_op_num_threads": [1, 2]}

@@ -14,6 +14,7 @@ from etconfig.plugin.v1 import (
     BackendSpec,
     Capabilities,
     EffectiveOption,
+    ModelRunner,
     hookimpl,
 )
 from etconfig_tvm.options import TvmOptions
@@ -41,6 +42,13 @@ def update(session: object, options: TvmOptions, previous: TvmOptions, changed: 
     from etconfig_tvm import engine
 
     engine.update(session, options, previous, changed)
+
+
+def runner(session: object) -> ModelRunner:
+    """Return how to run a session; see `session_runner`."""
+    from etconfig_tvm.runner import session_runner
+
+    return session_runner(session)
 
 
 ENVIRONMENT = {
@@ -95,6 +103,8 @@ SPEC = BackendSpec(
     effective=effective,
     update=update,
     engine=("apache-tvm",),
+    runner=runner,
+    model_files=(".so",),
 )
 
 
