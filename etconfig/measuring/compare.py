@@ -15,12 +15,13 @@ import numpy as np
 from etconfig.analysis.instruction_times import InstructionTime
 from etconfig.analysis.machine import describe_machine
 from etconfig.app.installation.installation import Installation
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.parameters import AnyPath
 from etconfig.base.records import record
 from etconfig.errors import EtconfigError, MeasurementError
 from etconfig.facts.overrides import FactOverrides
 from etconfig.facts.sheet import FactSheet
-from etconfig.measuring.pairs import MIN_PAIRS, PairedRatio, PairSample, block_size, measure_blocks
+from etconfig.measuring.pairs import MIN_PAIRS, PairSample, block_size, measure_blocks
 from etconfig.measuring.processes import make_subject
 from etconfig.measuring.report import ComparisonReport, MeasuredRow, output_error, quantiles_s
 from etconfig.measuring.requests import Values, Variant, changed, find_subject, swept

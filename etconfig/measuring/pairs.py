@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 
 MIN_PAIRS = 6
@@ -27,28 +28,6 @@ TimedBlock: TypeAlias = Callable[[int], Sequence[int]]
 """Runs one side a number of times; returns the time of each run in nanoseconds."""
 Clock: TypeAlias = Callable[[], int]
 """Returns the time in nanoseconds."""
-
-
-@record(frozen=True, kw_only=True)
-class PairedRatio:
-    """The time of the second side divided by that of the first: less than 1 is faster.
-
-    Attributes:
-        ratio: The median over all pairs.
-        low: The lower end of its 95 % interval.
-        high: The upper end.
-        pairs: The number of pairs.
-    """
-
-    ratio: float
-    low: float
-    high: float
-    pairs: int
-
-    @property
-    def noise(self) -> float:
-        """The largest distance of the interval from 1; of two equal sides, the noise floor."""
-        return max(self.high - 1, 1 - self.low)
 
 
 @record(frozen=True, kw_only=True)

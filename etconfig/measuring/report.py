@@ -12,8 +12,8 @@ from etconfig.analysis.instruction_times import InstructionTime
 from etconfig.analysis.machine import MachineReport
 from etconfig.analysis.plain import plain_data
 from etconfig.base.number_text import format_bytes, format_seconds
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
-from etconfig.measuring.pairs import PairedRatio
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
 

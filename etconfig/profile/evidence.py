@@ -8,6 +8,7 @@ from dataclasses import field
 from functools import partial
 from typing import Any
 
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.diagnostics import Span
 from etconfig.profile.table import TomlTable
@@ -16,25 +17,6 @@ _INTERVAL_HELP = "write the least and the greatest ratio: interval = [0.56, 0.60
 _MEASURED_KEYS = ("ratio", "interval", "pairs")
 _REQUIRED = ("made", "model", "engine", "device", "noise")
 _KEYS = (*_REQUIRED, "objective", *_MEASURED_KEYS, "options")
-
-
-@record(frozen=True, kw_only=True)
-class MeasuredGain:
-    """A ratio of what was measured with options to what was measured without them.
-
-    Attributes:
-        option: `BACKEND.OPTION`, or the empty text for all options together.
-        ratio: The ratio; below 1 is a gain.
-        low: The lower end of its 95 % interval.
-        high: The upper end.
-        pairs: The number of paired measurements.
-    """
-
-    option: str
-    ratio: float
-    low: float
-    high: float
-    pairs: int
 
 
 @record(frozen=True, kw_only=True)
@@ -49,7 +31,7 @@ class TuningEvidence:
         noise: The ratio of two equal configurations in the same run.
         objective: What was measured: `latency`, `throughput` or `memory`.
         whole: All options together.
-        options: Each option, against all others without it.
+        options: The ratio of each option to all others without it, by `BACKEND.OPTION`.
         find_span: Finds the place of the table.
     """
 
@@ -59,13 +41,13 @@ class TuningEvidence:
     device: Mapping[str, object]
     noise: float
     objective: str
-    whole: MeasuredGain
-    options: tuple[MeasuredGain, ...]
+    whole: PairedRatio
+    options: Mapping[str, PairedRatio]
     find_span: Callable[[], Span] = field(compare=False, repr=False)
 
     def sentence(self, option: str, today: datetime.date) -> str | None:
         """Return what was measured of an option, such as `measured 1.72 x on Xeon; 14 days old`."""
-        found = next((each for each in self.options if each.option == option), None)
+        found = self.options.get(option)
         if found is None:
             return None
         days = (today - self.made).days
@@ -89,11 +71,11 @@ def read_evidence(root: TomlTable) -> TuningEvidence | None:
     for key in (each for each in _REQUIRED if each not in meant):
         table.require(key, "`etconfig tune` writes it; leave [evidence] out if nothing was measured")
     device = table.table("device")
-    options = [_gain(each, ("option", *_MEASURED_KEYS)) for each in table.array_of_tables("options")]
+    options = dict(map(_gain_of_option, table.array_of_tables("options")))
     made = table.typed("made", (datetime.date,), "a date")
     model, engine = table.string("model"), table.string("engine")
     noise = _ratio(table, "noise")
-    whole = _gain(table, ())
+    whole = _gain(table)
     objective = table.string("objective")
     if len(table.problems) > before or made is None or model is None or engine is None or noise is None:
         return None
@@ -105,26 +87,26 @@ def read_evidence(root: TomlTable) -> TuningEvidence | None:
         noise=noise,
         objective=objective or "latency",
         whole=whole,
-        options=tuple(options),
+        options=options,
         find_span=partial(root.key_span, "evidence"),
     )
 
 
-def _gain(table: TomlTable, keys: tuple[str, ...]) -> MeasuredGain:
-    """Read a gain; what is missing or wrong in it is reported."""
-    if keys:
-        meant = table.check_keys(keys, "evidence")
-        for key in (each for each in ("option", "ratio") if each not in meant):
-            table.require(key, "`etconfig tune` writes it")
-    ratio = _ratio(table, "ratio")
+def _gain_of_option(table: TomlTable) -> tuple[str, PairedRatio]:
+    """Read the option and the gain of an entry of `options`; what is missing or wrong is reported."""
+    meant = table.check_keys(("option", *_MEASURED_KEYS), "evidence")
+    for key in (each for each in ("option", "ratio") if each not in meant):
+        table.require(key, "`etconfig tune` writes it")
+    gain = _gain(table)
+    return table.string("option") or "", gain
+
+
+def _gain(table: TomlTable) -> PairedRatio:
+    """Read a gain; what is wrong in it is reported."""
+    ratio = _ratio(table, "ratio") or 1.0
     low, high = _interval(table)
-    return MeasuredGain(
-        option=(table.string("option") if keys else None) or "",
-        ratio=ratio or 1.0,
-        low=low,
-        high=high,
-        pairs=table.typed("pairs", (int,), "an int") or 0,
-    )
+    pairs = table.typed("pairs", (int,), "an int") or 0
+    return PairedRatio(ratio=ratio, low=low, high=high, pairs=pairs)
 
 
 def _ratio(table: TomlTable, key: str) -> float | None:

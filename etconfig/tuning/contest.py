@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.errors import TuningError
 from etconfig.measuring.compare import Effort, measure_subjects
-from etconfig.measuring.pairs import MIN_PAIRS, PairedRatio, PairSample
+from etconfig.measuring.pairs import MIN_PAIRS, PairSample
 from etconfig.measuring.report import output_error
 from etconfig.measuring.subjects import MeasuredSubject, reason_of
 from etconfig.tuning.bounds import Bound

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from etconfig.base.number_text import format_bytes, format_seconds
@@ -70,7 +70,7 @@ class TuneReport(HasView):
         """The result in a sentence."""
         whole = self.found.whole
         if whole is not None and whole.ratio is not None:
-            return f"{gain_text(whole.ratio.ratio, self.objective)} {interval_text(whole.ratio)}: " + (
+            return f"{gain_text(whole.ratio.ratio, self.objective)} {whole.ratio.interval}: " + (
                 configuration_text(self.found.better)
             )
         if self.found.is_interrupted:
@@ -90,16 +90,16 @@ class TuneReport(HasView):
             yield f"{count_text(self.resumed, 'outcome')} from {self.study}"
         noise = self.found.noise
         if noise is not None:
-            yield f"noise: two equal ones differ by {abs(1 - noise.ratio):.1%} {interval_text(noise)}"
+            yield f"noise: two equal ones differ by {abs(1 - noise.ratio):.1%} {noise.interval}"
         for each in self.found.unconfirmed:
-            reason = each.failure or (each.ratio and f"{each.ratio.ratio:.3f} {interval_text(each.ratio)}")
+            reason = each.failure or (each.ratio and f"{each.ratio.ratio:.3f} {each.ratio.interval}")
             yield f"not confirmed: {configuration_text(each.configuration)}: {reason}"
         if self.found.dropped:
             names = ", ".join(path.partition(".")[2] for path in self.found.dropped)
             yield f"left out, for they do not matter: {names}"
-        for gain in self.found.options:
+        for path, gain in self.found.options.items():
             shown = gain_text(gain.ratio, self.objective)
-            yield f"{gain.option} = {show_value(self.found.better[gain.option])}: {shown} by itself"
+            yield f"{path} = {show_value(self.found.better[path])}: {shown} by itself"
         if self.control is not None:
             yield _control_text(self.control)
         if not self.found.is_complete:
@@ -125,13 +125,13 @@ class TuneReport(HasView):
             "profile": self.profile,
             "objective": self.objective,
             "space": {each.path: [each.incumbent, *each.values] for each in self.space.dimensions},
-            "noise": None if found.noise is None else _ratio_data(found.noise),
+            "noise": None if found.noise is None else found.noise.to_jsonable(),
             "is_better": self.is_better,
             "is_complete": found.is_complete,
             "is_interrupted": found.is_interrupted,
             "better": dict(found.better),
             "confirmed": None if found.whole is None else outcome_data(found.whole),
-            "options": [{"option": each.option, **_ratio_data(each)} for each in found.options],
+            "options": [{"option": path, **gain.to_jsonable()} for path, gain in found.options.items()],
             "dropped": list(found.dropped),
             "unconfirmed": [outcome_data(each) for each in found.unconfirmed],
             "control": None if self.control is None else outcome_data(self.control),
@@ -149,19 +149,14 @@ class TuneReport(HasView):
         return View(title=f"{self.model}: {self.verdict}", lines=self.lines, tables=(table,))
 
 
-def interval_text(ratio: Any) -> str:
-    """Return an interval as people read it: `[0.56, 0.60]`."""
-    return f"[{ratio.low:.3f}, {ratio.high:.3f}]"
-
-
 def _control_text(outcome: Trial) -> str:
     ratio = outcome.ratio
     if ratio is None or outcome.failure is not None:
         return f"the control model fails with these options: {outcome.failure}"
     if ratio.low > 1:
-        return f"the control model is worse with these options: {ratio.ratio:.3f} {interval_text(ratio)}"
+        return f"the control model is worse with these options: {ratio.ratio:.3f} {ratio.interval}"
     effect = "better" if ratio.high < 1 else "not different"
-    return f"the control model is {effect} with these options: {ratio.ratio:.3f} {interval_text(ratio)}"
+    return f"the control model is {effect} with these options: {ratio.ratio:.3f} {ratio.interval}"
 
 
 def _cells(outcome: Trial, count: int = 1) -> tuple[str, ...]:
@@ -172,9 +167,5 @@ def _cells(outcome: Trial, count: int = 1) -> tuple[str, ...]:
     if ratio is None or outcome.failure is not None:
         alike = "" if count == 1 else f" and {count_text(count - 1, 'other')}"
         return ("failed", "", "", median, memory, error, f"{options}{alike}: {outcome.failure}")
-    interval = interval_text(ratio) if ratio.pairs > 1 else ""
+    interval = ratio.interval if ratio.pairs > 1 else ""
     return (f"{ratio.ratio:.3f}", interval, str(ratio.pairs), median, memory, error, options)
-
-
-def _ratio_data(ratio: Any) -> Mapping[str, object]:
-    return {"ratio": ratio.ratio, "low": ratio.low, "high": ratio.high, "pairs": ratio.pairs}

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.base.written_files import FileKind, FilesOfRun, head_of
 from etconfig.errors import TuningError
-from etconfig.measuring.pairs import PairedRatio
 from etconfig.tuning.contest import Trial
 from etconfig.tuning.space import key_of
 
@@ -111,12 +111,10 @@ class Study:
 def outcome_data(outcome: Trial) -> dict[str, Any]:
     """Return an outcome as plain data; `options` is what differs from what is configured."""
     ratio = outcome.ratio
-    measured = None if ratio is None else {"ratio": ratio.ratio, "low": ratio.low, "high": ratio.high}
     fields = {
         "options": dict(outcome.configuration),
         "rung": outcome.rung,
-        **(measured or {}),
-        "pairs": None if ratio is None else ratio.pairs,
+        **({} if ratio is None else ratio.to_jsonable()),
         "error": outcome.error,
         "latency_ns": outcome.latency_ns,
         "peak_bytes": outcome.peak_bytes,

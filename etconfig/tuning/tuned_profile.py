@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.base.written_files import FileKind, head_of
-from etconfig.measuring.pairs import PairedRatio
-from etconfig.profile.evidence import MeasuredGain
 from etconfig.resolver.explaining.toml_text import toml_key, toml_value
 from etconfig.tuning.space import Combination
 
@@ -55,7 +54,7 @@ class TunedProfile:
     noise: float
     objective: str
     whole: PairedRatio
-    gains: Sequence[MeasuredGain]
+    gains: Mapping[str, PairedRatio]
     comment: Sequence[str] = ()
 
     def text(self) -> str:
@@ -82,11 +81,10 @@ class TunedProfile:
         yield f"device = {{ {device} }}"
         yield f"noise = {self.noise:.4f}"
         yield f"objective = {toml_value(self.objective)}"
-        whole = self.whole
-        yield from _gain_lines(whole.ratio, whole.low, whole.high, whole.pairs)
-        for each in self.gains:
-            yield from ("", "[[evidence.options]]", f"option = {toml_value(each.option)}")
-            yield from _gain_lines(each.ratio, each.low, each.high, each.pairs)
+        yield from _gain_lines(self.whole)
+        for path, gain in self.gains.items():
+            yield from ("", "[[evidence.options]]", f"option = {toml_value(path)}")
+            yield from _gain_lines(gain)
 
 
 def device_facts(known: Mapping[str, object], *, has_threads: bool) -> dict[str, object]:
@@ -113,10 +111,10 @@ def profile_name(output: Path) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", output.stem).strip("-.") or "tuned"
 
 
-def _gain_lines(ratio: float, low: float, high: float, pairs: int) -> Iterable[str]:
-    yield f"ratio = {ratio:.4f}"
-    yield f"interval = [{low:.4f}, {high:.4f}]"
-    yield f"pairs = {pairs}"
+def _gain_lines(gain: PairedRatio) -> Iterable[str]:
+    yield f"ratio = {gain.ratio:.4f}"
+    yield f"interval = [{gain.low:.4f}, {gain.high:.4f}]"
+    yield f"pairs = {gain.pairs}"
 
 
 def _quoted(text: str) -> str:

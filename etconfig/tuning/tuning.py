@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import field
 from time import monotonic
 from typing import TypeAlias
 
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
-from etconfig.measuring.pairs import PairedRatio
-from etconfig.profile.evidence import MeasuredGain
 from etconfig.tuning.contest import FRESH_LOADS, Contest, Trial
 from etconfig.tuning.search import MAX_EXHAUSTIVE, plan_search, search
 from etconfig.tuning.space import Combination, Space
@@ -63,7 +63,7 @@ class Found:
     noise: PairedRatio | None = None
     better: Combination
     whole: Trial | None = None
-    options: tuple[MeasuredGain, ...] = ()
+    options: Mapping[str, PairedRatio] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
     unconfirmed: tuple[Trial, ...] = ()
     count: int = 0
@@ -200,7 +200,7 @@ class _Search:
             if outcome.failure is not None or ratio is None:
                 continue  # the others need it
             if ratio.low > 1 and ratio.ratio > 1 + self.limits.min_gain:
-                gains[path] = _inverse(path, ratio)
+                gains[path] = ratio.inverse()
             else:
                 kept = without
         whole = winner
@@ -209,11 +209,11 @@ class _Search:
             whole, kept = (again, kept) if self._is_gain(again) else (winner, dict(winner.configuration))
         assert whole.ratio is not None  # a gain has one
         if len(kept) == 1:
-            gains = {path: _gain(path, whole.ratio) for path in kept}
+            gains = dict.fromkeys(kept, whole.ratio)
         return self._found(
             better=kept,
             whole=whole,
-            options=tuple(gains[path] for path in kept if path in gains),
+            options={path: gains[path] for path in kept if path in gains},
             dropped=tuple(path for path in winner.configuration if path not in kept),
             unconfirmed=rejected,
         )
@@ -240,13 +240,3 @@ def is_gain(outcome: Trial, noise: PairedRatio | None, min_gain: float) -> bool:
     floor = 0.0 if noise is None else abs(1 - noise.ratio)
     limit = 1 - max(min_gain, floor)
     return outcome.failure is None and outcome.ratio is not None and outcome.ratio.high < limit
-
-
-def _gain(path: str, ratio: PairedRatio) -> MeasuredGain:
-    return MeasuredGain(option=path, ratio=ratio.ratio, low=ratio.low, high=ratio.high, pairs=ratio.pairs)
-
-
-def _inverse(path: str, ratio: PairedRatio) -> MeasuredGain:
-    """Return the gain of an option, from the ratio of leaving it out to the whole."""
-    low, high = 1 / ratio.high, 1 / max(ratio.low, 1e-9)
-    return MeasuredGain(option=path, ratio=1 / ratio.ratio, low=low, high=high, pairs=ratio.pairs)

@@ -10,10 +10,10 @@ from typing import Any
 
 from etconfig.app.configuring.profile_choice import choose_profile
 from etconfig.app.installation.engine_version import version_on
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.errors import TuningError
 from etconfig.facts.sheet import FactSheet
-from etconfig.measuring.pairs import PairedRatio
 from etconfig.measuring.processes import make_subject
 from etconfig.measuring.subjects import MeasuredSubject
 from etconfig.measuring.workplace import SubjectRequest, Workplace
@@ -56,13 +56,11 @@ class EvidenceCheck:
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return it as plain data: the output of `etconfig tune --verify --json`."""
-        whole = self.evidence.whole
-        then = {"ratio": whole.ratio, "low": whole.low, "high": whole.high, "pairs": whole.pairs}
-        made = self.evidence.made.isoformat()
+        made, whole = self.evidence.made.isoformat(), self.evidence.whole.to_jsonable()
         return {
             "profile": self.profile,
             "holds": self.holds,
-            "then": {"made": made, "engine": self.evidence.engine, **then},
+            "then": {"made": made, "engine": self.evidence.engine, **whole},
             "now": outcome_data(self.now),
             "noise": self.noise.ratio,
             "stale": list(self.stale),

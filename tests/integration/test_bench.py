@@ -19,9 +19,9 @@ from command_line import DATA, ON_DEVICE, Outcome, error
 import etconfig
 from etconfig import load_program
 from etconfig.analysis import generate_inputs
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.cli.rendering.comparison_text import interval_plot
 from etconfig.measuring import compare as comparing
-from etconfig.measuring.pairs import PairedRatio
 from etconfig.measuring.picture import MARK
 from etconfig.measuring.report import MeasuredRow, output_error, quantiles_s
 from etconfig.plugin.v1 import ModelRunner

@@ -197,16 +197,15 @@ def _print_report(report: TuneReport, output: Path | None) -> None:
 
 def _print_check(checked: EvidenceCheck) -> None:
     from etconfig.profile.evidence import gain_text
-    from etconfig.tuning.report import interval_text
 
     evidence, now = checked.evidence, checked.now
     then = gain_text(evidence.whole.ratio, evidence.objective)
-    show(f"{checked.profile}: {then} {interval_text(evidence.whole)} on {evidence.made}, {evidence.engine}")
+    show(f"{checked.profile}: {then} {evidence.whole.interval} on {evidence.made}, {evidence.engine}")
     for line in checked.stale:
         show(line)
     show(f"noise: two equal configurations differ by {abs(1 - checked.noise.ratio):.1%}")
     if now.ratio is None or now.failure is not None:
         show(f"now it fails: {now.failure}")
         return
-    shown = f"{gain_text(now.ratio.ratio, evidence.objective)} {interval_text(now.ratio)}"
+    shown = f"{gain_text(now.ratio.ratio, evidence.objective)} {now.ratio.interval}"
     show(f"now: {shown}; {'still better' if checked.holds else 'no longer better with certainty'}")

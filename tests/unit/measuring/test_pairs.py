@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.measuring.pairs import (
     MIN_PAIRS,
-    PairedRatio,
     PairSample,
     block_size,
     measure_blocks,

@@ -64,7 +64,7 @@ def test_evidence_is_read() -> None:
     assert (found.model, found.engine, found.noise) == ("sha256:0123", "tiny 1.2.0", 1.008)
     assert found.device == {"cpu.model": "Xeon", "cpu.available_cores": 2}
     assert (found.whole.ratio, found.whole.low, found.whole.high, found.whole.pairs) == (0.58, 0.56, 0.6, 160)
-    assert [each.option for each in found.options] == ["TinyBackend.threads"]
+    assert list(found.options) == ["TinyBackend.threads"]
     assert found.find_span().place == "tuned.toml:7:2"
 
 

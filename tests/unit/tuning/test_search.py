@@ -78,7 +78,7 @@ class TestWhatIsFound:
         for seed in range(3):
             machine = SyntheticMachine(seed, luck=0.002)
             found = tuned(machine, contest_of(machine, planted), limits=TuneLimits(budget_s=20.0, seed=seed))
-            ratios = {each.option: each.ratio for each in found.options}
+            ratios = {path: gain.ratio for path, gain in found.options.items()}
             is_right = found.better == {"Tiny.b": 3, "Tiny.c": 1} and all(
                 abs(ratios[path] - wanted) < 0.03 for path, wanted in (("Tiny.b", 0.7), ("Tiny.c", 0.88))
             )
