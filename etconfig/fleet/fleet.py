@@ -16,13 +16,12 @@ from etconfig.base.written_files import FilesOfRun
 from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.deciding.recipe import PlanRecipe, make_plan
 from etconfig.fleet.inventory.database import DEFAULT_MEMORY, is_installed
-from etconfig.fleet.inventory.inventory import find_sources
+from etconfig.fleet.inventory.inventory import InventoryReading, find_sources
 from etconfig.fleet.running.clusters import AnyWorkers
 from etconfig.fleet.running.difference import FleetDifference
 from etconfig.fleet.running.part_result import PartResult
 from etconfig.fleet.running.reports import coverage_data, option_histogram
 from etconfig.fleet.running.runs import FleetRuns, PlannedRun
-from etconfig.fleet.running.workers import InventoryReading
 from etconfig.report.model import part_text
 
 
