@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from etconfig.base.records import record
-from etconfig.diagnostics import Diagnostic, Severity, Span
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.expression import ExpressionParser
 from etconfig.profile.bundled_conditions import bundled_parser
@@ -22,18 +22,7 @@ MAX_CHAIN_LENGTH = 10
 """The most profiles on a path from a profile to a base."""
 
 
-def load_profile(library: ProfileLibrary, target: str | Path) -> Profile:
-    """Read the one profile that `target` names, without what it extends.
-
-    Raises:
-        ConfigError: it cannot be found or read, or is wrong.
-    """
-    return ProfileReader(library).profile(library.find(target))
-
-
-def load_chain(
-    library: ProfileLibrary, target: str | Path, spans: tuple[Span, ...] = ()
-) -> tuple[Profile, ...]:
+def load_chain(library: ProfileLibrary, target: str | Path) -> tuple[Profile, ...]:
     """Read the profile that `target` names and all that it extends, base first.
 
     The order is that of C3 linearization, as for Python's classes: a profile comes after all that it extends,
@@ -42,12 +31,11 @@ def load_chain(
     Args:
         library: The library.
         target: A name, or a path that ends in `.toml`.
-        spans: The place of the name, if it was read from a file.
 
     Raises:
         ConfigError: with every problem of all these profiles.
     """
-    return ProfileReader(library).chain(library.find(target, spans))
+    return ProfileReader(library).chain(library.find(target))
 
 
 @record(frozen=True)
