@@ -9,9 +9,6 @@ from etconfig.diagnostics.source_text import SourceText
 from etconfig.mistakes.toml.value_guesses import shortened
 
 _HEADER = re.compile(r"[ \t]*(\[{1,2})[ \t]*([^\[\]]+?)[ \t]*\]{1,2}")
-_LINES = re.compile(r"[^\n]+")
-_NAMED_BY = {"executor": "name"}
-"""Keys of project files whose value may also be written inside of their table, under this name."""
 _KEY = re.compile(r"[ \t]*([^=\[\]{}#\s][^=\[\]{}#\n]*?)[ \t]*=")
 
 
@@ -31,16 +28,11 @@ def repeated_key(source: SourceText, start: int, line: str) -> Diagnostic:
     begin, end = match.start(1), match.end() if is_table else match.end(1)
     span, written = source.span(start + begin, start + end), shortened(line[begin:end])
     earlier = _earlier(source.text, start, name, is_table=is_table)
-    value = _value_as_table(source.text, start, name, is_header=is_table) if earlier is None else None
-    if value is not None:
-        return _value_and_table(source, span, value[1], value.start(1))
     if earlier is None:
         problem = f"{written} contradicts an earlier key or table"
-        return _diagnostic(problem, (span,), "write each key and table once")
+        return _diagnostic(problem, (span,), "write each key once, as a value or as a table")
     number = source.line_and_column(earlier.start(1))[0]
     spans = (span, source.span(earlier.start(1), earlier.end()))
-    if not is_table and source.text[earlier.end() :].lstrip().startswith("."):
-        return _value_and_table(source, spans[1], name, start + begin)
     opening = source.text[earlier.start(1) : earlier.end(1)]
     if is_table and opening != match[1] and opening in ("[", "[["):
         wrong = span if match[1] == "[" else spans[1]
@@ -61,45 +53,8 @@ def _earlier(text: str, end: int, name: str, *, is_table: bool) -> re.Match[str]
         return re.compile(rf"^[ \t]*(\[{{1,2}})[ \t]*{escaped}[ \t]*\]{{1,2}}", re.M).search(text, 0, end)
     table = text.rfind("\n[", 0, end)
     start = max(table, 0)
-    return re.compile(rf"^[ \t]*()(?:{escaped}|\"{escaped}\"|'{escaped}')(?=[ \t]*[=.])", re.M).search(
+    return re.compile(rf"^[ \t]*()(?:{escaped}|\"{escaped}\"|'{escaped}')(?=[ \t]*=)", re.M).search(
         text, start, end
-    )
-
-
-def _value_as_table(text: str, end: int, name: str, *, is_header: bool) -> re.Match[str] | None:
-    """Return the earlier line in which a table around a header or key has a value, as `a = 1` and `[a.b]`.
-
-    Its group 1 is the key. Parts in quotes are not compared: they may contain dots.
-    """
-    table: list[str] = []
-    values: dict[str, re.Match[str]] = {}
-    for line in _LINES.finditer(text, 0, end):
-        header, key = (pattern.match(text, *line.span()) for pattern in (_HEADER, _KEY))
-        if header is not None:
-            table = _parts(header[2])
-        elif key is not None:
-            values.setdefault(".".join((*table, *_parts(key[1]))), key)
-    written = _parts(name) if is_header else [*table, *_parts(name)]
-    prefixes = (".".join(written[:count]) for count in range(1, len(written) + is_header))
-    return next((values[prefix] for prefix in prefixes if prefix in values), None)
-
-
-def _parts(name: str) -> list[str]:
-    return [part.strip() for part in name.split(".")]
-
-
-def _value_and_table(source: SourceText, table: Span, key: str, offset: int) -> Diagnostic:
-    """Return the problem of a key at `offset` that has a value there, and is a table in another line."""
-    number, end = source.line_and_column(offset)[0], offset + len(key)
-    span = source.span(offset, end)
-    problem = f"{shortened(key)} cannot both have a value and be a table"
-    inner = _NAMED_BY.get(_parts(key)[-1])
-    if inner is None:
-        return _diagnostic(problem, (table, span), "rename one of the two")
-    line = source.text[end:].partition("\n")[0].strip()
-    fix = Fix(span=span, replacement=f"{key}.{inner}", is_safe=True)
-    return _diagnostic(
-        problem, (table, span), f"write in line {number}: {key}.{inner} {shortened(line)}", fix
     )
 
 
