@@ -202,7 +202,7 @@ OVERRIDES = [
         "one",
         "invalid-value",
         "ReferenceNpuBackend.core: expected an integer >= 0 and <= 3, given 'one' (a string)",
-        "write 1",
+        "",
     ),
     (
         "ReferenceNpuBackend.core=true",
