@@ -6,7 +6,7 @@ This module is imported only for values that are wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from etconfig.base.provenance import OriginKind
@@ -15,23 +15,18 @@ from etconfig.expression import Expression, ExpressionType
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import shown_value
 from etconfig.profile.layer import Assignment, TextValue
-from etconfig.resolver.proving.expression_fit import replacing_expression
-from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.problem import OptionProblem
 from etconfig.schema.spec import BackendSpec
 
-_DEFAULT_WORDS = frozenset(("", "all", "auto", "default", "max", "none", "null", "nil", "unset"))
-_CERTAIN_DEFAULT_WORDS = frozenset(("", "auto", "default", "unset"))
-"""The words that cannot mean a value, as 0, `none` and `max` may where the default follows no fact."""
-_PLAIN_DEFAULT_WORDS = frozenset(("", "default", "unset"))
-"""The words that mean the default even where a number below 0 stands for a choice of the engine."""
+_PLAIN_DEFAULT_WORDS = ("", "default", "unset")
+"""The words that mean the default even where a number stands for a choice of the engine."""
+_DEFAULT_WORDS = (*_PLAIN_DEFAULT_WORDS, "auto", "all", "none", "null", "nil")
 _EXPRESSION_WORDS = frozenset(("exp", "expr", "expression", "eval", "formula", "computed"))
 _NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
 _KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
 _QUOTED_TABLE = re.compile(r"\{\s*expr\s*=\s*(\"[^\"\\]*\"|'[^']*')\s*\}")
-_LITERAL = re.compile(r"[\"']?(-?[0-9]+(?:\.[0-9]+)?)[\"']?")
 _TABLES = (OptionKind.TABLE, OptionKind.RECORD)
 _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 _EXPRESSION_IN_PROFILE = "write expressions in a profile, as { expr = ... }"
@@ -48,13 +43,13 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
         return found
     raw = assignment.value
     if isinstance(raw, TextValue):
-        return _text_of_a_caller(found, info, raw.text)
+        return _value_of_a_caller(found, info, raw.text)
     if assignment.place.find().origin.kind in _GIVEN_BY_HAND:
         return _value_of_a_caller(found, info, raw)
     if isinstance(raw, dict) and info.type.kind not in _TABLES:
         return _special_table(found, raw, span)
     if found.fix is None and _means_default(raw, info):
-        return _without_value(found, info, raw)
+        return _without_value(found, info)
     return _quoted_expression(found, raw, span) if isinstance(raw, str) and found.fix is None else found
 
 
@@ -69,43 +64,24 @@ def _quoted_expression(found: Diagnostic, raw: str, span: Span) -> Diagnostic:
     return found
 
 
-def _text_of_a_caller(found: Diagnostic, info: OptionInfo, text: str) -> Diagnostic:
-    """Advise for a value of `--set` or an environment variable."""
-    if names_a_fact(text):
-        return replace(found, help=_EXPRESSION_IN_PROFILE, fix=None)
-    if _means_default(text, info):
-        return replace(found, help=_leave_it_out(info, text), fix=None)
-    return found
-
-
 def _value_of_a_caller(found: Diagnostic, info: OptionInfo, raw: object) -> Diagnostic:
-    """Advise for a typed value of overrides in Python, which have neither expressions nor `unset`."""
+    """Advise for overrides, which have neither expressions nor `unset`."""
     if isinstance(raw, dict) and info.type.kind not in _TABLES:
         key = next(iter(raw), None) if len(raw) == 1 else None
         if key == "expr":
             return replace(found, help=_EXPRESSION_IN_PROFILE)
         if key == "unset" and _has_default(info):
-            return replace(found, help=_leave_it_out(info, None))
+            return replace(found, help=_leave_it_out(info))
         return replace(found, help="write the value itself")
     if (raw is None and _has_default(info)) or _means_default(raw, info):
-        return replace(found, help=_leave_it_out(info, raw))
+        return replace(found, help=_leave_it_out(info), fix=None)
     if isinstance(raw, str) and names_a_fact(raw):
-        return replace(found, help=_EXPRESSION_IN_PROFILE)
+        return replace(found, help=_EXPRESSION_IN_PROFILE, fix=None)
     return found
 
 
-def _leave_it_out(info: OptionInfo, raw: object) -> str:
-    own = _own_choice(info, raw)
-    return f"leave it out for the value of the profile, else the default{_default_source(info)}{own}"
-
-
-def _own_choice(info: OptionInfo, raw: object) -> str:
-    """Return where to look for a number by which the engine chooses: -1 often is one, and not the default."""
-    if not isinstance(raw, str) or raw.strip().casefold() in _PLAIN_DEFAULT_WORDS:
-        return ""
-    if info.type.kind is not OptionKind.INTEGER or isinstance(coerce(info.type, -1), Mismatch):
-        return ""
-    return f", or write -1 if the description of {info.name} says that it means {raw.strip()}"
+def _leave_it_out(info: OptionInfo) -> str:
+    return f"leave it out for the value of the profile, else the default{_default_source(info)}"
 
 
 def _has_default(info: OptionInfo) -> bool:
@@ -117,23 +93,21 @@ def _means_default(raw: object, info: OptionInfo) -> bool:
     if not _has_default(info) or info.type.kind is OptionKind.CHOICE:
         return False
     if isinstance(raw, str):
-        is_number = info.type.kind in (OptionKind.INTEGER, OptionKind.FLOAT)
-        return raw.strip().casefold() in _DEFAULT_WORDS or (is_number and raw.strip() in ("0", "-1"))
-    return type(raw) is int and raw in (0, -1) and info.type.kind is not OptionKind.STRING
+        return raw.strip().casefold() in _DEFAULT_WORDS
+    return type(raw) is int and raw in (0, -1) and info.from_fact is not None
 
 
 def _default_source(info: OptionInfo) -> str:
     return "" if info.from_fact is None else f", which follows {info.from_fact}"
 
 
-def _without_value(found: Diagnostic, info: OptionInfo, raw: object) -> Diagnostic:
-    follows, own = _default_source(info), _own_choice(info, raw)
-    fix = None
-    written = found.spans[0].underlined or ""
+def _without_value(found: Diagnostic, info: OptionInfo) -> Diagnostic:
+    fix, written = None, found.spans[0].underlined or ""
     word = written.strip("\"'").strip().casefold()
-    if written and not own and (word in _CERTAIN_DEFAULT_WORDS or info.from_fact is not None):
+    if written and (word in _PLAIN_DEFAULT_WORDS or info.from_fact is not None):
         fix = Rewriting(written.strip("\"'"), "{ unset = true }").at(found.spans[0])
-    return replace(found, help=f"write {{ unset = true }} for the default{follows}{own}", fix=fix)
+    help = f"write {{ unset = true }} for the default{_default_source(info)}"
+    return replace(found, help=help, fix=fix)
 
 
 def computed_value_problem(
@@ -185,30 +159,12 @@ def _special_table(found: Diagnostic, raw: Mapping[str, object], span: Span) -> 
 def expression_problem(spec: BackendSpec, info: OptionInfo, expression: Expression) -> Diagnostic:
     """Return the diagnostic of an expression whose type an option does not have."""
     given = f"an expression of type {expression.type}"
-    better = next(_better_expressions(info.type, expression), None)
-    help = f"write {better}" if better is not None else _advice(info.type, expression.type)
     return Diagnostic(
         code="invalid-value",
         message=f"{spec.id}.{info.name}: expected {info.expected}, given {given}",
         spans=(expression.span,),
-        help=help,
-        fix=None if better is None else replacing_expression(expression, better),
+        help=_advice(info.type, expression.type),
     )
-
-
-def _better_expressions(wanted: OptionType, expression: Expression) -> Iterator[str]:
-    """Yield the expressions of the right type that were probably meant."""
-    source = expression.source.strip()
-    literal = _LITERAL.fullmatch(source)
-    number = None if literal is None else float(literal.group(1))
-    if number is not None and wanted.kind is OptionKind.FLOAT:
-        yield repr(number)
-    elif number is not None and wanted.kind is OptionKind.INTEGER and number.is_integer():
-        yield str(int(number))
-    if source[1:-1] in ("true", "false") and wanted.kind is OptionKind.BOOLEAN:
-        yield source[1:-1]
-    if wanted.kind is OptionKind.ARRAY and not expression.type.is_list:
-        yield f"[{source}]"
 
 
 def _advice(wanted: OptionType, given: ExpressionType) -> str | None:
@@ -216,6 +172,8 @@ def _advice(wanted: OptionType, given: ExpressionType) -> str | None:
         return _NO_ROUNDING
     if wanted.kind is OptionKind.FLOAT and given is ExpressionType.INT:
         return _NO_FLOATS
+    if wanted.kind is OptionKind.ARRAY and not given.is_list:
+        return "write an array: [...]"
     if wanted.kind is OptionKind.BOOLEAN:
         return 'write a condition, as in os.name == "linux"'
     if wanted.kind is OptionKind.CHOICE and len(wanted.choices) > 1:
