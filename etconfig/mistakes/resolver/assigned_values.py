@@ -15,6 +15,7 @@ from etconfig.expression import Expression, ExpressionType
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import shown_value
 from etconfig.profile.layer import Assignment, TextValue
+from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.problem import OptionProblem
@@ -49,7 +50,7 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
     if isinstance(raw, dict) and info.type.kind not in _TABLES:
         return _special_table(found, raw, span)
     if found.fix is None and _means_default(raw, info):
-        return _without_value(found, info)
+        return _without_value(found, info, raw)
     return _quoted_expression(found, raw, span) if isinstance(raw, str) and found.fix is None else found
 
 
@@ -71,17 +72,27 @@ def _value_of_a_caller(found: Diagnostic, info: OptionInfo, raw: object) -> Diag
         if key == "expr":
             return replace(found, help=_EXPRESSION_IN_PROFILE)
         if key == "unset" and _has_default(info):
-            return replace(found, help=_leave_it_out(info))
+            return replace(found, help=_leave_it_out(info, None))
         return replace(found, help="write the value itself")
     if (raw is None and _has_default(info)) or _means_default(raw, info):
-        return replace(found, help=_leave_it_out(info), fix=None)
+        return replace(found, help=_leave_it_out(info, raw), fix=None)
     if isinstance(raw, str) and names_a_fact(raw):
         return replace(found, help=_EXPRESSION_IN_PROFILE, fix=None)
     return found
 
 
-def _leave_it_out(info: OptionInfo) -> str:
-    return f"leave it out for the value of the profile, else the default{_default_source(info)}"
+def _leave_it_out(info: OptionInfo, raw: object) -> str:
+    own = _own_choice(info, raw)
+    return f"leave it out for the value of the profile, else the default{_default_source(info)}{own}"
+
+
+def _own_choice(info: OptionInfo, raw: object) -> str:
+    """Return where to look for -1, by which an engine often chooses, and which is not the default."""
+    if not isinstance(raw, str) or raw.strip().casefold() in _PLAIN_DEFAULT_WORDS:
+        return ""
+    if info.type.kind is not OptionKind.INTEGER or isinstance(coerce(info.type, -1), Mismatch):
+        return ""
+    return f", or write -1 if the description of {info.name} says that it means {raw.strip()}"
 
 
 def _has_default(info: OptionInfo) -> bool:
@@ -101,13 +112,14 @@ def _default_source(info: OptionInfo) -> str:
     return "" if info.from_fact is None else f", which follows {info.from_fact}"
 
 
-def _without_value(found: Diagnostic, info: OptionInfo) -> Diagnostic:
-    fix, written = None, found.spans[0].underlined or ""
+def _without_value(found: Diagnostic, info: OptionInfo, raw: object) -> Diagnostic:
+    fix, own, written = None, _own_choice(info, raw), found.spans[0].underlined or ""
     word = written.strip("\"'").strip().casefold()
-    if written and (word in _PLAIN_DEFAULT_WORDS or info.from_fact is not None):
+    if written and not own and (word in _PLAIN_DEFAULT_WORDS or info.from_fact is not None):
         fix = Rewriting(written.strip("\"'"), "{ unset = true }").at(found.spans[0])
-    help = f"write {{ unset = true }} for the default{_default_source(info)}"
-    return replace(found, help=help, fix=fix)
+    return replace(
+        found, help=f"write {{ unset = true }} for the default{_default_source(info)}{own}", fix=fix
+    )
 
 
 def computed_value_problem(
