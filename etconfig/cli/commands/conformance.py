@@ -57,7 +57,7 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
     multiple=True,
     metavar="CHECK",
     shell_complete=complete_check,
-    help="Run only this check, after those that it rests on. Repeatable.",
+    help="Run only this check, after the checks that it rests on. Repeatable.",
 )
 @click.option(
     "--kit",

@@ -259,7 +259,7 @@ _PLAN_OPTIONS = (
     click.option(
         "--profile",
         shell_complete=complete_profile,
-        help="auto, or one profile for all devices; by default that of the project file, else auto.",
+        help="auto, or one profile for all devices; by default the project file's, else auto.",
     ),
     require_match_option,
     click.option(

@@ -248,7 +248,7 @@ class _TableChecks:
         self._follows(self._tables.facts, index)
 
     def _follows(self, rows: Sequence[FactRow] | Sequence[ProfileRow], index: int) -> None:
-        """Verify that the name of a row is larger than that of the row before."""
+        """Verify that the name of a row is larger than the name of the row before."""
         texts = self._tables.texts
         is_sorted = index == 0 or texts[rows[index - 1].name] < texts[rows[index].name]
         _require(is_sorted, "the names are not sorted")

@@ -36,7 +36,7 @@ class WorkerJob:
     Attributes:
         plans: The plans.
         reading: How to read inventories.
-        shown_paths: The paths of its profiles, with those that reports show.
+        shown_paths: The paths of its profiles, with their paths in reports.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ FileTask: TypeAlias = "dict[str, Any]"
 """A file as plain data: `number`, `path`, `label`, `table`, and `target`, the file to write, or None."""
 
 OnFile: TypeAlias = "Callable[[str, int, int], None]"
-"""Called after each file, with its name, the number of finished files and that of all."""
+"""Called after each file, with its name, the number of finished files and of all files."""
 
 
 class FleetWorkers(Protocol):

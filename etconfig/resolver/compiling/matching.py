@@ -246,7 +246,7 @@ def _unknown_methods(
 ) -> Iterator[Diagnostic]:
     """Yield a problem for each name in an array of methods that the program does not have.
 
-    It is a warning if it is nearly that of one, and else a note: the configuration may serve other programs.
+    It is a warning if it resembles one of them, and else a note: the configuration may serve other programs.
     """
     for index, name in enumerate(value if isinstance(value, (list, tuple)) else ()):
         if name in methods:

@@ -68,7 +68,7 @@ class OptionCandidates:
 
     @cached_property
     def effective(self) -> Sequence[Candidate]:
-        """The candidates that can decide on some device: all but those that an unconditional one hides."""
+        """The candidates that can decide on some device: all that no unconditional one hides."""
         hiding = (
             index
             for index, candidate in enumerate(self.candidates)
