@@ -220,7 +220,7 @@ $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
 	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn taplo \
 		onnxruntime==1.32.0 onnx==1.23.2 onnxscript==0.7.2 openvino==2026.4.1 apache-tvm==0.27.0.post1 \
 		'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.28' ninja
-	$(PEERS)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference -e plugins/etconfig-upstream \
+	$(PEERS)/bin/python $(PIP) install -e '.[test,report]' -e plugins/etconfig-reference -e plugins/etconfig-upstream \
 		$(addprefix -e ,$(ENGINE_PLUGINS))
 	@touch $@
 

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 
 _HOME = {
     "Arguments": "resolver.deciding.arguments",
-    "BenchmarkReport": "analysis",
+    "ComparisonReport": "measuring.report",
     "DeviceBundle": "device.device_bundle",
     "DeviceMatrix": "analysis",
     "CancelToken": "method.stop",
@@ -31,6 +31,7 @@ _HOME = {
     "LoadMode": "program.source",
     "LoadedModel": "app.programs.loaded_model",
     "LoadedProgram": "app.programs.loaded_program",
+    "MemoryNeed": "memory.need",
     "Method": "method.method",
     "ModelChoice": "models.variant_selection",
     "Models": "app.configuring.engine_models",
@@ -40,12 +41,13 @@ _HOME = {
     "ProgramReport": "analysis",
     "Resolution": "resolver.deciding.resolution",
     "Tolerance": "method.bundled",
+    "TuneReport": "tuning.report",
     "UnsharedStateWarning": "errors",
     "UnusedKernelsWarning": "errors",
     "Verification": "program.program",
     "VerificationReport": "analysis",
     "__version__": "base.version",
-    "benchmark": "analysis",
+    "compare": "measuring.compare",
     "configure": "app.configuring.configuration",
     "detect_facts": "app.programs.api",
     "device_names": "facts.known_devices",
@@ -56,12 +58,14 @@ _HOME = {
     "load_fact_sheet": "facts.sheet",
     "load_model": "app.programs.model_loading",
     "load_program": "app.programs.api",
+    "memory_need": "app.programs.memory_needs",
     "open_data_file": "program.flat_tensor",
     "pack_bundle": "app.packing.profile_bundle",
     "pack_resolutions": "app.packing.resolution_bundle",
     "resolve": "app.configuring.configuration",
     "resolve_devices": "analysis",
     "select_model": "app.programs.model_choice",
+    "tune": "tuning.tune",
     "validate_file": "app.validating.validation",
     "verify_program": "analysis",
 }
@@ -69,12 +73,10 @@ _HOME = {
 
 if TYPE_CHECKING:
     from etconfig.analysis import (
-        BenchmarkReport,
         DeviceMatrix,
         InstallationReport,
         ProgramReport,
         VerificationReport,
-        benchmark,
         examine_installation,
         inspect_program,
         resolve_devices,
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from etconfig.app.programs.api import detect_facts, load_program
     from etconfig.app.programs.loaded_model import LoadedModel
     from etconfig.app.programs.loaded_program import LoadedProgram
+    from etconfig.app.programs.memory_needs import memory_need
     from etconfig.app.programs.model_choice import select_model
     from etconfig.app.programs.model_loading import load_model
     from etconfig.app.validating.validation import validate_file
@@ -107,6 +110,9 @@ if TYPE_CHECKING:
     )
     from etconfig.facts.known_devices import device_names, load_device
     from etconfig.facts.sheet import FactSheet, load_fact_sheet
+    from etconfig.measuring.compare import compare
+    from etconfig.measuring.report import ComparisonReport
+    from etconfig.memory.need import MemoryNeed
     from etconfig.method.bundled import Tolerance
     from etconfig.method.method import Method
     from etconfig.method.stop import CancelToken
@@ -116,11 +122,13 @@ if TYPE_CHECKING:
     from etconfig.program.source import DataLoader, LoadMode
     from etconfig.resolver.deciding.arguments import Arguments
     from etconfig.resolver.deciding.resolution import Resolution
+    from etconfig.tuning.report import TuneReport
+    from etconfig.tuning.tune import tune
 
 __all__ = [
     "Arguments",
-    "BenchmarkReport",
     "CancelToken",
+    "ComparisonReport",
     "ConfigError",
     "Configuration",
     "DataLoader",
@@ -137,6 +145,7 @@ __all__ = [
     "LoadMode",
     "LoadedModel",
     "LoadedProgram",
+    "MemoryNeed",
     "Method",
     "ModelChoice",
     "Models",
@@ -146,12 +155,13 @@ __all__ = [
     "ProgramReport",
     "Resolution",
     "Tolerance",
+    "TuneReport",
     "UnsharedStateWarning",
     "UnusedKernelsWarning",
     "Verification",
     "VerificationReport",
     "__version__",
-    "benchmark",
+    "compare",
     "configure",
     "detect_facts",
     "device_names",
@@ -162,12 +172,14 @@ __all__ = [
     "load_fact_sheet",
     "load_model",
     "load_program",
+    "memory_need",
     "open_data_file",
     "pack_bundle",
     "pack_resolutions",
     "resolve",
     "resolve_devices",
     "select_model",
+    "tune",
     "validate_file",
     "verify_program",
 ]

@@ -34,6 +34,7 @@ The branch says who must act:
     │   ├── InvalidOutputError     an array for an output does not fit it
     │   ├── AttributeNotFoundError  the method has no such mutable buffer, or gives no access
     │   ├── KernelArgumentError    a kernel refuses its arguments
+    │   ├── MemoryBudgetError      a program would need more memory than the device has
     │   ├── OutOfMemoryError       the method asks for more memory than there is
     │   ├── DelegateError          a backend's init, execute, update or destroy failed
     │   │   ├── EngineError          an engine failed to report or to change options, without a program
@@ -43,10 +44,12 @@ The branch says who must act:
     │   ├── MethodClosedError      the Method was closed
     │   ├── InstructionLimitError  the method ran more instructions than its budget
     │   ├── ExecutionStoppedError  the run was canceled, or its time was up
+    │   ├── MeasurementError       a configuration that is measured cannot be loaded or run
     │   ├── UnsupportedCallError   the executor lacks what this call asks for
     │   ├── RuntimeFailedError     the runtime behind another executor failed
     │   └── UnsafeProgramError     that runtime would not survive the method
     ├── ScaffoldError            the package of a new backend cannot be written as requested
+    ├── TuningError              a search for better options cannot begin or go on
     ├── WorkersError             the workers of a fleet are lost, or cannot do their part
     └── InternalError            a bug in etconfig: please report it
 
@@ -60,8 +63,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, ClassVar
 
+from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
 from etconfig.diagnostics.model import Diagnostic
+
+_MAX_HOLDERS = 4
+"""The most holders of memory that a message names."""
 
 
 def _rebuild(cls: type[EtconfigError], state: dict[str, Any]) -> EtconfigError:
@@ -393,6 +400,21 @@ class LibraryError(ExecutionError):
 
 
 @record(kw_only=True, eq=False, repr=False)
+class MeasurementError(ExecutionError):
+    """A configuration that is measured cannot be loaded or run.
+
+    Attributes:
+        label: Its name in results.
+        reason: What is wrong.
+    """
+
+    label: str
+    reason: str
+
+    template = "{label} cannot be measured: {reason}"
+
+
+@record(kw_only=True, eq=False, repr=False)
 class InvalidInputError(ExecutionError):
     """An input does not fit the method. ExecuTorch: InvalidArgument (0x12)."""
 
@@ -482,6 +504,29 @@ class KernelArgumentError(ExecutionError):
     detail: str
 
     template = "{operator}: {detail}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class MemoryBudgetError(ExecutionError):
+    """A program would need more memory than the device has, by an estimate. ExecuTorch has no such code.
+
+    Attributes:
+        program: The program, or several.
+        needed_bytes: The memory that it needs, with the margin.
+        available_bytes: The memory that the device has; None if that is not known.
+        holders: What holds the memory, with the bytes of each, the largest first.
+    """
+
+    program: str
+    needed_bytes: int
+    available_bytes: int | None
+    holders: tuple[tuple[str, int], ...]
+
+    @property
+    def message(self) -> str:
+        has = "unknown" if self.available_bytes is None else format_bytes(self.available_bytes)
+        holders = ", ".join(f"{name} {format_bytes(size)}" for name, size in self.holders[:_MAX_HOLDERS])
+        return f"{self.program} needs {format_bytes(self.needed_bytes)}, has {has}: {holders}"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -728,6 +773,19 @@ class WorkersError(EtconfigError):
 
     Attributes:
         problem: The problem, with the worker or the file.
+    """
+
+    problem: str
+
+    template = "{problem}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class TuningError(EtconfigError):
+    """A search for better options cannot begin or go on.
+
+    Attributes:
+        problem: The problem.
     """
 
     problem: str

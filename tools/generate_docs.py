@@ -174,7 +174,7 @@ def first_line(room: str) -> str:
 
 
 GUIDES = {
-    "bench": "tracing.md",
+    "bench": "measure.md",
     "conformance": "conformance.md",
     "devices": "facts.md#known-devices",
     "facts": "facts.md",
@@ -185,6 +185,7 @@ GUIDES = {
     "new-backend": "first-backend.md",
     "pack": "on-device.md",
     "profiles": "profiles.md",
+    "tune": "tune.md",
     "validate": "ci.md",
     "watch": "python.md",
 }

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from etconfig.base.lazy import lazy_names
 
 _HOME = {
-    "BenchmarkComparison": "comparison",
-    "BenchmarkReport": "benchmark_report",
     "DeviceMatrix": "device_matrix",
     "Finding": "finding",
     "InstallationReport": "examination",
@@ -18,22 +16,16 @@ _HOME = {
     "ProgramReport": "program_report",
     "VerificationReport": "verification",
     "VerifiedCase": "verification",
-    "benchmark": "benchmarking",
-    "compare_benchmarks": "comparison",
     "describe_machine": "machine",
     "examine_installation": "examination",
     "generate_inputs": "generated_inputs",
     "inspect_program": "inspection",
-    "load_benchmark": "benchmark_report",
     "resolve_devices": "matrix_building",
     "verify_program": "verification",
 }
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
-    from etconfig.analysis.benchmark_report import BenchmarkReport, load_benchmark
-    from etconfig.analysis.benchmarking import benchmark
-    from etconfig.analysis.comparison import BenchmarkComparison, compare_benchmarks
     from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
     from etconfig.analysis.examination import InstallationReport, examine_installation
     from etconfig.analysis.finding import Finding
@@ -45,8 +37,6 @@ if TYPE_CHECKING:
     from etconfig.analysis.verification import VerificationReport, VerifiedCase, verify_program
 
 __all__ = [
-    "BenchmarkComparison",
-    "BenchmarkReport",
     "DeviceMatrix",
     "Finding",
     "InstallationReport",
@@ -56,13 +46,10 @@ __all__ = [
     "ProgramReport",
     "VerificationReport",
     "VerifiedCase",
-    "benchmark",
-    "compare_benchmarks",
     "describe_machine",
     "examine_installation",
     "generate_inputs",
     "inspect_program",
-    "load_benchmark",
     "resolve_devices",
     "verify_program",
 ]

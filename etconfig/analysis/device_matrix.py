@@ -7,10 +7,12 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.escape import shorten
 from etconfig.diagnostics.render import to_jsonable
+from etconfig.facts.memory_fit import MemoryFit
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_names
 from etconfig.resolver.explaining.difference import ABSENT_TEXT, canonical
@@ -37,6 +39,7 @@ class MatrixDevice:
         is_fallback: True if `auto` found only a profile that matches every device.
         problems: The errors, and the warnings that do not stop the work.
         options: The value of every option as plain data, by option path; empty if there are errors.
+        memory: The memory that the programs need beside that of the device, if that was asked for.
     """
 
     device: str
@@ -45,6 +48,7 @@ class MatrixDevice:
     is_fallback: bool = False
     problems: tuple[Diagnostic, ...] = ()
     options: Mapping[str, Any]
+    memory: MemoryFit | None = None
 
     @property
     def has_errors(self) -> bool:
@@ -60,6 +64,7 @@ class MatrixDevice:
             "is_fallback": self.is_fallback,
             "problems": [to_jsonable(problem) for problem in self.problems],
             "options": dict(self.options),
+            **({} if self.memory is None else {"memory": self.memory.to_jsonable()}),
         }
 
 
@@ -145,6 +150,23 @@ class DeviceMatrix(HasView):
         """The paths of all options, in the order of the first device that has them."""
         return tuple(dict.fromkeys(path for result in self.results for path in result.options))
 
+    @property
+    def device_headers(self) -> tuple[str, ...]:
+        """The headers of `device_rows`."""
+        return ("DEVICE", "PROFILE", "RESULT", *(("MEMORY",) if self._has_memory else ()))
+
+    @property
+    def device_rows(self) -> Iterator[tuple[str, ...]]:
+        """A row for each device: its profile, the number of its result, and its memory if that is known."""
+        numbers = self.result_numbers
+        for each in self.devices:
+            row = (each.device, each.profile or "none", str(numbers.get(each.device, "error")))
+            yield (*row, _memory_text(each.memory)) if self._has_memory else row
+
+    @cached_property
+    def _has_memory(self) -> bool:
+        return any(each.memory is not None for each in self.devices)
+
     @cached_property
     def differing(self) -> tuple[str, ...]:
         """The paths of the options that are not the same on every device without errors."""
@@ -198,16 +220,12 @@ class DeviceMatrix(HasView):
         more = len(self.problems) - len(shown)
         lines = [f"{each.severity.value}: {each} ({shown_names(self.problems[each])})" for each in shown]
         lines += [f"and {count_text(more, 'more problem')}"] if more else []
-        numbers = self.result_numbers
         headers = ("OPTION", *(f"{each.number}: {shown_names(each.devices)}" for each in self.results))
         tables = [
             Table(
                 caption="",
-                headers=("DEVICE", "PROFILE", "RESULT"),
-                rows=[
-                    (each.device, each.profile or "none", str(numbers.get(each.device, "error")))
-                    for each in self.devices
-                ],
+                headers=self.device_headers,
+                rows=self.device_rows,
             ),
             Table(
                 caption="options that differ",
@@ -216,6 +234,12 @@ class DeviceMatrix(HasView):
             ),
         ]
         return View(title=f"DeviceMatrix: {self.summary}", lines=lines, tables=tables)
+
+
+def _memory_text(fit: MemoryFit | None) -> str:
+    if fit is None or fit.available_bytes is None:
+        return "" if fit is None else format_bytes(fit.needed_bytes)
+    return f"{format_bytes(fit.needed_bytes)} {'of' if fit.fits else '>'} {format_bytes(fit.available_bytes)}"
 
 
 def value_text(value: object) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from etconfig.errors import InvalidInputError
+from etconfig.kernel.memory import Array
 from etconfig.kernel.tensor import DTYPES
 from etconfig.program.metadata import MethodMeta
 
@@ -40,6 +42,10 @@ def _generate_input(meta: MethodMeta, index: int, random: np.random.Generator) -
     info = meta.input_tensor_meta(index)
     dtype = DTYPES[info.dtype()]
     in_memory = [info.sizes()[dim] for dim in info.dim_order()]
+    return made_up_array(in_memory, dtype, random).transpose(np.argsort(info.dim_order()))
+
+
+def made_up_array(shape: Sequence[int], dtype: np.dtype[Any], random: np.random.Generator) -> Array:
+    """Return an array of a shape: normally distributed, or 0 and 1 for types without fractions."""
     is_whole = dtype.kind in "iub"
-    values = random.integers(0, 2, in_memory) if is_whole else random.standard_normal(in_memory)
-    return np.asarray(values, dtype).transpose(np.argsort(info.dim_order()))
+    return np.asarray(random.integers(0, 2, shape) if is_whole else random.standard_normal(shape), dtype)

@@ -100,9 +100,8 @@ def _report_constants(program: LoadedProgram) -> ConstantsReport:
     for name in program.method_names:
         for value in program.program.plan(name).values:
             if isinstance(value, SerializedTensor) and value.is_constant:
-                key = value.fully_qualified_name if value.external else value.data_buffer_idx
-                tensors[key] = value
-                users.setdefault(key, set()).add(name)
+                tensors[value.constant_key] = value
+                users.setdefault(value.constant_key, set()).add(name)
     dtypes = Counter(tensor.scalar_type.dtype_name for tensor in tensors.values())
     return ConstantsReport(
         count=len(tensors),

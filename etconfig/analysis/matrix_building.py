@@ -11,6 +11,7 @@ from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
 from etconfig.app.configuring.device_configurations import DeviceConfigurations
 from etconfig.app.configuring.device_names import name_devices
 from etconfig.app.configuring.targets import Delegating, find_installation, plugin_warning
+from etconfig.app.programs.memory_needs import need_of_programs
 from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.diagnostics import Severity
 from etconfig.errors import ConfigError, PluginError
@@ -37,6 +38,7 @@ def resolve_devices(
     fact_overrides: FactOverrides | None = None,
     overrides: Overrides | Layer | None = None,
     installation: Installation | None = None,
+    with_memory: bool = False,
 ) -> DeviceMatrix:
     """Resolve for several devices, and put the results side by side.
 
@@ -63,6 +65,7 @@ def resolve_devices(
         overrides: Options that win over all others, as for `configure`.
         installation: Plugins, profiles and project file; by default the program's, else those found from
             the current directory.
+        with_memory: Estimate the memory that the programs need on each device: `MatrixDevice.memory`.
 
     Returns:
         A device for each sheet, in their order.
@@ -83,18 +86,26 @@ def resolve_devices(
         fact_overrides=fact_overrides,
         overrides=overrides,
     )
-    return build_matrix(configurations, _named_sheets(devices), installation.fact_registry)
+    sheets = _named_sheets(devices)
+    return build_matrix(configurations, sheets, installation.fact_registry, with_memory=with_memory)
 
 
 def build_matrix(
     configurations: DeviceConfigurations,
     sheets: Iterable[tuple[str, FactSheet | Path]],
     registry: FactRegistry,
+    *,
+    with_memory: bool = False,
 ) -> DeviceMatrix:
     """Resolve for each of the devices, given by name and sheet. Raises as `resolve_devices`."""
     configurations.check_named_profile()
     known: dict[str, Mapping[str, Any]] = {}
-    return DeviceMatrix([_device(configurations, device, sheet, registry, known) for device, sheet in sheets])
+    return DeviceMatrix(
+        [
+            _device(configurations, device, sheet, registry, known, with_memory=with_memory)
+            for device, sheet in sheets
+        ]
+    )
 
 
 def _named_sheets(
@@ -118,6 +129,8 @@ def _device(
     sheet: FactSheet | Path,
     registry: FactRegistry,
     known: dict[str, Mapping[str, Any]],
+    *,
+    with_memory: bool,
 ) -> MatrixDevice:
     """Resolve for one device; equal options of several are one object, kept in `known`."""
     profile = None
@@ -125,7 +138,9 @@ def _device(
         facts = sheet if isinstance(sheet, FactSheet) else load_fact_sheet(sheet, registry)
         choice = configurations.choose(facts)
         profile = choice.profile.name
-        resolution = configurations.configuration(choice, facts).resolve(facts)
+        configuration = configurations.configuration(choice, facts)
+        resolution = configuration.resolve(facts)
+        need = need_of_programs(configuration.program, resolution) if with_memory else None
     except ConfigError as error:
         return MatrixDevice(device=device, profile=profile, problems=error.diagnostics, options={})
     except PluginError as error:
@@ -139,4 +154,5 @@ def _device(
         is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
         problems=(*resolution.warnings, *notes_on_device(resolution)),
         options=known.setdefault(canonical(options), options),
+        memory=None if need is None else need.fit(resolution.facts),
     )

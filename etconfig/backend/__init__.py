@@ -17,6 +17,7 @@ from etconfig.backend.contract import (
     never_stop,
     resize_nothing,
 )
+from etconfig.backend.model_runner import ModelInput, ModelRunner
 from etconfig.backend.native_call import LibraryGuard, NativeCall
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "ExecuteContext",
     "InitContext",
     "LibraryGuard",
+    "ModelInput",
+    "ModelRunner",
     "NativeCall",
     "Processed",
     "ResizeOutput",

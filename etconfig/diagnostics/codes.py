@@ -85,6 +85,8 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("unselectable-profile", "Another profile matches wherever this one does, so auto never selects it."),
     ("shadowed-assignment", "A later assignment always replaces this one."),
     ("unchecked-combinations", "Conditions combine in more ways than validate tries."),
+    # memory
+    ("memory-exceeded", "The instances of a program need more memory than the device has."),
     # facts
     ("unknown-fact", "No fact has this name."),
     ("invalid-fact-value", "A fact has a value of another type or out of its range."),
@@ -96,6 +98,10 @@ CODES: Mapping[str, CodeInfo] = _codes(
     # saved results
     ("invalid-resolution", "A file is not a saved resolution."),
     ("invalid-lock-file", "A file is not a lock file, or has a version that cannot be read."),
+    (
+        "stale-evidence",
+        "A profile was tuned with another model, or another version of the engine.",
+    ),
     ("lock-mismatch", "The current resolution differs from the lock file."),
     ("invalid-matrix-file", "A file does not contain the expected options of devices."),
     ("matrix-mismatch", "A device gets something else than the file of expected options says."),

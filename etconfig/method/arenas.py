@@ -19,7 +19,12 @@ from etconfig.kernel.memory import Array, address_of, allocate_zeroed
 from etconfig.method.contract import ExecutorProgram, MethodRequest, RunnableMethod
 from etconfig.method.method import Method
 from etconfig.program.model import ExecutionPlan
-from etconfig.program.shared_state import SHARED_MEMORY_IDS, PlannedState, read_planned_state
+from etconfig.program.shared_state import (
+    SHARED_MEMORY_IDS,
+    PlannedState,
+    read_planned_state,
+    shared_arena_sizes,
+)
 
 if TYPE_CHECKING:
     from etconfig.program.program import Program
@@ -96,7 +101,12 @@ class SharedArenas:
         with self._lock:
             self._check(read_planned_state(plan))
             if self._arenas is None:
-                self._arenas = [*map(allocate_zeroed, self._sizes())]
+                self._arenas = [
+                    *map(
+                        allocate_zeroed,
+                        shared_arena_sizes(map(self._program.plan, self._program.method_names)),
+                    )
+                ]
             sizes = plan.non_const_buffer_sizes[1:]
             shared = [arena[:size] for arena, size in zip(self._arenas, sizes, strict=False)]
             return (*shared, *[None] * (len(sizes) - len(shared)))
@@ -117,11 +127,6 @@ class SharedArenas:
         finally:
             if self._inside == {None: me}:
                 self._inside.clear()
-
-    def _sizes(self) -> list[int]:
-        plans = map(self._program.plan, self._program.method_names)
-        planned = [[*plan.non_const_buffer_sizes, 0, 0] for plan in plans]
-        return [max(sizes[memory_id] for sizes in planned) for memory_id in SHARED_MEMORY_IDS]
 
     def _check(self, new: PlannedState) -> None:
         for known in self._loaded.values():

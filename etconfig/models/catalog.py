@@ -24,6 +24,8 @@ class ModelVariant:
         when: The condition under which it may be selected; None if it always may.
         data: The data files that the document names, as written; None if it leaves them to etconfig.
         data_paths: Their paths.
+        fits_margin: The share of the program's need of memory that the device must have besides it; None if
+            the program may be selected whether it fits or not.
     """
 
     number: int
@@ -32,6 +34,7 @@ class ModelVariant:
     when: Expression | None = None
     data: tuple[Reference, ...] | None = None
     data_paths: tuple[Path, ...] = ()
+    fits_margin: float | None = None
 
     @property
     def span(self) -> Span:

@@ -46,6 +46,8 @@ def unreachable_variants(
 def _needs_no_more(earlier: VariantNeeds | None, later: VariantNeeds | None) -> bool:
     if earlier is None or later is None or earlier.data_problem is not None:
         return False
+    if earlier.memory_bytes is not None and earlier.memory_bytes > (later.memory_bytes or 0):
+        return False
     return set(earlier.backends) <= set(later.backends)
 
 

@@ -54,6 +54,8 @@ class VariantNeeds:
         missing_data: The names of those tensors that no data file has, or several have.
         data_problem: Why the program cannot be loaded with its data, in a few words: tensors are missing, or
             a data file cannot be read, which may have been for a backend; None if all is there.
+        memory_bytes: The memory that the device must have, with the margin of the variant; None if the
+            variant does not ask for it.
     """
 
     backends: tuple[str, ...]
@@ -61,3 +63,4 @@ class VariantNeeds:
     data: tuple[Path, ...] = ()
     missing_data: tuple[str, ...] = ()
     data_problem: str | None = None
+    memory_bytes: int | None = None

@@ -18,7 +18,7 @@ from etconfig.profile.table import TomlTable, dotted, is_tables
 
 _MODEL = "model"
 _MODEL_KEYS = ("fallback", "variants", "backends")
-_VARIANT_KEYS = ("file", "when", "data")
+_VARIANT_KEYS = ("file", "when", "data", "fits")
 _TABLE_HELP = "write [{table}.NAME], with the name of the model"
 _VARIANTS_HELP = (
     "write {header} with a file for each program of the model, or backends = [...] if an engine runs it "
@@ -27,6 +27,7 @@ _VARIANTS_HELP = (
 _BACKENDS_HELP = 'write backends = ["OnnxRuntimeBackend"], with the ids of one or more backends'
 _FALLBACK_HELP = "write fallback = true, or leave it out"
 _FILE_HELP = 'write file = "model.pte", relative to this file'
+_FITS_HELP = "write fits = true, or the share of the need that shall stay free: fits = 0.2"
 _WHEN_HELP = "write when = '...' with a condition on facts, or leave it out"
 
 
@@ -173,6 +174,7 @@ def _read_variant(number: int, table: TomlTable, expressions: ExpressionParser) 
         when=read_expression(table, "when", expressions, ExpressionType.BOOL, _WHEN_HELP),
         data=data,
         data_paths=tuple(_beside(table.document, each.target) for each in data or ()),
+        fits_margin=table.margin("fits", _FITS_HELP),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import EtconfigError, ModelError, ProgramError
+from etconfig.facts.memory_fit import MemoryFit
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.models.needs import VariantNeeds
 from etconfig.report.has_view import HasView
@@ -244,15 +245,17 @@ def _judge(
     unmet = tuple(_unmet(needs, facts, broken))
     if unmet:
         return RejectedVariant(variant=variant, reasons=unmet, error=_only_broken(needs, facts, broken))
-    return needs, (*holding, *_met(needs))
+    return needs, (*holding, *_met(needs, facts))
 
 
-def _met(needs: VariantNeeds) -> Iterator[str]:
+def _met(needs: VariantNeeds, facts: Mapping[str, object]) -> Iterator[str]:
     if needs.backends:
         verb = "is" if len(needs.backends) == 1 else "are"
         yield f"{' and '.join(needs.backends)} {verb} in {BACKENDS_FACT}"
     else:
         yield "it delegates to no backend"
+    if needs.memory_bytes is not None:
+        yield f"it {MemoryFit.of(needs.memory_bytes, facts)}"
     if needs.data:
         yield f"its data are in {' and '.join(path.name for path in needs.data)}"
 
@@ -270,7 +273,7 @@ def _only_broken(
 ) -> EtconfigError | None:
     """Return the error of a broken plugin if a variant lacks nothing else, else None."""
     lacking = _lacking(needs, facts)
-    if not lacking or needs.data_problem is not None or any(each not in broken for each in lacking):
+    if not lacking or any(_other_problems(needs, facts)) or any(each not in broken for each in lacking):
         return None
     return broken[lacking[0]]
 
@@ -290,5 +293,12 @@ def _unmet(
     for backend in lacking:
         if backend in broken:
             yield f"it needs {backend}, which cannot be used: {broken[backend].message}"
+    yield from _other_problems(needs, facts)
+
+
+def _other_problems(needs: VariantNeeds, facts: Mapping[str, object]) -> Iterator[str]:
     if needs.data_problem is not None:
         yield needs.data_problem
+    fit = MemoryFit.of(needs.memory_bytes or 0, facts)
+    if needs.memory_bytes is not None and not fit.fits:
+        yield f"it {fit}"

@@ -27,8 +27,10 @@ _HOME = {
     "ConformanceContribution": "plugin.hookspecs",
     "ConformanceRequest": "plugin.hookspecs",
     "DelegateError": "errors",
+    "DelegateFacts": "schema.delegate_memory",
     "DelegateHost": "method",
     "DelegateInvalidCompatibilityError": "errors",
+    "DelegateMemory": "schema.delegate_memory",
     "DelegateRun": "method",
     "Detector": "facts.detecting.detector",
     "Diagnostic": "diagnostics",
@@ -68,6 +70,8 @@ _HOME = {
     "Lt": "schema.constraints",
     "MethodRequest": "method",
     "MissingOperatorError": "errors",
+    "ModelInput": "backend",
+    "ModelRunner": "backend",
     "MultipleOf": "schema.constraints",
     "NativeCall": "backend",
     "NativeRun": "method",
@@ -86,6 +90,7 @@ _HOME = {
     "Scope": "schema.declaration",
     "System": "facts.detecting.system",
     "Tracer": "backend",
+    "TuneRange": "schema.tuned_values",
     "Unit": "schema.units",
     "Unobservable": "plugin.evidence",
     "UnsafeProgramError": "errors",
@@ -115,6 +120,8 @@ if TYPE_CHECKING:
         ExecuteContext,
         InitContext,
         LibraryGuard,
+        ModelInput,
+        ModelRunner,
         NativeCall,
         Processed,
         Tracer,
@@ -174,9 +181,11 @@ if TYPE_CHECKING:
     from etconfig.schema.cache_keys import cache_key
     from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
     from etconfig.schema.declaration import Applies, Scope, Wire, option
+    from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
     from etconfig.schema.known_keys import KnownKey
     from etconfig.schema.options import BackendOptions, OptionTable, model_validator
     from etconfig.schema.spec import Advice, ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
+    from etconfig.schema.tuned_values import TuneRange
     from etconfig.schema.units import Unit
     from etconfig.wire.options import WireOption, wire_options
     from etconfig.wire.runtime_limits import EXECUTORCH
@@ -202,8 +211,10 @@ __all__ = [
     "ConformanceContribution",
     "ConformanceRequest",
     "DelegateError",
+    "DelegateFacts",
     "DelegateHost",
     "DelegateInvalidCompatibilityError",
+    "DelegateMemory",
     "DelegateRun",
     "Detector",
     "Diagnostic",
@@ -242,6 +253,8 @@ __all__ = [
     "Lt",
     "MethodRequest",
     "MissingOperatorError",
+    "ModelInput",
+    "ModelRunner",
     "MultipleOf",
     "NativeCall",
     "NativeRun",
@@ -260,6 +273,7 @@ __all__ = [
     "Scope",
     "System",
     "Tracer",
+    "TuneRange",
     "Unit",
     "Unobservable",
     "UnsafeProgramError",

@@ -12,6 +12,7 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Span
 from etconfig.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.profile.document import Document
+from etconfig.profile.evidence import TuningEvidence, read_evidence
 from etconfig.profile.names import PROFILE_NAME_RULE, is_profile_name
 from etconfig.profile.settings import SETTINGS_KEYS, DocumentSettings, read_expression, read_settings
 from etconfig.profile.table import TomlTable
@@ -20,7 +21,7 @@ MAX_BASES = 256
 """The most profiles in one `extends` list."""
 
 _HEAD_KEYS = ("name", "extends", "description", "match")
-_KEYS = ("profile", *SETTINGS_KEYS)
+_KEYS = ("profile", *SETTINGS_KEYS, "evidence")
 _HEAD_HELP = 'a profile starts with [profile] and name = "vendor/device"'
 
 
@@ -53,6 +54,7 @@ class Profile:
         description: Its purpose, in a sentence.
         match: The condition under which it may be selected; None if it never is.
         settings: The settings.
+        evidence: What was measured for them, or None.
         path: The file it came from, or None.
         values: All values of the document, as the parser has them.
         is_bundled: True if it comes with etconfig: it serves programs of all kinds.
@@ -64,6 +66,7 @@ class Profile:
     description: str | None = None
     match: Expression | None = None
     settings: DocumentSettings = field(default_factory=DocumentSettings)
+    evidence: TuningEvidence | None = None
     path: Path | None = None
     values: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
     is_bundled: bool = field(default=False, compare=False)
@@ -138,6 +141,7 @@ def _read_profile(root: TomlTable, expressions: ExpressionParser) -> Profile:
         description=head.string("description"),
         match=read_expression(head, "match", expressions, ExpressionType.BOOL),
         settings=settings,
+        evidence=read_evidence(root) if "evidence" in root.data else None,
         path=root.document.path,
         values=root.data,
     )

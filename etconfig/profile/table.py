@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeGuard
 
@@ -109,6 +110,14 @@ class TomlTable:
             self._wrong_type(key, value, "a string", help)
         return None
 
+    def typed(self, key: str, kinds: tuple[type, ...], wanted: str, help: str | None = None) -> Any:
+        """Return the value at `key`; None if it is missing, or of another type than `kinds`."""
+        value = self.data.get(key)
+        if value is None or type(value) in kinds:
+            return value
+        self._wrong_type(key, value, wanted, help)
+        return None
+
     def boolean(self, key: str, help: str | None = None) -> bool:
         """Return the boolean under `key`; False if it is missing or of a wrong type, which is reported."""
         value = self.data.get(key, False)
@@ -116,6 +125,16 @@ class TomlTable:
             return value
         self._wrong_type(key, value, "true or false", help)
         return False
+
+    def margin(self, key: str, help: str) -> float | None:
+        """Return the share at `key`, 0 for true; None for false, no key or a wrong value, which is noted."""
+        value = self.data.get(key, False)
+        if isinstance(value, bool):
+            return 0.0 if value else None
+        if isinstance(value, (int, float)) and 0 <= value < math.inf:
+            return float(value)
+        self._wrong_type(key, value, "true, false or a share from 0 on", help)
+        return None
 
     def require(self, key: str, help: str) -> None:
         """Report that `key` is missing, if it is."""

@@ -130,6 +130,11 @@ class SerializedTensor(NamedTuple):
         """True if the data are read-only and come with the program or a .ptd."""
         return self.allocation_info is None and (self.data_buffer_idx > 0 or self.external)
 
+    @property
+    def constant_key(self) -> str | int | None:
+        """The data of a constant: equal for tensors that share them."""
+        return self.fully_qualified_name if self.external else self.data_buffer_idx
+
 
 EValue: TypeAlias = (
     "Int | Bool | Double | String | IntList | DoubleList | BoolList | SerializedTensor | TensorList"

@@ -80,6 +80,8 @@ class Program(Immutable):
         method_names: The methods, in the order of the file.
         segments: The extents of the segments in the file.
         constant_bytes: The size of all constants together.
+        has_inline_constants: True if the constants are in the tables, and not in a segment.
+        table_bytes: The size of the tables, which are read when the program is opened.
         bundled_cases: For a bundled program (.bpte), the recorded cases of each method; else empty.
     """
 
@@ -99,6 +101,10 @@ class Program(Immutable):
         self.method_names: Final = tuple(contents.plan_tables)
         self.segments: Final = contents.payloads.segments
         self.constant_bytes: Final = sum(extent.size_bytes for extent in set(contents.payloads.constants))
+        self.table_bytes: Final = contents.tables.size_bytes
+        self.has_inline_constants: Final = any(
+            extent.size_bytes and extent.start < self.table_bytes for extent in contents.payloads.constants
+        )
         self.bundled_cases: Final = bundle.cases if bundle else MappingProxyType({})
         self._base = bundle.program.start if bundle else 0
         self._contents: _Contents | None = contents
@@ -163,6 +169,11 @@ class Program(Immutable):
         """
         with self._used() as contents:
             return contents.file.apart(contents.payloads.delegate(delegate.processed), "processed")
+
+    def payload_size(self, delegate: BackendDelegate) -> int:
+        """Return the size of a delegate's payload in bytes, without reading it; raises as `delegate_data`."""
+        with self._used() as contents:
+            return contents.payloads.delegate(delegate.processed).size_bytes
 
     @property
     def named_data(self) -> Mapping[str, memoryview]:

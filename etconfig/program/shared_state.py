@@ -29,6 +29,12 @@ WRITE_BACK = "aten::copy_"
 _LISTS = (model.TensorList, model.OptionalTensorList)
 
 
+def shared_arena_sizes(plans: Iterable[model.ExecutionPlan]) -> list[int]:
+    """Return the sizes of the memories that methods with these plans share, in the order of their ids."""
+    planned = [[*plan.non_const_buffer_sizes, 0, 0] for plan in plans]
+    return [max(sizes[memory_id] for sizes in planned) for memory_id in SHARED_MEMORY_IDS]
+
+
 @record(frozen=True, kw_only=True)
 class StateTensor:
     """A mutable buffer of one method.

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeVar
 from etconfig.base.records import record
 from etconfig.schema.known_keys import KnownKey
 from etconfig.schema.option_type import ChoiceValue, OptionType
+from etconfig.schema.tuned_values import TuneRange, TuneValues, checked_tune
 from etconfig.schema.units import Unit
 
 MAX_KEY_LENGTH = 63
@@ -89,6 +90,7 @@ class Declaration:
     newer_keys: str | None = None
     also_called: Mapping[ChoiceValue, ChoiceValue] | None = None
     names_methods: bool = False
+    tune: TuneValues = None
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Leave pydantic's JSON Schema as it is; etconfig generates its own."""
@@ -113,6 +115,7 @@ class OptionInfo:
         wire: Its form in ExecuTorch's option map.
         invalidates_cache: True if what the backend compiles depends on it, so that `cache_key` counts it.
         names_methods: True if the texts of its array are names of methods.
+        tune: The values that `etconfig tune` tries; see `option`.
     """
 
     name: str
@@ -129,6 +132,7 @@ class OptionInfo:
     wire: Wire
     invalidates_cache: bool = False
     names_methods: bool = False
+    tune: TuneValues = None
 
     @property
     def is_required(self) -> bool:
@@ -169,6 +173,7 @@ def option(
     newer_keys: str | None = None,
     also_called: Mapping[str | int, str | int] | None = None,
     names_methods: bool = False,
+    tune: bool | Iterable[object] | TuneRange | None = None,
 ) -> Any:
     """Declare one option of a `BackendOptions` class.
 
@@ -197,13 +202,17 @@ def option(
             each: they are refused with what to write.
         names_methods: True if the texts of the array are names of methods, which are compared with those of
             the program.
+        tune: What `etconfig tune` tries: values, a `TuneRange`, True for the values that follow from the
+            type (choices, true and false, numbers of threads up to the cores), False for nothing. Once an
+            option of a class has it, those without it are tried only on request.
 
     Returns:
         A pydantic field.
 
     Raises:
         ValueError: `applies`, `scope`, `unit` or `wire` is not one of the known ones.
-        TypeError: `invalidates_cache` is not a bool, or another argument is not a text.
+        TypeError: `invalidates_cache` is not a bool, `tune` is something else than stated, or another
+            argument is not a text.
     """
     from pydantic import Field  # imported late: only declarations of options need it
 
@@ -223,6 +232,7 @@ def option(
         newer_keys=_text("newer_keys", newer_keys),
         also_called=_spellings(also_called),
         names_methods=_flag("names_methods", names_methods),
+        tune=checked_tune(tune),
     )
     if default is MISSING:
         return Field(json_schema_extra=declaration)

@@ -21,6 +21,7 @@ from etconfig.schema.option_type import (
     with_known_keys,
     with_spellings,
 )
+from etconfig.schema.tuned_values import TuneRange, TuneValues, values_of_type
 
 __all__ = ["BackendOptions", "OptionTable", "model_validator"]
 
@@ -108,6 +109,7 @@ def _check_in_table(declaration: Declaration) -> None:
         "renamed_from": declaration.renamed_from,
         "wire": declaration.wire,
         "invalidates_cache": declaration.invalidates_cache,
+        "tune": declaration.tune,
     }
     for argument, value in given.items():
         if value:
@@ -183,7 +185,23 @@ def _read_field(cls: type[BackendOptions], name: str, field: FieldInfo) -> Optio
     fields = {name: given for name, given in vars(declaration).items() if name not in of_type}
     fields["wire"] = wire
     option_type = with_spellings(option_type, declaration.also_called, wire.values)
+    fields["tune"] = _coerced_tune(declaration, option_type)
     return OptionInfo(name=name, type=option_type, default=default, **fields)
+
+
+def _coerced_tune(declaration: Declaration, option_type: OptionType) -> TuneValues:
+    """Return what an option declares to be tried, with values as the option has them."""
+    given = declaration.tune
+    if given is True and not values_of_type(option_type, declaration.unit, 1):
+        raise TypeError(f"has tune=True, but nothing to try follows from its type, {option_type}")
+    values = given.values() if isinstance(given, TuneRange) else given
+    if not isinstance(values, tuple):
+        return given
+    checked = tuple(coerce(option_type, value) for value in values)
+    for value, found in zip(values, checked, strict=True):
+        if isinstance(found, Mismatch):
+            raise TypeError(f"has the value {value!r} in tune: {found.message}")
+    return given if isinstance(given, TuneRange) else checked
 
 
 def _checked_wire(wire: Wire, option_type: OptionType) -> Wire:

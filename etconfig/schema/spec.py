@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from etconfig.base.compile_specs import CompileSpecs
+    from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
     from etconfig.schema.options import BackendOptions
 
 _BACKEND_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -198,6 +199,9 @@ class BackendSpec:
         update: Brings changed options that apply at execute into force in an object that `build` returned:
             `update(built, options, previous, changed)`, where `changed` has their names. If it raises,
             the previous options must still be in force.
+        runner: Returns how to run an object that `build` returned, for measurements: an
+            `etconfig.plugin.v1.ModelRunner`.
+        model_files: The endings of the files that `build` takes as a model, such as `.onnx`.
         joint_update: Returns a context manager in which all updates, of delegates and of objects that `build`
             returned, count as one. Options of the whole process may differ between them meanwhile. Its exit
             raises if they disagree at the end, or passes an error of the block on, and then the settings
@@ -205,6 +209,12 @@ class BackendSpec:
             the outermost one decides. None if each update stands for itself.
         data_names: Returns the names of the data that a payload leaves to the program or to data files:
             `data_names(payload)`, so that `inspect` lists missing ones; none if it cannot read the payload.
+        engine: The distributions of the engine, such as `onnxruntime`, of which one is installed: evidence
+            of a measurement names its version. By default the plugin's own.
+        memory: Returns the memory that the backend takes for a delegate besides its payload:
+            `memory(options, delegate)`, from an `etconfig.plugin.v1.DelegateFacts` to an
+            `etconfig.plugin.v1.DelegateMemory`. None if nothing is known of it: then as much as the payload
+            is assumed.
         verify_on_device: Returns the reasons why options cannot be used on a device, each a sentence that
             names the options: `verify_on_device(options, facts)`, with the known facts by name.
 
@@ -227,9 +237,13 @@ class BackendSpec:
     build: Callable[..., object] | None = None
     effective: Callable[[Any], Mapping[str, Any]] | None = None
     update: Callable[[Any, Any, Any, frozenset[str]], None] | None = None
+    runner: Callable[[Any], Any] | None = None
+    model_files: Sequence[str] = ()
     joint_update: Callable[[], AbstractContextManager[object]] | None = None
     data_names: Callable[[bytes], Iterable[str]] | None = None
     verify_on_device: Callable[[Any, Mapping[str, object]], Iterable[str]] | None = None
+    engine: Sequence[str] = ()
+    memory: Callable[[Any, DelegateFacts], DelegateMemory] | None = None
 
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:
@@ -245,7 +259,7 @@ class BackendSpec:
             raise TypeError(f"backend {self.id}: options must be a subclass of BackendOptions")
         if self.options.is_option_table:
             raise TypeError(f"backend {self.id}: options must not be an OptionTable, which is for one option")
-        for name in ("effective", "update"):
+        for name in ("effective", "update", "runner"):
             if self.build is None and getattr(self, name) is not None:
                 raise ValueError(f"backend {self.id}: {name} takes what build returns; declare build, too")
 

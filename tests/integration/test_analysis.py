@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
-from command_line import DATA, DIGITS, ON_DEVICE, Outcome
+from command_line import DATA, Outcome
 
 import etconfig
-from etconfig.analysis import compare_benchmarks, generate_inputs, load_benchmark
+from etconfig.analysis import generate_inputs
 
 BUNDLED = DATA / "exports" / "bundled.bpte"
 
@@ -76,43 +74,11 @@ class TestExamineInstallation:
         assert [finding.status for finding in report.findings] == ["ok", "error"]
 
 
-class TestBenchmark:
-    """A report can be written as JSON, read back, and compared."""
-
-    def test_inputs_and_bytes_can_be_given(self, place: Path) -> None:
-        source, image = Path("model.pte").read_bytes(), np.load("x.npy")
-        config = etconfig.resolve(etconfig.load_program(source), profile="generic/any")
-        report = etconfig.benchmark(source, config, inputs=[image], runs=2)
-        assert (report.program.path, report.program.size_bytes) == (None, len(source))
-        assert (report.inputs.seed, report.inputs.files) == (None, ())
-        (form,) = report.inputs.values
-        assert (form.dtype, form.shape) == ("float32", (1, 1, 8, 8))
-
-    def test_a_report_is_read_back_as_it_was(self, cli: Callable[..., Outcome], place: Path) -> None:
-        printed = cli("bench", "model.pte", "--runs", "2", *ON_DEVICE, "--json").stdout
-        Path("report.json").write_text(printed)
-        report = load_benchmark(Path("report.json"))
-        again, expected = report.to_jsonable(), json.loads(printed)
-        rows, expected_rows = (data["traced"].pop("instructions") for data in (again, expected))
-        assert again == expected
-        assert rows == [pytest.approx(row) for row in expected_rows]
-        assert compare_benchmarks(report, report).differences == ()
-
-    def test_progress_is_reported_phase_by_phase(self, place: Path) -> None:
-        shown: list[tuple[str, float]] = []
-        etconfig.benchmark("model.pte", runs=4, progress=lambda *each: shown.append(each))
-        assert shown == [
-            *(("measuring", share) for share in (0, 0.25, 0.5, 0.75)),
-            *(("tracing", share) for share in (0, 0.5)),
-        ]
+class TestGeneratedInputs:
+    """Inputs that fit are made up, if they can be."""
 
     def test_values_that_cannot_be_made_up_are_named(self) -> None:
         with etconfig.load_program(DATA / "programs" / "symbolic_integer.pte") as program:
             meta = program.metadata("forward")
         with pytest.raises(etconfig.ExecutionError, match="one of kind None cannot be made up"):
             generate_inputs(meta, seed=0)
-
-    def test_each_operator_is_timed(self) -> None:
-        report = etconfig.benchmark(DIGITS / "digits_portable.pte", runs=1)
-        assert report.traced is not None
-        assert {row.kind for row in report.traced.instructions} == {"kernel", "rest"}

@@ -56,18 +56,13 @@ class TestWrongTypes:
                 "program: expected what etconfig.load_program returns, given str",
             ),
             (
-                lambda loaded: etconfig.benchmark(loaded),
-                "source: expected the path of a program, or its bytes: opening it is measured, too, "
-                "given LoadedProgram",
-            ),
-            (
-                lambda loaded: etconfig.benchmark(PORTABLE, {"forward": {}}),
-                "resolution: expected what etconfig.resolve returns, given dict",
+                lambda loaded: etconfig.compare(loaded),
+                "model: expected a path, as str or pathlib.Path, given LoadedProgram",
             ),
         ],
         ids=[
             *("program", "facts", "instances", "resolution", "dict"),
-            *("inspect", "verify", "benchmark", "benchmark-resolution"),
+            *("inspect", "verify", "compare"),
         ],
     )
     def test_the_error_names_the_expected_value(

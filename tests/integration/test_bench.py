@@ -1,38 +1,62 @@
-"""`etconfig bench`: its report and its comparison."""
+"""`etconfig bench` and `etconfig.compare`: reports, variants, failures, pictures and exit statuses."""
 
 from __future__ import annotations
 
 import hashlib
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import tiny_engine
 from command_line import DATA, ON_DEVICE, Outcome, error
 
+import etconfig
 from etconfig import load_program
-from etconfig.analysis import BenchmarkComparison, compare_benchmarks, generate_inputs
-from etconfig.analysis.benchmark_report import parse_benchmark
-from etconfig.cli.rendering.benchmark_text import describe_comparison
+from etconfig.analysis import generate_inputs
+from etconfig.cli.rendering.comparison_text import interval_plot
+from etconfig.measuring import compare as comparing
+from etconfig.measuring.pairs import PairedRatio
+from etconfig.measuring.picture import MARK
+from etconfig.measuring.report import MeasuredRow, output_error, quantiles_s
+from etconfig.plugin.v1 import ModelRunner
 
-
-def compare(old: dict[str, Any], new: dict[str, Any]) -> BenchmarkComparison:
-    """Compare two reports as they were printed."""
-    return compare_benchmarks(parse_benchmark(old), parse_benchmark(new))
-
-
-BENCH = ("bench", "model.pte", "--runs", "4", *ON_DEVICE)
+Cli = Callable[..., Outcome]
+BENCH = ("bench", "model.pte", "--pairs", "6", *ON_DEVICE)
+CORES = "ReferenceCpuBackend.num_threads=1,2"
+QUICK: Any = {"pairs": 6, "profile": "generic/any"}
 
 
 @pytest.fixture
-def report(cli: Callable[..., Outcome]) -> dict[str, Any]:
+def report(cli: Cli) -> dict[str, Any]:
     done = cli(*BENCH, "--json")
     assert (done.status, done.stderr) == (0, "")
     printed: dict[str, Any] = done.json
     return printed
+
+
+def row(label: str, ratio: float, low: float, high: float) -> MeasuredRow:
+    paired = PairedRatio(ratio=ratio, low=low, high=high, pairs=40)
+    return MeasuredRow(label=label, options={}, ratio=paired, latency_s={})
+
+
+@pytest.fixture
+def made_up(place: Path) -> etconfig.ComparisonReport:
+    """A report with a faster, a slower, an equal and a failed configuration."""
+    measured = etconfig.compare("model.pte", **QUICK)
+    rows = (
+        row("fast", 0.5, 0.45, 0.55),
+        row("slow", 1.2, 1.1, 1.3),
+        row("near", 1.01, 1.005, 1.015),
+        MeasuredRow(label="bad", options={}, failure="no such <device>", latency_s={}),
+    )
+    floor = PairedRatio(ratio=1.0, low=0.98, high=1.01, pairs=40)
+    return replace(measured, rows=rows, noise=floor)
 
 
 class TestReport:
@@ -40,28 +64,28 @@ class TestReport:
 
     def test_it_names_what_was_measured(self, report: dict[str, Any], place: Path) -> None:
         digest = hashlib.sha256((place / "model.pte").read_bytes()).hexdigest()
-        assert report["program"] == {"path": "model.pte", "size_bytes": 91048, "sha256": digest}
-        assert (report["method"], report["instance"], report["executor"]) == ("forward", None, "numpy")
-        assert report["profile"] == "generic/linux-x86_64"
-        assert report["arguments"].startswith("sha256:")
-        assert report["inputs"] == {
-            "files": [],
-            "seed": 0,
-            "values": [{"dtype": "float32", "shape": [1, 1, 8, 8]}],
-        }
+        assert report["etconfig_bench"] == 2
+        assert report["model"] == {"path": "model.pte", "sha256": digest}
+        assert (report["method"], report["instance"], report["runs_on"]) == ("forward", None, "numpy")
+        assert report["inputs"] == {"seed": 0, "values": ["float32 [1, 1, 8, 8]"]}
+        incumbent = report["incumbent"]
+        assert incumbent["profile"] == "generic/linux-x86_64"
+        assert incumbent["fingerprint"].startswith("sha256:")
+        assert incumbent["options"]["ReferenceCpuBackend.num_threads"] == 4
 
-    def test_it_has_latencies(self, report: dict[str, Any]) -> None:
-        assert (report["warmup"], report["runs"], report["noise"]) == (3, 4, None)
-        latencies = report["latency_s"]
-        assert list(latencies) == ["min", "p15", "p50", "p90", "p99", "max"]
+    def test_it_has_latencies_and_the_noise_floor(self, report: dict[str, Any]) -> None:
+        incumbent, noise = report["incumbent"], report["noise"]
+        latencies = incumbent["latency_s"]
+        assert list(latencies) == ["min", "p50", "p90", "p99", "max"]
         assert list(latencies.values()) == sorted(latencies.values())
         assert latencies["min"] > 0
-        assert report["throughput_per_s"] > 0
-        assert set(report["load_s"]) == {"open", "load"}
+        assert incumbent["load_s"] > 0
+        assert incumbent["runs"] >= 6
+        assert (noise["pairs"], report["rows"], report["is_interrupted"]) == (6, [], False)
+        assert noise["low"] <= noise["ratio"] <= noise["high"]
 
     def test_it_has_a_row_for_each_operator_and_delegate(self, report: dict[str, Any]) -> None:
-        rows = report["traced"]["instructions"]
-        assert {(row["kind"], row["name"], row["calls"]) for row in rows} == {
+        assert {(each["kind"], each["name"], each["calls"]) for each in report["instructions"]} == {
             ("delegate", "ReferenceNpuBackend #0", 1),
             ("delegate", "ReferenceCpuBackend #1", 1),
             ("kernel", "aten::_softmax.out", 1),
@@ -69,15 +93,14 @@ class TestReport:
             ("kernel", "aten::sub.out", 1),
             ("rest", "between instructions", None),
         }
-        assert report["traced"]["runs"] == 2
 
-    def test_it_has_the_memory_and_the_machine(self, report: dict[str, Any]) -> None:
-        assert report["memory"]["planned_bytes"] == 2304
-        assert report["memory"]["constant_bytes"] == 20
-        assert report["memory"]["peak_rss_bytes"] > 10_000_000
+    def test_it_has_the_machine(
+        self, cli: Cli, report: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         assert report["environment"]["numpy"] == np.__version__
-        assert report["environment"]["blas"]
-        assert isinstance(report["environment"]["blas_settings"], dict)
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+        settings = cli(*BENCH, "--json").json["environment"]["blas_settings"]
+        assert settings["OPENBLAS_NUM_THREADS"] == "1"
 
     def test_the_peak_is_not_that_of_the_process_that_started_it(self) -> None:
         ballast = bytearray(b"\1") * (256 << 20)
@@ -85,139 +108,373 @@ class TestReport:
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         assert 5_000_000 < int(done.stdout) < len(ballast)
 
-    def test_inputs_from_files_are_named(self, cli: Callable[..., Outcome]) -> None:
-        inputs = cli(*BENCH, "--input", "x.npy", "--json").json["inputs"]
-        assert (inputs["files"], inputs["seed"]) == (["x.npy"], None)
-
-    def test_settings_of_blas_are_recorded(
-        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
-        settings = cli(*BENCH, "--json").json["environment"]["blas_settings"]
-        assert settings["OPENBLAS_NUM_THREADS"] == "1"
-
-    def test_it_is_printed_as_text(self, cli: Callable[..., Outcome]) -> None:
+    def test_it_is_printed_as_text(self, cli: Cli) -> None:
         done = cli(*BENCH)
         assert (done.status, done.stderr) == (0, "")
         lines = done.stdout.splitlines()
-        assert lines[0] == "forward of model.pte, executor numpy, profile generic/linux-x86_64"
-        assert any(line.startswith("4 runs, ") and line.endswith("too few to see noise") for line in lines)
-        assert any(line.startswith("memory: planned 2.25 KiB, constants 20 bytes, peak ") for line in lines)
+        assert lines[0] == "forward of model.pte, numpy, profile generic/linux-x86_64"
+        assert lines[2].startswith("noise floor ")
+        assert lines[2].endswith("6 pairs)")
+        assert " ".join(lines[4].split()) == "CONFIGURATION RATIO 95 % INTERVAL P50 P90 P99 LOAD PEAK ERROR"
+        assert lines[5].startswith("as configured  1")
         assert "WHAT      NAME                    CALLS  TIME" in done.stdout
+
+    def test_notebooks_show_it(self, made_up: etconfig.ComparisonReport) -> None:
+        html = made_up._repr_html_()
+        assert "no such &lt;device&gt;" in html
+        assert html.count("<tr>") == 1 + 1 + len(made_up.rows)
+        assert str(made_up).splitlines()[0] == made_up.title
 
 
 class TestInputs:
     """Without --input, inputs that fit are made up, always the same."""
 
-    def test_equal_seeds_give_equal_inputs(self, load_meta: Callable[[str], Any]) -> None:
-        first, again, other = (generate_inputs(load_meta("types"), seed) for seed in (1, 1, 2))
+    def test_equal_seeds_give_equal_inputs(self) -> None:
+        with load_program(DATA / "programs" / "types.pte") as program:
+            meta = program.metadata(program.method_names[0])
+        first, again, other = (generate_inputs(meta, seed) for seed in (1, 1, 2))
         assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
         assert not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
 
-    @pytest.mark.parametrize(
-        "program", ["types", "convolution_channels_last", "dynamic_shapes", "two_methods"]
-    )
-    def test_programs_accept_them(self, cli: Callable[..., Outcome], program: str) -> None:
-        path = DATA / "programs" / f"{program}.pte"
-        with load_program(path) as loaded:
-            method = loaded.method_names[0]
-        done = cli("bench", path, "--method", method, "--runs", "1", *ON_DEVICE)
-        assert (done.status, done.stderr) == (0, "")
+    def test_programs_accept_them(self, cli: Cli) -> None:
+        for name in ("types", "convolution_channels_last", "dynamic_shapes", "two_methods"):
+            path = DATA / "programs" / f"{name}.pte"
+            with load_program(path) as loaded:
+                method = loaded.method_names[0]
+            done = cli("bench", path, "--method", method, "--pairs", "6", *ON_DEVICE)
+            assert (done.status, done.stderr) == (0, ""), name
 
-    def test_an_input_that_cannot_be_made_up_is_an_error(self, cli: Callable[..., Outcome]) -> None:
+    def test_an_input_that_cannot_be_made_up_is_an_error(self, cli: Cli) -> None:
         done = cli("bench", DATA / "programs" / "symbolic_integer.pte", *ON_DEVICE)
         expected = "expected a value, since one of kind None cannot be made up, given none"
         message = f"method 'forward', input 1: {expected}"
         assert (done.status, done.stderr) == (2, error(message, "give all inputs: --input FILE.npy"))
 
+    def test_inputs_and_reference_can_be_given(self, cli: Cli, place: Path) -> None:
+        assert cli("run", "model.pte", "--input", "x.npy", "--output", "y.npz", *ON_DEVICE).status == 0
+        found = cli(*BENCH, "--input", "x.npy", "--reference", "y.npz", "--json").json
+        assert (found["inputs"]["seed"], found["incumbent"]["error"]) == (None, 0)
+        np.savez(place / "wrong.npz", out0=np.zeros((2, 2), np.float32))
+        done = cli(*BENCH, "--reference", "wrong.npz")
+        assert done.status == 2
+        assert "out0 has the shape (1, 10), and that of the reference (2, 2)" in done.stderr
+
+
+class TestVariants:
+    """Each combination of a sweep and each variant is a row, also if it cannot be measured."""
+
+    def test_a_sweep_is_a_product(self, cli: Cli) -> None:
+        done = cli(*BENCH, "--sweep", CORES, "--sweep", "ReferenceNpuBackend.core=0,9", "--json")
+        rows = done.json["rows"]
+        assert [each["label"] for each in rows] == [
+            f"num_threads={threads}, core={core}" for threads in (1, 2) for core in (0, 9)
+        ]
+        assert [each["failure"] is None for each in rows] == [True, False] * 2
+        assert "ReferenceNpuBackend.core: expected an integer" in rows[1]["failure"]
+        assert rows[0]["options"] == {"ReferenceCpuBackend.num_threads": 1}
+        assert (rows[0]["error"], rows[0]["ratio"]["pairs"]) == (0, 6)
+        assert done.json["instructions"] == []
+
+    def test_variants_change_anything(self, cli: Cli, place: Path) -> None:
+        (place / "board.toml").write_text(
+            "[profile]\nname = 'board'\n[options.ReferenceCpuBackend]\nnum_threads = 3\n"
+            "[instances.left]\nmethod = 'forward'\n"
+        )
+        variants = (
+            "profile=board.toml",
+            "profile=board.toml instance=left ReferenceNpuBackend.core=1",
+            "executor=absent",
+            "instance=left",
+            f"model={DATA / 'digits' / 'digits.pte'}",
+            "ReferenceCpuBackend.thread=2",
+        )
+        options = [word for each in variants for word in ("--against", each)]
+        rows = cli(*BENCH, *options, "--json").json["rows"]
+        assert [each["label"] for each in rows] == list(variants)
+        assert rows[0]["options"] == {"ReferenceCpuBackend.num_threads": 3}
+        assert rows[1]["options"] == {"ReferenceCpuBackend.num_threads": 3, "ReferenceNpuBackend.core": 1}
+        assert [each["profile"] for each in rows[:2]] == ["board", "board"]
+        assert rows[4]["failure"] is None
+        reasons = {2: "absent", 3: "has no instance 'left'", 5: "has no option 'thread'"}
+        for index, text in reasons.items():
+            assert text in rows[index]["failure"], rows[index]
+
+    def test_malformed_ones_are_usage_errors(self, cli: Cli) -> None:
+        for words, message in (
+            (("--sweep", "X.y"), "expected PATH=VALUE,VALUE, given 'X.y'"),
+            (("--sweep", "X.y=1,"), "expected PATH=VALUE,VALUE, given 'X.y=1,'"),
+            (("--against", "left"), "expected KEY=VALUE, given 'left'; a key is an option path or one of"),
+            (("--pairs", "5"), "5 is not in the range x>=6"),
+            (("--fail-if-slower", "much"), "'much' is not a share, such as 99.5% or 0.995"),
+            (("--output", "picture.png"), "expected a file that ends with .html or .svg, given picture.png"),
+        ):
+            done = cli("bench", "model.pte", *words, *ON_DEVICE)
+            assert done.status == 2, words
+            assert message in done.stderr, (words, done.stderr)
+
+    def test_the_incumbent_must_work(self, cli: Cli) -> None:
+        done = cli(*BENCH, "--set", "ReferenceNpuBackend.core=9")
+        assert done.status == 2
+        assert "--set:1:26" in done.stderr
+
+    def test_python_takes_values_with_their_types(self, place: Path) -> None:
+        found = etconfig.compare(
+            "model.pte",
+            sweep={"ReferenceCpuBackend.num_threads": [1, 2]},
+            against=[{"ReferenceNpuBackend.core": 1, "profile": "generic/linux"}],
+            overrides={"ReferenceCpuBackend.num_threads": 3},
+            **QUICK,
+        )
+        labels = ["num_threads=1", "num_threads=2", "ReferenceNpuBackend.core=1 profile=generic/linux"]
+        assert [each.label for each in found.rows] == labels
+        assert found.incumbent.options["ReferenceCpuBackend.num_threads"] == 3
+        assert found.rows[0].options == {"ReferenceCpuBackend.num_threads": 1}
+
+
+class TestEngines:
+    """The files of engines are measured by the way of `config.build`, and the plugin's runner."""
+
     @pytest.fixture
-    def load_meta(self) -> Callable[[str], Any]:
-        def load(name: str) -> Any:
-            with load_program(DATA / "programs" / f"{name}.pte") as program:
-                return program.metadata(program.method_names[0])
+    def installation(self, place: Path) -> etconfig.Installation:
+        (place / "model.tiny").write_bytes(b"tiny")
+        (place / "models.toml").write_text("[model.detector]\nbackends = ['TinyEngine']\n")
+        specs: Any = {"TinyEngine": tiny_engine.SPEC}
+        return etconfig.Installation(place).with_backends(specs)
 
-        return load
+    def test_the_engine_is_found_by_the_file(self, installation: etconfig.Installation) -> None:
+        sweep = {"TinyEngine.scale": [2], "TinyEngine.threads": [1, 0]}
+        found = etconfig.compare("model.tiny", sweep=sweep, installation=installation, **QUICK)
+        assert (found.method, found.runs_on) == ("model", "TinyEngine")
+        assert found.inputs == ("float32 [1, 3]", "bool [2]")
+        assert [each.error for each in found.rows] == [pytest.approx(1)] * 2
+        assert found.instructions == ()
 
-
-class TestCompare:
-    """A difference counts only if it is larger than the noise."""
-
-    def test_a_report_is_compared_with_an_earlier_one(self, cli: Callable[..., Outcome], place: Path) -> None:
-        (place / "before.json").write_text(cli(*BENCH, "--json").stdout)
-        done = cli(*BENCH, "--compare", "before.json")
-        assert done.status == 0
-        printed = done.stdout.partition("compared with before.json:\n")[2].splitlines()
-        assert printed[0].startswith("  new / old: min ")
-        assert printed[1:] == ["  too few runs to separate a difference from noise"]
-        as_json = cli(*BENCH, "--compare", "before.json", "--json").json["comparison"]
-        assert set(as_json) == {"ratios", "noise", "verdict", "differences"}
-
-    @pytest.mark.parametrize(
-        ("p50", "noise", "printed"),
-        [
-            (1.0, 0.02, "no difference that is larger than the noise of 5.0%"),
-            (1.04, 0.02, "no difference that is larger than the noise of 5.0%"),
-            (1.2, 0.02, "slower, by more than the noise of 5.0%"),
-            (0.8, 0.02, "faster, by more than the noise of 5.0%"),
-            (0.7, 0.4, "no difference that is larger than the noise of 40.0%"),
-            (0.5, None, "too few runs to separate a difference from noise"),
-        ],
-    )
-    def test_the_verdict_depends_on_the_noise(
-        self, report: dict[str, Any], p50: float, noise: float | None, printed: str
-    ) -> None:
-        latencies = dict.fromkeys(report["latency_s"], 1.0)
-        old = {**report, "latency_s": latencies, "noise": 0.05}
-        new = {**report, "latency_s": {**latencies, "p50": p50}, "noise": noise}
-        lines = list(describe_comparison(compare(old, new)))
-        assert lines[0] == f"new / old: min 1, p15 1, p50 {p50:.3g}, p90 1"
-        assert lines[1] == printed
-
-    def test_a_run_without_the_optimizer_is_a_difference(
-        self, cli: Callable[..., Outcome], report: dict[str, Any]
-    ) -> None:
-        faithful = cli(*BENCH, "--no-optimize", "--json").json
-        assert (report["optimize"], faithful["optimize"]) == (True, False)
-        assert compare(report, faithful).differences == ("optimize: True -> False",)
-
-    def test_other_differences_are_listed(self, report: dict[str, Any]) -> None:
-        environment = {**report["environment"], "numpy": "1.0", "load_average": 99}
-        old = {**report, "environment": environment, "arguments": "sha256:0", "executor": "other"}
-        lines = [
-            line for line in describe_comparison(compare(old, report)) if line.startswith("not the same")
-        ]
-        assert lines == [
-            "not the same: executor: other -> numpy",
-            f"not the same: numpy: 1.0 -> {np.__version__}",
-            "not the same: arguments",
-        ]
+    def test_open_sizes_are_1_and_said_so_or_given(self, installation: etconfig.Installation) -> None:
+        guessed = etconfig.compare("model.tiny", installation=installation, **QUICK)
+        assert guessed.notes == ("sizes that the model leaves open are 1: values=1,3; --shape gives others",)
+        for shapes in ({"values": [7, 3]}, ["values=7,3"]):
+            found = etconfig.compare("model.tiny", shapes=shapes, installation=installation, **QUICK)
+            assert (found.inputs, found.notes) == (("float32 [7, 3]", "bool [2]"), ())
 
     @pytest.mark.parametrize(
-        ("content", "message"),
+        ("shape", "message"),
         [
-            ("[]", "old.json is not a report of etconfig bench, version 1"),
-            ('{"etconfig_bench": 2}', "old.json is not a report of etconfig bench, version 1"),
-            ('{"etconfig_bench": 1}', "old.json is not a report of etconfig bench, version 1"),
-            (
-                "{",
-                "old.json is not a report of etconfig bench: Expecting property name enclosed",
-            ),
+            ("values=7", r"values: expected the shape \[\?, 3\], given \[7\]"),
+            ("values=7,4", r"values: expected the shape \[\?, 3\], given \[7, 4\]"),
+            ("flags=3", r"flags: expected the shape \[2\], given \[3\]"),
+            ("other=7,3", r"expected the name of an input: values, flags, given 'other'"),
+            ("values", r"expected NAME=1,3,224,224, the shape of an input, given 'values'"),
+            ("values=7,-3", r"expected NAME=1,3,224,224, the shape of an input, given 'values=7,-3'"),
         ],
     )
-    def test_a_file_that_is_not_a_report_is_an_error(
-        self, cli: Callable[..., Outcome], place: Path, content: str, message: str
+    def test_a_shape_that_does_not_fit_is_refused(
+        self, installation: etconfig.Installation, shape: str, message: str
     ) -> None:
-        (place / "old.json").write_text(content)
-        done = cli(*BENCH, "--compare", "old.json")
+        with pytest.raises((etconfig.EtconfigError, ValueError), match=message):
+            etconfig.compare("model.tiny", shapes=[shape], installation=installation, **QUICK)
+
+    def test_a_program_says_its_shapes_itself(self, place: Path) -> None:
+        with pytest.raises(etconfig.EtconfigError, match="a program says the shapes of its inputs itself"):
+            etconfig.compare("model.pte", shapes=["x=1"], **QUICK)
+
+    def test_what_an_engine_raises_names_the_sizes_that_were_guessed(
+        self, installation: etconfig.Installation
+    ) -> None:
+        def failing(session: object) -> ModelRunner:
+            def run(values: Sequence[Any]) -> Sequence[Any]:
+                raise RuntimeError("kernel larger\nthan data")
+
+            return replace(tiny_engine.runner(session), run=run)  # type: ignore[arg-type]
+
+        specs: Any = {"TinyEngine": replace(tiny_engine.SPEC, runner=failing)}
+        with pytest.raises(etconfig.errors.MeasurementError) as caught:
+            etconfig.compare("model.tiny", installation=installation.with_backends(specs), **QUICK)
+        assert caught.value.reason == "RuntimeError: kernel larger than data"
+        assert (
+            caught.value.help == "sizes that the model leaves open were 1 (values=1,3); --shape gives others"
+        )
+
+    def test_profiles_know_it_by_its_name(self, installation: etconfig.Installation, place: Path) -> None:
+        profile = "[profile]\nname = 'board'\n[methods.detector.options.TinyEngine]\nscale = 5\n"
+        (place / "board.toml").write_text(profile)
+        found = etconfig.compare(
+            "model.tiny", models="models.toml", profile="board.toml", installation=installation, pairs=6
+        )
+        assert (found.method, found.incumbent.options["TinyEngine.scale"]) == ("detector", 5)
+
+    def test_what_cannot_be_found_says_what_to_do(
+        self, installation: etconfig.Installation, place: Path
+    ) -> None:
+        (place / "model.onnx").write_bytes(b"\x08\x0a\x12\x07pytorch\xff")
+        twice: Any = {"SecondEngine": replace(tiny_engine.SPEC, id="SecondEngine")}
+        only: Any = {"OtherEngine": tiny_engine.OTHER}
+        for model, backends, choices, message in (
+            ("model.onnx", {}, {}, "it is an ONNX model, and no installed backend runs such a file"),
+            ("model.tiny", twice, {}, "several installed backends run such a file: SecondEngine, TinyEngine"),
+            ("detector", {}, {"models": "models.toml"}, "the file of models does not say where its own file"),
+            ("model.tiny", only, {"backend": "OtherEngine"}, "its declaration has no runner"),
+            ("absent.pte", {}, {}, "absent.pte"),
+        ):
+            there = installation.with_backends(backends) if backends else installation
+            with pytest.raises(etconfig.EtconfigError) as caught:
+                etconfig.compare(model, installation=there, **choices, **QUICK)
+            assert message in str(caught.value), model
+
+    def test_a_name_of_the_models_file_is_a_program(self, cli: Cli, place: Path) -> None:
+        (place / "models.toml").write_text("[model.digits]\nvariants = [{ file = 'model.pte' }]\n")
+        done = cli("bench", "digits", "--models", "models.toml", "--pairs", "6", *ON_DEVICE, "--json")
+        assert done.json["model"]["path"] == "model.pte"
+
+
+class TestProcesses:
+    """A configuration in a process of its own gives the same, and its failures are rows."""
+
+    def test_outputs_and_failures_are_those_of_this_process(self, place: Path) -> None:
+        variants = ["ReferenceCpuBackend.num_threads=1", "ReferenceNpuBackend.core=9"]
+        found = etconfig.compare("model.pte", against=variants, own_processes=True, **QUICK)
+        assert found.in_own_processes
+        assert (found.rows[0].failure, found.rows[0].error) == (None, 0)
+        failure = str(found.rows[1].failure)
+        assert "expected an integer" in failure
+        assert "cannot be measured" not in failure  # the label stands beside it
+        assert found.incumbent.peak_bytes is None or found.incumbent.peak_bytes > 0
+
+    def test_a_process_that_dies_is_a_reason(self, place: Path, tmp_path: Path) -> None:
+        from etconfig.measuring.processes import make_subject
+        from etconfig.measuring.workplace import SubjectRequest, Workplace
+
+        installation = etconfig.Installation()
+        facts = etconfig.load_fact_sheet("device.json")
+        workplace = Workplace(installation=installation, facts=facts, fact_overrides={})
+        request = SubjectRequest(label="it", model="model.pte", profile="generic/any")
+        with make_subject(workplace, request, in_own_process=True) as subject:
+            subject.run(subject.generate(0))
+            assert len(subject.time_block(3)) == 3
+            subject._process.kill()  # type: ignore[attr-defined]
+            with pytest.raises(etconfig.ExecutionError, match="it cannot be measured: its process ended"):
+                subject.time_block(3)
+        absent = replace(request, model="absent.pte")
+        with pytest.raises(etconfig.ExecutionError, match=r"it cannot be measured: .*absent\.pte"):
+            make_subject(workplace, absent, in_own_process=True)
+
+
+class TestVerdicts:
+    """A difference counts if its interval excludes 1, and if it is beyond the noise floor."""
+
+    def test_rows_are_judged(self, made_up: etconfig.ComparisonReport) -> None:
+        verdicts = [made_up.verdict(each) for each in made_up.rows]
+        assert verdicts == ["faster", "slower", "same", None]
+        noisy = replace(made_up, noise=PairedRatio(ratio=1.0, low=0.7, high=1.3, pairs=40))
+        assert [noisy.verdict(each) for each in noisy.rows] == ["faster", "same", "same", None]
+
+    def test_a_gate_fails_for_certain_regressions_and_failures(
+        self, made_up: etconfig.ComparisonReport, cli: Cli
+    ) -> None:
+        assert [each.label for each in made_up.slower_than(0.05)] == ["slow", "bad"]
+        assert [each.label for each in made_up.slower_than(0.15)] == ["bad"]
+        gate = ("--sweep", CORES, "--fail-if-slower")
+        assert cli(*BENCH, *gate, "100000%").status == 0
+        assert cli(*BENCH, "--against", "ReferenceNpuBackend.core=9", "--fail-if-slower", "1000").status == 1
+
+    def test_the_picture_has_an_interval_for_each_row(self, made_up: etconfig.ComparisonReport) -> None:
+        lines = list(interval_plot(made_up.rows[:3]))
+        bar = lines[0].index("│")
+        assert lines[1].index("─") > bar > lines[0].index("●") > lines[0].index("─")
+        assert all("●" in line for line in lines[:3])
+        assert lines[3].strip() == "faster ← 1 → slower, 0.45 to 1.3 times the incumbent's time"
+
+    def test_errors_are_shares_of_the_largest_value(self) -> None:
+        reference = [np.array([1.0, -4.0])]
+        assert output_error([np.array([1.0, -4.2])], reference) == pytest.approx(0.05)
+        assert output_error([np.array([np.nan, -4.0])], reference) == float("inf")
+        assert output_error([np.array([np.nan])], [np.array([np.nan])]) == 0
+        assert output_error([3], [3]) == output_error([None], [None]) == 0
+        for wrong in ([], [np.zeros(3)]):
+            with pytest.raises(ValueError, match=r"output\(s\)|shape"):
+                output_error(wrong, reference)
+
+    def test_quantiles_are_the_nearest_ranks(self) -> None:
+        shuffled = [(7 * i) % 101 * 10**9 for i in range(1, 101)]
+        assert quantiles_s(shuffled) == {"min": 1, "p50": 50, "p90": 90, "p99": 99, "max": 100}
+        assert quantiles_s([]) == {}
+
+
+class TestInterruption:
+    """Ctrl-C keeps what was measured."""
+
+    def test_the_rows_so_far_stay(self, place: Path) -> None:
+        def progress(label: str, share: float) -> None:
+            shown.append((label, share))
+            if label == "num_threads=2":
+                raise KeyboardInterrupt
+
+        shown: list[tuple[str, float]] = []
+        sweep = {"ReferenceCpuBackend.num_threads": [1, 2, 3]}
+        found = etconfig.compare("model.pte", sweep=sweep, progress=progress, **QUICK)
+        assert found.is_interrupted
+        assert [(each.label, each.failure) for each in found.rows] == [
+            ("num_threads=1", None),
+            ("num_threads=2", "interrupted"),
+        ]
+        shares = [share for _, share in shown]
+        assert shares == sorted(shares)
+        assert shown[0] == ("the noise floor", 0)
+
+    def test_while_the_floor_is_measured(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupted(*arguments: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(comparing, "measure_subjects", interrupted)
+        found = etconfig.compare("model.pte", **QUICK)
+        assert (found.is_interrupted, found.noise, found.rows) == (True, None, ())
+        assert found.noise_text == "noise floor unknown: interrupted"
+        assert found.incumbent.latency_s == {}
+
+    def test_the_command_prints_them_and_ends_with_130(
+        self, cli: Cli, made_up: etconfig.ComparisonReport, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        partial = replace(made_up, is_interrupted=True)
+        monkeypatch.setattr(comparing, "compare_requests", lambda *arguments, **named: partial)
+        done = cli(*BENCH)
+        assert done.status == 130
+        assert "interrupted: the rest was not measured" in done.stdout
+        assert "1 faster, 1 slower, 1 not different from as configured, 1 failed" in done.stdout
+
+
+class TestPicture:
+    """`--output` draws the intervals with vl-convert, which is an extra."""
+
+    def test_without_the_library_nothing_is_measured(
+        self, cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "vl_convert", None)
+        done = cli(*BENCH, "--output", "bench.svg")
         assert (done.status, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"error: {message}")
+        assert "the package vl-convert-python is not installed" in done.stderr
+        assert "[report]'" in done.stderr
+        assert not (place / "bench.svg").exists()
 
-    def test_a_missing_report_is_an_error(self, cli: Callable[..., Outcome]) -> None:
-        done = cli(*BENCH, "--compare", "old.json")
-        assert done.stderr == error("cannot read old.json: No such file or directory")
+    def test_it_is_written(self, cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        drawn: list[Any] = []
+
+        def draw(specification: Any) -> str:
+            drawn.append(specification)
+            return "<svg></svg>"
+
+        monkeypatch.setitem(sys.modules, "vl_convert", SimpleNamespace(vegalite_to_svg=draw))
+        for name in ("bench.svg", "bench.html", "bench.svg"):
+            done = cli(*BENCH, "--sweep", CORES, "--output", name)
+            assert (done.status, done.stdout.splitlines()[-1]) == (0, f"drawn in {name}")
+        assert (place / "bench.svg").read_text() == f"{MARK}\n<svg></svg>\n"
+        page = (place / "bench.html").read_text()
+        assert page.startswith(f"{MARK}\n<!DOCTYPE html>")
+        assert page.count("<svg></svg>") == page.count("<table") == 1
+        assert "<script" not in page
+        assert [each["label"] for each in drawn[0]["data"]["values"]] == ["num_threads=1", "num_threads=2"]
+        (place / "own.svg").write_text("<svg/>")
+        done = cli(*BENCH, "--output", "own.svg")
+        assert (done.status, (place / "own.svg").read_text()) == (2, "<svg/>")
 
 
 def test_progress_is_shown_on_a_terminal_only(terminal: Callable[..., str]) -> None:
-    shown = terminal(*BENCH)
-    assert "measuring" in shown
-    assert "tracing" in shown
+    assert "the noise floor" in terminal(*BENCH)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -35,36 +34,6 @@ file = "portable.pte"
 [model.camera]
 backends = ["ReferenceCpuBackend"]
 """
-
-REPORT = {
-    "etconfig_bench": 1,
-    "program": {"path": "model.pte", "size_bytes": 0, "sha256": ""},
-    "method": "forward",
-    "instance": None,
-    "executor": "numpy",
-    "optimize": True,
-    "profile": "generic/any",
-    "arguments": "sha256:0",
-    "inputs": {"files": [], "seed": 0, "values": []},
-    "load_s": {"open": 1, "load": 1},
-    "warmup": 3,
-    "runs": 100,
-    "latency_s": {"min": 1, "p15": 1, "p50": 1, "p90": 1, "p99": 1, "max": 1},
-    "noise": 0.1,
-    "throughput_per_s": 1,
-    "traced": None,
-    "memory": {"peak_rss_bytes": None},
-    "environment": {
-        "python": "",
-        "system": "",
-        "cores": 1,
-        "load_average": None,
-        "numpy": "",
-        "blas": "",
-        "blas_settings": {},
-    },
-}
-"""An earlier report for `etconfig bench --compare`."""
 
 BOARD = """\
 [profile]
@@ -230,7 +199,6 @@ def prepared(place: Path) -> Path:
     shutil.copy(DATA / "shared_state" / "shared.pte", place / "llm.pte")
     np.savez(place / "prompt.npz", in0=np.ones((3, 4), np.float32))
     np.savez(place / "token.npz", in0=np.ones((1, 4), np.float32), in1=np.array([3]))
-    (place / "bench.json").write_text(json.dumps(REPORT))
     (place / "sheets").mkdir()
     shutil.copy(place / "pi5.json", place / "sheets")
     expected = '[devices.pi5]\nprofile = "raspberry-pi/pi-5"\n'

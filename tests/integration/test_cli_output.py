@@ -546,4 +546,4 @@ class TestOptionsInForce:
     def test_a_configuration_without_the_view_is_refused(self, cli: Callable[..., Outcome]) -> None:
         outcome = cli("inspect", "model.pte", "--set", "ReferenceNpuBackend.core=1")
         assert outcome.status == 2
-        assert "the options of a configuration are for --effective: add it" in outcome.stderr
+        assert "the options of a configuration are for --effective and --memory: add one" in outcome.stderr

@@ -57,7 +57,7 @@ UNCONCERNED = (
     ("profiles", "match"),
     ("resolve", "model.pte"),
     ("run", "model.pte", "--input", "x.npy", "--output", "y.npz"),
-    ("bench", "model.pte", "--runs", "1", "--warmup", "0"),
+    ("bench", "model.pte", "--pairs", "6"),
     ("schema", "ReferenceCpuBackend"),
     ("validate", "profile.toml"),
     ("watch", "model.pte", "--count", "1", "--interval", "0"),

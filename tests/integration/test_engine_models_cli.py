@@ -245,7 +245,7 @@ class TestMistakes:
         done = cli("resolve", "--models", "absent.toml")
         assert (done.status, "absent.toml" in done.stderr) == (2, True)
 
-    @pytest.mark.parametrize("command", ["run", "bench", "verify", "inspect"])
+    @pytest.mark.parametrize("command", ["run", "verify", "inspect"])
     def test_commands_on_programs_refuse_it_with_the_reason(
         self, cli: Cli, models: Path, command: str
     ) -> None:

@@ -130,6 +130,29 @@ class TestFleet:
         assert refused.status == 2
         assert "'150%' is not a share" in refused.stderr
 
+    def test_coverage_counts_the_devices_whose_memory_suffices(self, cli: Cli, place: Path) -> None:
+        import duckdb
+        from fleet_devices import write_devices
+
+        known: list[dict[str, object]] = [{"memory.available": size} for size in (100_000, 200_000, 300_000)]
+        write_devices(duckdb.connect(), place / "fleet.parquet", [*known, {}])
+        arguments = ("fleet", "coverage", "fleet.parquet", "--program", "model.pte")
+        assert cli(*arguments, "--fits").stdout.split("\n\n")[1] == (
+            "Memory:\n"
+            "PROGRAMS                        DEVICES  SHARE\n"
+            "fit                             2        50 %\n"
+            "need more than there is         1        25 %\n"
+            "nothing is known of the memory  1        25 %"
+        )
+        counted = {"fits": 2, "too_little": 1, "unknown": 1, "share": 0.5}
+        assert cli(*arguments, "--fits", "--json").json["memory"] == counted
+        assert "memory" not in cli(*arguments, "--json").json
+
+    def test_the_memory_is_not_estimated_on_workers(self, cli: Cli) -> None:
+        done = cli("fleet", "coverage", "fleet.parquet", "--fits", "--on", "dask://localhost:8786")
+        assert done.status == 2
+        assert "programs do not travel to workers: leave out --fits or --on" in done.stderr
+
     def test_a_histogram_counts_the_values_of_an_option(self, cli: Cli, fleet: Path) -> None:
         option = "ReferenceCpuBackend.num_threads"
         done = cli("fleet", "histogram", option, "fleet", "--program", "model.pte", *PROFILES, "--json")

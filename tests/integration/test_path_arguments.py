@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from command_line import DATA, ROOT
 from every import every
 
 import etconfig
-from etconfig.analysis import load_benchmark
 from etconfig.conformance import Settings
 from etconfig.errors import EtconfigError
 from etconfig.fleet import Fleet, open_fleet
@@ -28,7 +26,6 @@ _TAKES_PATHS = re.compile(r"(\w+): (?!Callable)[^=,)]*\b(?:AnyPath|Path|ProgramS
 _TAKES_ANY_OBJECT = {"etconfig.plugin.v1.System where"}
 """An object that is not a path is a source of files there."""
 _SAME_NAME = {
-    "etconfig.analysis.benchmark": "etconfig.benchmark",
     "etconfig.analysis.resolve_devices": "etconfig.resolve_devices",
 }
 """Names of one function in two modules."""
@@ -83,8 +80,6 @@ def files(place: Path, cli: Callable[..., Any]) -> Path:
     (place / "engines.toml").write_text("[model.m]\nbackends = ['ReferenceCpuBackend']\n")
     (place / "devices.jsonl").write_text('{"device_id": "d1", "os.name": "linux"}\n')
     (place / "folder").mkdir()
-    report = etconfig.benchmark("model.pte", runs=1, warmup=0)
-    (place / "bench.json").write_text(json.dumps(report.to_jsonable()))
     etconfig.pack_bundle(profiles=["generic/any"]).save("app.etbundle")
     return place
 
@@ -110,6 +105,10 @@ def _loaded(**arguments: Any) -> object:
         return model.resolution.fingerprint()
 
 
+def _tuned(model: Any = "model.pte", **arguments: Any) -> etconfig.TuneReport:
+    return etconfig.tune(model, **{"only": ["ReferenceCpuBackend.num_threads"], "budget_s": 0.0, **arguments})
+
+
 def _fleet(inventories: Any = "devices.jsonl", **arguments: Any) -> Fleet:
     pytest.importorskip("duckdb", reason="needs the extra etconfig[fleet]")
     return open_fleet(inventories, **arguments)
@@ -133,15 +132,18 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
         "named.toml",
         lambda p: etconfig.Installation().with_project(p).project_path,
     ),
-    "etconfig.benchmark source": (
-        "model.pte",
-        lambda p: etconfig.benchmark(p, runs=1, warmup=0).program.sha256,
-    ),
-    "etconfig.benchmark data": (
+    "etconfig.compare model": ("model.pte", lambda p: etconfig.compare(p, pairs=6).sha256),
+    "etconfig.compare data": (
         str(EXPORTS / "external_constants.ptd"),
-        lambda p: (
-            etconfig.benchmark(EXPORTS / "external_constants.pte", data=p, runs=1, warmup=0).program.sha256
-        ),
+        lambda p: etconfig.compare(EXPORTS / "external_constants.pte", data=p, pairs=6).sha256,
+    ),
+    "etconfig.compare models": (
+        "models.toml",
+        lambda p: etconfig.compare("m", models=p, pairs=6).model,
+    ),
+    "etconfig.compare profile": (
+        "camera.toml",
+        lambda p: etconfig.compare("model.pte", profile=p, pairs=6).incumbent.profile,
     ),
     "etconfig.configure profile": (
         "camera.toml",
@@ -168,6 +170,16 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
         "camera.toml",
         lambda p: etconfig.LiveArguments(profile=p, facts=etconfig.FactSheet.empty()).resolution.profile,
     ),
+    "etconfig.tune model": ("model.pte", lambda p: _tuned(p).sha256),
+    "etconfig.tune control": ("model.pte", lambda p: _tuned(control=p).space),
+    "etconfig.tune data": (
+        str(EXPORTS / "external_constants.ptd"),
+        lambda p: _tuned(data=p).space,
+    ),
+    "etconfig.tune models": ("models.toml", lambda p: _tuned("m", models=p).model),
+    "etconfig.tune profile": ("camera.toml", lambda p: _tuned(profile=p).profile),
+    "etconfig.tune output": ("tuned.toml", lambda p: _tuned(output=p).space),
+    "etconfig.tune study": ("study.jsonl", lambda p: _tuned(study=p).study),
     "etconfig.DeviceBundle.save path": (
         "written.etbundle",
         lambda p: etconfig.load_bundle("app.etbundle").save(p),
@@ -203,7 +215,6 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
         lambda p: sorted(etconfig.open_data_file(p).blobs),
     ),
     "etconfig.validate_file path": ("camera.toml", etconfig.validate_file),
-    "etconfig.analysis.load_benchmark path": ("bench.json", lambda p: load_benchmark(p).program.sha256),
     "etconfig.profile.ProfileLibrary.find target": (
         "camera.toml",
         lambda p: ProfileLibrary(()).find(p).path,

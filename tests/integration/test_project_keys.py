@@ -18,7 +18,7 @@ CPU = "ReferenceCpuBackend"
 PHONE = f'[profile]\nname = "app/phone"\n[options.{CPU}]\nnum_threads = 3\n'
 RUN = ("run", "model.pte", "--input", "x.npy", *ON_DEVICE)
 VERIFY = ("verify", DATA / "exports" / "bundled.bpte", *ON_DEVICE)
-BENCH = ("bench", "model.pte", "--runs", "1", "--warmup", "0", *ON_DEVICE)
+BENCH = ("bench", "model.pte", "--pairs", "6", *ON_DEVICE)
 
 
 @pytest.fixture

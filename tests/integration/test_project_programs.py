@@ -27,7 +27,7 @@ COMMANDS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("pack", ("--emit", "cpp"), ON_DEVICE),
     ("watch", (), (*ON_DEVICE, "--count", "1", "--interval", "0")),
     ("run", (), (*ON_DEVICE, "--input", "x.npy", "--output", "y.npz")),
-    ("bench", (), (*ON_DEVICE, "--runs", "1", "--warmup", "0", "--json")),
+    ("bench", (), (*ON_DEVICE, "--pairs", "6", "--json")),
 )
 RUNNING = ("run", "bench")
 FLEET = (("fleet", "coverage", "sheets"), ("fleet", "histogram", "ReferenceCpuBackend.num_threads", "sheets"))

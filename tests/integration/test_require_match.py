@@ -34,7 +34,7 @@ def bsd(place: Path) -> Path:
         ("explain", "ReferenceCpuBackend.num_threads"),
         ("lock",),
         ("run", "model.pte", "--input", "x.npy"),
-        ("bench", "model.pte", "--runs", "1", "--warmup", "0"),
+        ("bench", "model.pte", "--pairs", "6"),
         ("pack", "model.pte", "--output", "out.etbundle"),
         ("watch", "--count", "1", "--interval", "0"),
         ("profiles", "match"),

@@ -34,6 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "c_interface": BOTTOM | {"schema", "backend"},
     "tracing": BOTTOM,
     "program": BOTTOM,
+    "memory": BOTTOM | {"schema", "facts", "program"},
     "kernel": BOTTOM | {"program"},
     "kernels": BOTTOM | {"kernel"},
     "method": BOTTOM | {"backend", "tracing", "program", "kernel"},
@@ -42,7 +43,7 @@ ROOMS: dict[str, set[str]] = {
     "app": BOTTOM
     | {"schema", "facts", "expression", "profile", "resolver", "models"}
     | {"backend", "tracing", "program", "method", "numpy_executor", "kernel", "kernels"}
-    | {"wire", "plugin", "device"},
+    | {"wire", "plugin", "device", "memory"},
     "conformance": BOTTOM
     | {"app", "method", "program", "backend", "plugin"}
     | {"schema", "facts", "resolver"}
@@ -51,15 +52,21 @@ ROOMS: dict[str, set[str]] = {
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
     | {"method", "tracing", "kernel", "program"},
+    "measuring": BOTTOM
+    | {"analysis", "app", "resolver", "schema", "facts", "models"}
+    | {"backend", "tracing", "program"},
+    "tuning": BOTTOM | {"measuring", "app", "resolver", "profile", "schema", "facts"},
     "fleet": BOTTOM | {"schema", "facts", "expression", "profile", "resolver", "plugin", "app"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
-    | {"conformance", "analysis", "scaffold", "app", "fleet"}
+    | {"conformance", "analysis", "measuring", "tuning", "scaffold", "app", "fleet"}
     | {"resolver", "schema", "facts", "profile", "models", "plugin", "wire", "device"}
     # `run` and `inspect` show the contents of these
-    | {"method", "tracing", "kernel", "program"},
+    | {"method", "tracing", "kernel", "program", "memory"},
     "__main__": {"cli"},
-    "__init__": BOTTOM | {"facts", "resolver", "models", "device", "program", "method", "app", "analysis"},
+    "__init__": BOTTOM
+    | {"facts", "resolver", "models", "device", "program", "memory", "method"}
+    | {"app", "analysis", "measuring", "tuning"},
 }
 """Every room and the rooms that it may import, lowest first; a room may always import itself.
 
@@ -90,7 +97,7 @@ PARTS: dict[str, dict[str, set[str]]] = {
         "configuring": {"installation"},
         "programs": {"installation", "configuring"},
         "live": {"installation", "configuring", "programs"},
-        "locking": {"configuring"},
+        "locking": {"installation", "configuring"},
         "packing": {"installation", "configuring", "programs"},
         "validating": {"installation", "configuring", "programs"},
     },
@@ -125,10 +132,12 @@ EXECUTION = {"program", "backend", "tracing", "method", "kernel", "kernels", "nu
 
 MEETINGS = {
     "c_interface": "passes the typed options of a schema to backends in C",
+    "memory": "adds what programs contain and what their backends make of it with their options",
     "plugin": "hands plugins the contracts of both wings; it resolves no option and runs no program",
     "app": "the composition level, where a configuration meets a program",
     "conformance": "checks backends with configurations and programs",
-    "analysis": "reports on programs and measures them, with their arguments",
+    "analysis": "reports on programs, with their arguments",
+    "measuring": "measures configurations of programs and of engines' models",
     "scaffold": "writes options and example programs of a new backend",
     "cli": "prints what both wings give",
     "__init__": "names what is public of both wings",
@@ -139,9 +148,11 @@ CONTRACTS = {
     "etconfig.schema.cache_keys",
     "etconfig.schema.constraints",
     "etconfig.schema.declaration",
+    "etconfig.schema.delegate_memory",
     "etconfig.schema.known_keys",
     "etconfig.schema.options",
     "etconfig.schema.spec",
+    "etconfig.schema.tuned_values",
     "etconfig.schema.units",
     "etconfig.facts.builtin",
     "etconfig.facts.detecting.detector",
@@ -176,9 +187,11 @@ THIRD_PARTY: dict[str, set[str]] = {
         "numpy_executor",
         "conformance",
         "analysis",
+        "measuring",
+        "tuning",
         "cli",
     },
-    "ml_dtypes": {"kernel", "conformance"},
+    "ml_dtypes": {"kernel", "conformance", "measuring"},
     "pytest": {"conformance"},
     "torch": {"aot", "conformance"},
     "executorch": {"aot"},
@@ -186,6 +199,8 @@ THIRD_PARTY: dict[str, set[str]] = {
     "rich": {"report"},
     "duckdb": {"fleet"},
     "distributed": {"fleet"},
+    "vl_convert": {"measuring"},
+    "optuna": {"tuning"},
 }
 """Every third party package and the rooms it may be used in.
 

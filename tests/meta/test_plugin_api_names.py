@@ -9,18 +9,20 @@ V1_NAMES = """
 Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
     BackendUnavailableError BoundBackend Capabilities CompileSpec CompileSpecEncoding CompileSpecInfo
     CompileSpecs
-    ConformanceContribution ConformanceRequest DelegateError DelegateHost DelegateInvalidCompatibilityError
-    DelegateRun Detector Diagnostic EffectiveOption EffectiveSource
+    ConformanceContribution ConformanceRequest DelegateError DelegateFacts DelegateHost
+    DelegateInvalidCompatibilityError DelegateMemory DelegateRun Detector Diagnostic
+    EffectiveOption EffectiveSource
     EXECUTORCH EtconfigError ExecuteContext ExecuteRequest Executor ExecutorContribution ExecutorProgram
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
     InstructionLimitError
     ExecutorBackend ExecutorReport LibraryError LibraryGuard
     KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
+    ModelInput ModelRunner
     MultipleOf NativeCall NativeRun Observable Observed OptionChanges OptionError OptionTable OutOfMemoryError
     Processed ProgramRequest Reading RunnableMethod Unobservable
     RuntimeFailedError ScalarType Scope System Tracer Unit UnsafeProgramError UpdateContext Value Volatility
     Wire WireOption cache_key hookimpl model_validator option wire_options write_own_file
-    EngineRange Envelope HostConstraints InvalidPayloadError KnownKey open_envelope
+    EngineRange Envelope HostConstraints InvalidPayloadError KnownKey TuneRange open_envelope
 """
 
 V1_KERNELS_NAMES = """

@@ -6,11 +6,21 @@ fixed without effect. Its sessions take a list of numbers and return it scaled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, EffectiveOption, option
+import numpy as np
+
+from etconfig.plugin.v1 import (
+    ApiRange,
+    BackendOptions,
+    BackendSpec,
+    EffectiveOption,
+    ModelInput,
+    ModelRunner,
+    option,
+)
 
 MOST_THREADS = 4
 MOST_SCALE = 100
@@ -68,6 +78,19 @@ def update(session: Any, options: TinyOptions, previous: TinyOptions, changed: f
         session.scale = options.scale
 
 
+def runner(session: TinySession) -> ModelRunner:
+    """Return how to run a session: it takes two arrays, of which it scales the first."""
+
+    def run(values: Sequence[Any]) -> Sequence[Any]:
+        return [np.asarray(session.run(values[0])), values[1]]
+
+    inputs = (
+        ModelInput(name="values", dtype="float32", shape=(None, 3)),
+        ModelInput(name="flags", dtype="bool", shape=(2,)),
+    )
+    return ModelRunner(inputs=inputs, run=run)
+
+
 SPEC = BackendSpec(
     id="TinyEngine",
     doc="Runs models of the tiny engine.",
@@ -76,6 +99,8 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    runner=runner,
+    model_files=(".tiny",),
 )
 
 OTHER = BackendSpec(

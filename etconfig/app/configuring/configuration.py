@@ -107,6 +107,7 @@ class Configuration:
             profile=self.chain[-1].name,
             selection=self.selection,
             named_by=self.named_by,
+            evidence=tuple(each.evidence for each in self.chain if each.evidence is not None),
             _again=partial(self._resolve_again, facts),
         )
 

@@ -94,3 +94,10 @@ class SeveralPrograms:
                     problem = Diagnostic(code="cannot-carry", message=message, help=help)
                     raise OptionError(diagnostics=(problem,))
         return found
+
+
+def programs_in(program: Delegating | None) -> Sequence[Delegating]:
+    """Return the programs and models that are one; none for None."""
+    if program is None:
+        return ()
+    return program.programs if isinstance(program, SeveralPrograms) else (program,)

@@ -114,8 +114,8 @@ class Installation:
     ) -> None:
         self.environ = dict(os.environ if environ is None else environ)
         self._is_own_environment = environ is None
-        self._directory = None if directory is None else as_path("directory", directory)
-        self._profile_directories = _paths("profile_directories", profile_directories)
+        self.directory = None if directory is None else as_path("directory", directory)
+        self.profile_directories = _paths("profile_directories", profile_directories)
         paths = None if search_path is None else _paths("search_path", search_path)
         self._search_path = None if paths is None else [str(path) for path in paths]
         self._project_path: Path | None = None
@@ -163,7 +163,7 @@ class Installation:
         """
         other = Installation(
             environ=self.environ,
-            profile_directories=self._profile_directories,
+            profile_directories=self.profile_directories,
             search_path=self._search_path,
         )
         other._is_own_environment = self._is_own_environment
@@ -224,10 +224,10 @@ class Installation:
     @cached_property
     def project_path(self) -> Path | None:
         """The path of the project file, or None if there is none."""
-        if self._project_path is not None or self._directory is None:
+        if self._project_path is not None or self.directory is None:
             return self._project_path
         named = self.environ.get(PROJECT_VARIABLE)
-        return Path(named) if named else find_project_file(self._directory)
+        return Path(named) if named else find_project_file(self.directory)
 
     @cached_property
     def _project_document(self) -> Document | None:
@@ -535,7 +535,7 @@ class Installation:
     @cached_property
     def _profile_path(self) -> tuple[tuple[NamedDirectory, ...], tuple[Diagnostic, ...]]:
         in_variable = directories_in_variable(self.environ.get(PROFILE_PATH_VARIABLE, ""))
-        explicit = (NamedDirectory(path, "--profile-path") for path in self._profile_directories)
+        explicit = (NamedDirectory(path, "--profile-path") for path in self.profile_directories)
         in_project, malformed = self._project_profile_path()
         named = each_once((*in_project, *in_variable, *explicit))
         missing = (problem for problem in (directory.problem() for directory in named) if problem)

@@ -11,7 +11,7 @@ from typing import Any
 from etconfig.app.configuring.configuration import Configuration
 from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.configuring.device_names import name_files
-from etconfig.app.configuring.several_programs import SeveralPrograms
+from etconfig.app.configuring.several_programs import programs_in
 from etconfig.app.configuring.targets import Delegating, model_names_of
 from etconfig.app.locking.lock import LOCK_FILE, Lock, LockedDevice
 from etconfig.base.records import record
@@ -93,14 +93,10 @@ def _program_names(programs: Sequence[Delegating]) -> list[str]:
 
 def _path(program: Delegating) -> str:
     """Return the path of a program, or of the file of models without one."""
-    first = _parts(program)[0]
+    first = programs_in(program)[0]
     if isinstance(first, OpenedProgram):
         return first.program.path or PROGRAM_IN_MEMORY
     return getattr(first, "path", None) or _MODELS_IN_MEMORY
-
-
-def _parts(program: Delegating) -> Sequence[Delegating]:
-    return program.programs if isinstance(program, SeveralPrograms) else (program,)
 
 
 def _specs(configuration: Configuration) -> Mapping[str, BackendSpec]:
@@ -116,7 +112,7 @@ def _program(program: Delegating) -> dict[str, Any]:
     models = {name: list(program.backends(name)) for name in model_names_of(program)}
     content = hashlib.sha256(json.dumps(models, sort_keys=True).encode() if models else b"")
     found: dict[str, Any] = {}
-    for part in _parts(program):
+    for part in programs_in(program):
         if isinstance(part, OpenedProgram):
             content.update(part.program.whole())
             found["methods"] = {method: list(part.backends(method)) for method in part.method_names}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.memory_needs import fit_condition
 from etconfig.app.programs.model_needs import missing_data_problem, read_needs
 from etconfig.device.compiling.content import BundledModel, BundledVariant
 from etconfig.diagnostics import Diagnostic
@@ -13,11 +14,11 @@ from etconfig.errors import ModelError
 from etconfig.models.catalog import CatalogModel, ModelVariant
 
 
-def bundled_models(models: Iterable[CatalogModel], directory: Path | None) -> tuple[BundledModel, ...]:
-    """Return models with what their programs need.
+def bundled_models(installation: Installation, directory: Path | None) -> tuple[BundledModel, ...]:
+    """Return the models of a project that have programs, with what these need.
 
     Args:
-        models: The models.
+        installation: The project.
         directory: The directory that the names of files below it are relative to; other files are called as
             their document calls them.
 
@@ -26,11 +27,13 @@ def bundled_models(models: Iterable[CatalogModel], directory: Path | None) -> tu
         ProgramError: a program cannot be read.
     """
     known: dict[str, Path] = {}
-    return tuple(_bundled(model, directory, known) for model in models)
+    return tuple(_bundled(model, installation, directory, known) for model in installation.models.of_programs)
 
 
-def _bundled(model: CatalogModel, directory: Path | None, known: dict[str, Path]) -> BundledModel:
-    needs = [read_needs(variant) for variant in model.variants]
+def _bundled(
+    model: CatalogModel, installation: Installation, directory: Path | None, known: dict[str, Path]
+) -> BundledModel:
+    needs = [read_needs(variant, installation) for variant in model.variants]
     problems = map(missing_data_problem, model.variants, needs)
     missing = tuple(problem for problem in problems if problem is not None)
     if missing:
@@ -40,7 +43,11 @@ def _bundled(model: CatalogModel, directory: Path | None, known: dict[str, Path]
         fallback=model.fallback,
         variants=tuple(
             BundledVariant(
-                file=_unique_name(variant, directory, known), when=variant.when, needs=each.backends
+                file=_unique_name(variant, directory, known),
+                when=variant.when
+                if each.memory_bytes is None
+                else fit_condition(each.memory_bytes, installation.fact_registry, variant.when),
+                needs=each.backends,
             )
             for variant, each in zip(model.variants, needs, strict=True)
         ),

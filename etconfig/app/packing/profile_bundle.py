@@ -150,7 +150,7 @@ def make_bundle(
         project_facts={**installation.project_facts, **by_hand},
         named=configurations[targets[0]].chain[-1].name if named else None,
         require_match=require_match or (project is not None and project.require_match),
-        models=bundled_models(installation.models.of_programs, directory),
+        models=bundled_models(installation, directory),
         directory=directory,
         packages=package_directories(installation),
     )

@@ -70,7 +70,7 @@ def pack_resolutions(
         profiles=tuple(resolved_profile(name, each) for name, each in resolutions.items()),
         project_facts={**installation.project_facts, **by_hand},
         named=next(iter(resolutions)) if len(resolutions) == 1 else None,
-        models=bundled_models(installation.models.of_programs, directory),
+        models=bundled_models(installation, directory),
         directory=directory,
         packages=package_directories(installation),
     )

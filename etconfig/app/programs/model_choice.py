@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from etconfig.app.configuring.targets import check_facts, find_installation
 from etconfig.app.installation.installation import Installation
@@ -28,16 +29,19 @@ class ModelRequest:
         device: The facts of the device, without those of the project file and those set by hand.
         facts: The facts of the device, with them.
         broken: The errors of the backends whose plugins are broken here, by their ids.
+        installation: The plugins, which declare the memory of backends.
     """
 
     model: CatalogModel
     device: FactSheet
     facts: FactSheet
     broken: Mapping[str, PluginError]
+    installation: Installation
 
     def choose(self) -> ModelChoice:
         """Return the variant for the device. Raises as `select_model`."""
-        return choose_variant(self.model, self.facts.values, read_needs, broken=self.broken)
+        needs = partial(read_needs, installation=self.installation)
+        return choose_variant(self.model, self.facts.values, needs, broken=self.broken)
 
 
 def select_model(
@@ -118,7 +122,7 @@ def model_request(
         found = runtime_backends(installation, choose_executor(installation, executor))
         device, broken = found.added_to(device), found.broken
         known = installation.known_facts(device, by_hand)
-    return ModelRequest(model=model, device=device, facts=known, broken=broken)
+    return ModelRequest(model=model, device=device, facts=known, broken=broken, installation=installation)
 
 
 def find_catalog(installation: Installation, models: AnyPath | None) -> ModelCatalog:

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from etconfig.app.configuring.default_program import OpenedProgram
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.memory_needs import memory_need
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ProgramError
+from etconfig.facts.sheet import FactSheet
 from etconfig.models.catalog import ModelVariant
 from etconfig.models.needs import MethodSignature, ValueSignature, VariantNeeds
 from etconfig.program.delegated import delegated_backends
@@ -24,8 +28,11 @@ _MAX_NAMED = 3
 """The most tensors that a message names."""
 
 
-def read_needs(variant: ModelVariant) -> VariantNeeds:
-    """Return what a variant needs: its backends, its methods' signatures, and its data files.
+def read_needs(variant: ModelVariant, installation: Installation | None = None) -> VariantNeeds:
+    """Return what a variant needs: its backends, its methods' signatures, its data files, and memory.
+
+    The memory is estimated if the variant must fit and an installation is given, with the defaults of the
+    installed backends.
 
     If the variant names no data files, they are the file with the program's name, `detector.ptd` for
     `detector.pte`, if there is one, and of the other .ptd files beside the program those with the tensors
@@ -33,11 +40,16 @@ def read_needs(variant: ModelVariant) -> VariantNeeds:
 
     Raises:
         ProgramError: the program cannot be read, or is malformed.
+        PluginError: the memory is to be estimated, and a plugin is broken.
     """
     with open_program(variant.path, verification=Verification.Minimal) as program:
         metas = [MethodMeta(program.plan(name)) for name in program.method_names]
         tensors = _external_tensors(program)
         backends = tuple(sorted(delegated_backends(program)))
+        memory_bytes = None
+        if variant.fits_margin is not None and installation is not None:
+            need = memory_need(OpenedProgram(program, installation))
+            memory_bytes = need.fit(FactSheet.empty(), variant.fits_margin).needed_bytes
     data, missing, problem = _find_data(variant, tensors)
     return VariantNeeds(
         backends=backends,
@@ -45,6 +57,7 @@ def read_needs(variant: ModelVariant) -> VariantNeeds:
         data=data,
         missing_data=missing,
         data_problem=problem,
+        memory_bytes=memory_bytes,
     )
 
 

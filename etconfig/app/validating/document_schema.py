@@ -40,7 +40,30 @@ def profile_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
         },
         required=["name"],
     )
-    return _document("etconfig profile", {"profile": head}, specs, registry, required=["profile"])
+    return _document(
+        "etconfig profile", {"profile": head, "evidence": _evidence()}, specs, registry, required=["profile"]
+    )
+
+
+def _evidence() -> _Schema:
+    ratio = {"type": "number", "exclusiveMinimum": 0}
+    interval = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+    gain: _Schema = {"ratio": ratio, "interval": interval, "pairs": {"type": "integer"}}
+    option = {"type": "string", "description": "BACKEND.OPTION."}
+    table = _table(
+        {
+            "made": {"description": "The day of the measurement."},
+            "model": {"type": "string", "description": "`sha256:` and the hash of the model's file."},
+            "engine": {"type": "string", "description": "The engine's distribution and its version."},
+            "device": {"type": "object", "description": "The facts of the device that it depends on."},
+            "noise": {**ratio, "description": "The ratio of two equal configurations."},
+            "objective": {"type": "string", "description": "What was measured, by default latency."},
+            **gain,
+            "options": {"type": "array", "items": _table({"option": option, **gain}, ["option", "ratio"])},
+        },
+        required=["made", "model", "engine", "device", "noise"],
+    )
+    return {**table, "description": "What `etconfig tune` measured; it changes no option."}
 
 
 def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict[str, Any]:
@@ -88,6 +111,10 @@ def _models() -> _Schema:
         {
             "file": {"type": "string", "minLength": 1, "description": "The program, relative to this file."},
             "when": {"type": "string", "description": "The condition under which it may be selected."},
+            "fits": {
+                "anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0}],
+                "description": "True if it must fit into the memory, or the share of the need to keep free.",
+            },
             "data": {**_strings(), "description": "Its data files (.ptd), relative to this file."},
         },
         required=["file"],

@@ -91,7 +91,7 @@ def _check(
     problems = list(conditions.problems(v.when for v in model.variants if v.when is not None))
     for variant in model.variants:
         try:
-            needs[variant.number] = read_needs(variant)
+            needs[variant.number] = read_needs(variant, installation)
         except ProgramError as error:
             unread[variant.number] = error
             problems.append(_unreadable(variant, error))

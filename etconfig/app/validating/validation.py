@@ -393,9 +393,13 @@ class Validator:
             return plugin_warning(error)
 
     def _settings_problems(
-        self, layers: Sequence[Layer], specs: Mapping[str, BackendSpec], targets: Sequence[Target] = ()
+        self,
+        layers: Sequence[Layer],
+        specs: Mapping[str, BackendSpec],
+        targets: Sequence[Target] = (),
+        program: Delegating | None = None,
     ) -> Iterator[Diagnostic]:
-        """Check the layers against the schemas, and that the arguments of the targets resolve."""
+        """Check the layers against the schemas, that the targets' arguments resolve, and their memory."""
         # With a given device its own values count, not values that other devices might have.
         expressions = (lambda: self._expressions) if self.device is None else None
         for problem in verify_layers(layers, specs, self._backend_ids, self._known_fits, expressions):
@@ -412,6 +416,10 @@ class Validator:
             if self.device is not None:
                 yield from resolution.undecided
                 yield from verify_on_device(resolution, self._facts.values)
+                if program is not None:
+                    from etconfig.app.programs.memory_needs import memory_problems  # reads programs
+
+                    yield from memory_problems(program, resolution)
         except ConfigError as error:
             yield from error.diagnostics
 
@@ -452,7 +460,7 @@ class Validator:
             yield unchecked_program(self._project_programs.references[name], error)
             return
         targets = with_program_values(targets, program, specs)
-        yield from self._settings_problems(layers, specs, targets)
+        yield from self._settings_problems(layers, specs, targets, program)
 
 
 def validate_file(

@@ -1,166 +1,153 @@
-"""`etconfig bench`: measure how fast a method of a program runs."""
+"""`etconfig bench`: measure a model, and compare configurations of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from etconfig.cli.shared.output import print_json, shows_progress
+from etconfig.base.written_files import FileKind, head_of
+from etconfig.cli.shared.measured_model import (
+    MeasuredModelRequest,
+    measured_model_options,
+    measuring_progress,
+)
+from etconfig.cli.shared.output import print_json, show, show_diagnostics
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     FiniteNumber,
+    Share,
     configuration_options,
     count_from,
-    data_option,
-    executor_option,
-    input_option,
-    instance_option,
     json_option,
-    method_option,
-    no_models_option,
-    run_program_argument,
 )
-from etconfig.cli.shared.standard_output import command_errors
 from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
 
-if TYPE_CHECKING:
-    from etconfig.analysis import BenchmarkReport
+_INTERRUPTED = 130
 
 
 @click.command("bench", cls=StrictCommand)
-@run_program_argument
-@method_option
-@instance_option
-@input_option
-@click.option("--seed", default=0, show_default=True, help="Seed of the inputs that are made up.")
-@data_option
-@executor_option
+@measured_model_options
 @click.option("--no-optimize", is_flag=True, help="Run every instruction as the program says.")
 @click.option(
-    "--warmup", default=3, show_default=True, type=count_from(0), help="Runs before the measurement."
+    "--sweep",
+    multiple=True,
+    metavar="PATH=V1,V2",
+    help="Measure these values of an option; executor.NAME is an option of the executor. Repeatable: all "
+    "combinations.",
 )
 @click.option(
-    "--runs", type=count_from(1), help="Runs to measure; by default as many as --time allows, at least 30."
+    "--against",
+    multiple=True,
+    metavar="'KEY=VALUE ...'",
+    help="Measure another configuration: option paths, and model, backend, profile, instance or executor. "
+    "Repeatable.",
+)
+@click.option(
+    "--pairs", type=count_from(6), help="Pairs for each configuration; by default as many as --time allows."
 )
 @click.option(
     "--time",
     "seconds",
-    default=2.0,
+    default=0.4,
     show_default=True,
     metavar="SECONDS",
     type=FiniteNumber(),
-    help="How long to measure, unless --runs is given.",
+    help="How long to measure each configuration, unless --pairs is given.",
 )
+@click.option("--processes", "own_processes", is_flag=True, help="Give each configuration its own process.")
 @click.option(
-    "--compare",
-    "earlier",
-    type=click.Path(path_type=Path),
-    metavar="FILE.json",
-    help="Compare with a report that an earlier --json printed.",
+    "--fail-if-slower",
+    type=Share(highest=None),
+    metavar="SHARE",
+    help="Exit with 1 if a configuration fails, or is certainly slower by more than this, such as 5%.",
 )
-@no_models_option
+@click.option("--output", type=OutputPath(), metavar="FILE.html|FILE.svg", help="Draw the intervals.")
+@force_option
 @configuration_options
 @json_option
 def command(
-    program: Path,
-    method: str,
-    instance: str | None,
-    inputs: Sequence[Path],
-    seed: int,
-    data: Sequence[Path],
-    executor: str | None,
-    no_optimize: bool,
-    warmup: int,
-    runs: int | None,
-    seconds: float,
-    earlier: Path | None,
+    model: MeasuredModelRequest,
     request: ConfigurationRequest,
+    sweep: Sequence[str],
+    against: Sequence[str],
+    no_optimize: bool,
+    pairs: int | None,
+    seconds: float,
+    fail_if_slower: float | None,
+    output: Path | None,
+    force: bool,
     as_json: bool,
-) -> None:
-    """Measure how fast a method of a program runs.
+    **choices: Any,
+) -> int:
+    """Measure a model, and compare configurations of it.
 
-    Reports the time to open and load, the latencies of many runs, the time of each operator and delegate, and
-    the memory. Without --input, inputs of the right shapes are made up. The table comes from further runs
-    with a tracer, which take a little longer.
+    PROGRAM is a program, a model that an installed engine runs, or a name of the models file. Each
+    configuration runs in turns with the incumbent: what --profile and --set resolve to. Two equal objects
+    are measured first, which is the noise floor. Without --input, inputs are made up.
 
     \b
     Examples:
       etconfig bench model.pte
-      etconfig bench model.pte --input x.npy --runs 100 --json > bench.json
-      etconfig bench model.pte --runs 100 --compare bench.json --set ReferenceNpuBackend.core=1
+      etconfig bench model.pte --sweep ReferenceCpuBackend.num_threads=1,2
+      etconfig bench model.pte --against 'ReferenceNpuBackend.core=1' --fail-if-slower 5%
     """
-    from etconfig.analysis import benchmark, compare_benchmarks
-    from etconfig.app.programs.api import load_program
-    from etconfig.cli.rendering.benchmark_text import print_benchmark, print_comparison
-    from etconfig.cli.shared.arrays import read_inputs
+    from etconfig.cli.rendering.comparison_text import print_comparison
+    from etconfig.measuring.compare import Effort, compare_requests
+    from etconfig.measuring.requests import changed, swept
 
-    old = None if earlier is None else _read_report(earlier)
-    installation, chosen = request.installation, request.executor(executor)
-    with load_program(program, data=data, executor=chosen, installation=installation) as loaded:
-        meta = loaded.metadata(method)
-        arrays = read_inputs(inputs, meta) if inputs else None
-        resolution = request.resolve(loaded)
-    with _progress_bars() as show:
-        report = benchmark(
-            program,
-            resolution,
-            method=method,
-            instance=instance,
-            inputs=arrays,
-            seed=seed,
-            data=data,
-            executor=chosen,
-            optimize=not no_optimize,
-            warmup=warmup,
-            runs=runs,
-            duration_s=seconds,
-            installation=installation,
-            progress=show,
-        )
-    report = replace(report, inputs=replace(report.inputs, files=tuple(map(str, inputs))))
-    comparison = None if old is None else compare_benchmarks(old, report)
-    if as_json:
-        compared = {} if comparison is None else {"comparison": comparison.to_jsonable()}
-        print_json({**report.to_jsonable(), **compared})
-        return
-    print_benchmark(report)
-    if comparison is not None and earlier is not None:
-        print_comparison(comparison, earlier)
-
-
-def _read_report(path: Path) -> BenchmarkReport:
-    from etconfig.analysis import load_benchmark
-
+    if output is not None:
+        _check_output(output)
+    measured = model.find(request, optimize=not no_optimize)
+    workplace, base = measured.workplace, measured.base
     try:
-        return load_benchmark(path)
-    except OSError as error:
-        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
+        others = [*swept(base, sweep), *(changed(workplace, base, each) for each in against)]
     except ValueError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.UsageError(str(error)) from error
+    show_diagnostics(workplace.resolved(base).warnings)
+    with measuring_progress() as progress:
+        report = compare_requests(
+            workplace,
+            base,
+            others,
+            inputs=measured.inputs,
+            reference=measured.reference,
+            effort=Effort(pairs=pairs, seconds=seconds),
+            progress=progress,
+            **choices,
+        )
+    if output is not None:
+        from etconfig.measuring.picture import comparison_html, comparison_svg
+
+        draw = comparison_svg if output.suffix == ".svg" else comparison_html
+        write_file(output, draw(report).encode(), _PICTURE)
+    if as_json:
+        print_json(report.to_jsonable())
+    else:
+        print_comparison(report)
+        if output is not None:
+            show(f"drawn in {output}")
+    if report.is_interrupted:
+        return _INTERRUPTED
+    return int(fail_if_slower is not None and bool(report.slower_than(fail_if_slower)))
 
 
-@contextmanager
-def _progress_bars() -> Iterator[Callable[[str, float], object]]:
-    """Give a function that shows a bar for each phase on stderr, if that is a terminal."""
-    if not shows_progress():
-        yield lambda phase, done: None
-        return
-    with ExitStack() as shown:
-        bars: dict[str, Any] = {}
+def _check_output(path: Path) -> None:
+    from etconfig.measuring.picture import check_can_draw
 
-        def show(phase: str, done: float) -> None:
-            if phase not in bars:
-                shown.close()  # the bar of the phase before
-                bars[phase] = shown.enter_context(
-                    click.progressbar(length=100, label=phase, file=command_errors())
-                )
-            bar = bars[phase]
-            if int(100 * done) > bar.pos:  # drawing takes time: once for each percent
-                bar.update(int(100 * done) - bar.pos)
+    if path.suffix not in (".html", ".svg"):
+        raise click.BadParameter(f"expected a file that ends with .html or .svg, given {path}")
+    check_can_draw()
+    check_can_write(path, _PICTURE)
 
-        yield show
+
+def _is_picture(path: Path) -> bool:
+    from etconfig.measuring.picture import MARK
+
+    return head_of(path).startswith(MARK.encode())
+
+
+_PICTURE = FileKind("measurements that etconfig drew", _is_picture)

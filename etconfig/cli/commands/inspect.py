@@ -11,7 +11,7 @@ import click
 from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
 from etconfig.cli.rendering.program_text import print_program
-from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.output import print_json, show, show_tables
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     configuration_options,
@@ -24,9 +24,13 @@ from etconfig.cli.shared.requests import (
 )
 from etconfig.cli.shared.usage import StrictCommand, refuse
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
+from etconfig.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
     from etconfig.analysis import ProgramReport
+    from etconfig.app.programs.loaded_program import LoadedProgram
+    from etconfig.facts.sheet import FactSheet
+    from etconfig.memory.need import MemoryNeed
 
 
 @click.command("inspect", cls=StrictCommand)
@@ -46,6 +50,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Load every method, and show its options as requested and in force.",
 )
+@click.option(
+    "--memory",
+    "with_memory",
+    is_flag=True,
+    help="Estimate the memory that all instances need together.",
+)
 @no_defaults_option
 @no_models_option
 @configuration_options
@@ -57,6 +67,7 @@ def command(
     picture: Path | None,
     force: bool,
     effective: bool,
+    with_memory: bool,
     no_defaults: bool,
     request: ConfigurationRequest,
     as_json: bool,
@@ -69,7 +80,10 @@ def command(
     it reads, or the arguments in it if these were resolved when packing.
 
     With --effective, loads every method with its arguments, and shows each option as requested and in force.
-    The options of a configuration, such as --profile and --set, are for --effective.
+    With --memory, estimates the memory that all instances of the configuration need together, and compares it
+    with the fact memory.available: from the program, and from what its backends declare. Nothing is loaded.
+
+    The options of a configuration, such as --profile and --set, are for --effective and --memory.
 
     \b
     Examples:
@@ -77,6 +91,7 @@ def command(
       etconfig inspect app.etbundle
       etconfig inspect model.pte --data weights.ptd
       etconfig inspect model.pte --memory-plan memory.svg
+      etconfig inspect model.pte --memory
       etconfig inspect model.pte --effective --set ReferenceNpuBackend.core=1
     """
     from etconfig.analysis import inspect_program
@@ -85,12 +100,13 @@ def command(
 
     check_no_defaults(no_defaults, effective=effective, as_json=as_json)
     if program.suffix.lower() == BUNDLE_SUFFIX:
-        given = {"--data": data, "--memory-plan": picture, "--executor": executor, "--effective": effective}
+        loading: dict[str, object] = {"--effective": effective, "--memory": with_memory}
+        given = {"--data": data, "--memory-plan": picture, "--executor": executor, **loading}
         refuse(given, f"{program} is not a program")
         show_bundle(program, as_json=as_json)
         return
-    if not effective and request.has_choices:
-        raise click.UsageError("the options of a configuration are for --effective: add it")
+    if not (effective or with_memory) and request.has_choices:
+        raise click.UsageError("the options of a configuration are for --effective and --memory: add one")
     is_text = picture is not None and str(picture) == "-"
     if as_json and is_text:
         raise click.UsageError("--json has the memory plan as data: leave out --memory-plan -")
@@ -104,12 +120,20 @@ def command(
     chosen = executor_if_installed(installation, executor)
     with load_program(program, data=data, executor=NUMPY, installation=installation) as loaded:
         report = inspect_program(loaded, executor=chosen)
+        need, device = _need(loaded, request) if with_memory else (None, None)
     views = _effective_views(program, data, chosen, request) if effective else {}
     if as_json:
         in_force = {"effective": {label: view.to_jsonable() for label, view in views.items()}}
-        print_json({**report.to_jsonable(), **(in_force if effective else {})})
+        data_of_need = {} if need is None else {"memory_need": need.to_jsonable()}
+        print_json({**report.to_jsonable(), **(in_force if effective else {}), **data_of_need})
     else:
         print_program(report)
+        if need is not None and device is not None:
+            show()
+            show(f"memory: {need.fit(device)}")
+            for line in need.notes:
+                show(f"  {line}")
+            show_tables(need.tables)
         for label, view in views.items():
             show()
             view.print_table(label, no_defaults=no_defaults)
@@ -129,6 +153,20 @@ def _effective_views(
             with loaded.load_method(arguments.method, arguments) as method:
                 views[arguments.label] = EffectiveView.of_method(method, arguments)
     return views
+
+
+def _need(program: LoadedProgram, request: ConfigurationRequest) -> tuple[MemoryNeed, FactSheet]:
+    """Return the memory that the instances of a configuration need, and the device."""
+    from etconfig.app.programs.memory_needs import memory_need
+    from etconfig.facts.sheet import FactSheet
+
+    try:
+        resolution = request.resolve(program)
+    except BackendUnavailableError:  # the need has a note about each backend of which nothing is known
+        if request.has_choices:
+            raise
+        return memory_need(program), FactSheet.empty()
+    return memory_need(program, resolution), resolution.facts
 
 
 def _show_memory(path: Path, report: ProgramReport) -> None:

@@ -45,7 +45,8 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
     each program, the backends of each model, versions and schemas of plugins, the values in the
     profiles and in the project file, and for each program on each device the facts that were used
     and the value of every option. With --locked, `resolve`, `run` and `verify` fail if any of these
-    differs, and say which. Comments, layout and descriptions do not count.
+    differs, and say which. Comments, layout and descriptions do not count. Profiles that `etconfig
+    tune` wrote for another model, or another version of its engine, are refused.
 
     With --check, lists what differs from the file, and exits with 1 if anything does, also a program or a
     device that only one of them has.
@@ -58,6 +59,7 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
       etconfig lock --models models.toml --device pixel-8
       etconfig lock encoder.pte decoder.pte --facts pi5.json --device pixel-8 --check
     """
+    from etconfig.app.locking.evidence_check import check_evidence
     from etconfig.app.locking.lock import LOCK
     from etconfig.app.locking.lock_contents import ResolvedForLock, lock_path, make_lock
 
@@ -75,6 +77,7 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
     if show_failures(found):
         return 2
     resolved = [each.result for each in found if each.result is not None]
+    check_evidence(resolved)
     lock, path = make_lock(resolved), lock_path(resolved[0].configuration)
     if check:
         return _check(path, lock)

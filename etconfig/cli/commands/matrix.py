@@ -53,6 +53,12 @@ _WIDTH, _MIN_WIDTH = 120, 60
 @partial(sheet_options, several=True)
 @profile_options
 @fact_option
+@click.option(
+    "--memory",
+    "with_memory",
+    is_flag=True,
+    help="Estimate the memory that the programs need on each device, beside what it has free.",
+)
 @click.option("--all", "every", is_flag=True, help="Show every option, not only those that differ.")
 @click.option(
     "--expect",
@@ -80,6 +86,7 @@ _WIDTH, _MIN_WIDTH = 120, 60
 def command(
     programs: Sequence[Path],
     sheet: Sequence[Path],
+    with_memory: bool,
     every: bool,
     expect: Path | None,
     write_expect: Path | None,
@@ -100,6 +107,7 @@ def command(
       etconfig matrix model.pte --facts 'sheets/*.json'
       etconfig matrix model.pte --device pixel-8 --device pi-5
       etconfig matrix model.pte --facts sheets --all --format html > devices.html
+      etconfig matrix model.pte --facts sheets --memory
       etconfig matrix model.pte --facts sheets --write-expect devices.toml
       etconfig matrix model.pte --facts sheets --expect devices.toml
       etconfig matrix --models models.toml --device pixel-8 --device pi-5
@@ -123,7 +131,7 @@ def command(
         message = f"there is no {expect} to compare with; write it first: --write-expect {expect}"
         raise click.ClickException(message)
     expected = None if expect is None else load_expected(expect)
-    matrix = _matrix(request, programs, sheets)
+    matrix = _matrix(request, programs, sheets, with_memory=with_memory)
     differences = None if expected is None else expected.differences(matrix)
     if write_expect is not None:
         return _write(write_expect, matrix)
@@ -131,7 +139,9 @@ def command(
     return 1 if differences or matrix.has_errors else 0
 
 
-def _matrix(request: ConfigurationRequest, programs: Sequence[Path], sheets: Sequence[Path]) -> DeviceMatrix:
+def _matrix(
+    request: ConfigurationRequest, programs: Sequence[Path], sheets: Sequence[Path], *, with_memory: bool
+) -> DeviceMatrix:
     from etconfig.analysis.matrix_building import build_matrix
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
 
@@ -139,7 +149,8 @@ def _matrix(request: ConfigurationRequest, programs: Sequence[Path], sheets: Seq
     installation = loaded[0].installation if loaded else request.installation
     configurations = DeviceConfigurations(loaded, installation, **request.settings())
     named = [*zip(sheet_names(sheets), sheets, strict=True)]
-    return build_matrix(configurations, with_progress(named, "resolving"), installation.fact_registry)
+    devices = with_progress(named, "resolving")
+    return build_matrix(configurations, devices, installation.fact_registry, with_memory=with_memory)
 
 
 def _write(path: Path, matrix: DeviceMatrix) -> int:

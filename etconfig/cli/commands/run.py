@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.base.number_text import format_seconds
 from etconfig.base.records import record
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
-from etconfig.cli.shared.format import format_count, format_seconds
+from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etconfig.cli.shared.format import format_bytes, format_count
+from etconfig.base.number_text import format_bytes
+from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.output import print_json, print_table, show
 
 if TYPE_CHECKING:

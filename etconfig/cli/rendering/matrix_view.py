@@ -40,8 +40,6 @@ def matrix_view(
         every: True to list the options that are the same on every device, too.
         shown: Gives the files of a problem the names that readers know.
     """
-    numbers = matrix.result_numbers
-    profiles = [(each.device, each.profile or "none", numbers.get(each.device, "error")) for each in matrix]
     differing = {*matrix.differing}
     same = [path for path in matrix.options if path not in differing] if every else []
     tables = [
@@ -65,8 +63,8 @@ def matrix_view(
         ),
         Table(
             caption="Devices",
-            headers=("device", "profile", "result"),
-            rows=[(device, profile, str(result)) for device, profile, result in profiles],
+            headers=[*map(str.lower, matrix.device_headers)],
+            rows=[*matrix.device_rows],
             is_folded=differences is not None,
         ),
         Table(
@@ -92,14 +90,11 @@ def _difference(each: MatrixDifference) -> tuple[str, ...]:
 
 def devices_text(matrix: DeviceMatrix, width: int) -> str:
     """Return a row for each device: its profile, and the number of its result."""
-    numbers = matrix.result_numbers
-    rows = (
-        (each.device, each.profile or "none", "error" if each.has_errors else str(numbers[each.device]))
-        for each in matrix
-    )
-    shown = [tuple(map(cell_text, row)) for row in islice(rows, MAX_ROWS)]
-    limits = ((width - 10) // 2, (width - 10) // 2, _MAX_CELL)  # 6 for RESULT, and two gaps
-    return _grid([("DEVICE", "PROFILE", "RESULT"), *shown], limits) + more_text(len(matrix) - MAX_ROWS)
+    shown = [tuple(map(cell_text, row)) for row in islice(matrix.device_rows, MAX_ROWS)]
+    numbers = (_MAX_CELL,) * (len(matrix.device_headers) - 2)
+    wide = (width - 10 - _MAX_CELL * (len(numbers) - 1)) // 2  # 6 for RESULT, and two gaps
+    rows = [matrix.device_headers, *shown]
+    return _grid(rows, (wide, wide, *numbers)) + more_text(len(matrix) - MAX_ROWS)
 
 
 def options_text(matrix: DeviceMatrix, paths: Sequence[str], width: int) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 
+from etconfig.base.number_text import format_bytes
 from etconfig.base.written_files import FileKind, head_of
 from etconfig.cli.rendering.program_text import use_text
-from etconfig.cli.shared.format import format_bytes, format_count
+from etconfig.cli.shared.format import format_count
 from etconfig.program.memory_plan import Allocation, MemoryPlan
 
 _WIDTH, _HEIGHT = 960, 320

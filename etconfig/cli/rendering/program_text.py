@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from etconfig.app.programs.executors import NUMPY
-from etconfig.cli.shared.format import format_bytes, format_count
+from etconfig.base.number_text import format_bytes
+from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.output import print_table, show
 
 if TYPE_CHECKING:

@@ -59,6 +59,15 @@ def read_inputs(paths: Sequence[Path], meta: MethodMeta) -> list[Any]:
     return [_narrowed(array if array.ndim else array[()], meta, index) for index, array in enumerate(arrays)]
 
 
+def read_arrays(paths: Sequence[Path], prefix: str = "in") -> list[Any]:
+    """Read arrays, in order: a .npy file has one, an .npz file has in0, in1, ..., or another prefix.
+
+    Raises:
+        click.ClickException: a file cannot be read, or has neither format.
+    """
+    return [each.load() for path in paths for each in _stored(path, prefix)]
+
+
 def write_outputs(path: Path, outputs: Sequence[Any]) -> None:
     """Write the outputs as out0, out1, ... into an .npz, whole or not at all.
 
@@ -148,14 +157,14 @@ class _Stored:
             return loaded if self.name is None else loaded[self.name]
 
 
-def _stored(path: Path) -> list[_Stored]:
+def _stored(path: Path, prefix: str = "in") -> list[_Stored]:
     """Read the headers of the arrays in a file."""
     with _opened(path) as file:
         if file.peek(len(_ZIP_MAGIC)).startswith(_NPY_MAGIC):
             return [_Stored(path=path, name=None, stand_in=_stand_in(file))]
         found: list[_Stored] = []
         with zipfile.ZipFile(file) as archive:
-            for name in _member_names(path, archive):
+            for name in _member_names(path, archive, prefix):
                 with archive.open(f"{name}.npy") as member:
                     found.append(_Stored(path=path, name=name, stand_in=_stand_in(member)))
         return found
@@ -185,9 +194,9 @@ def _stand_in(file: IO[bytes]) -> Any:
     return np.broadcast_to(np.empty((), dtype), shape)
 
 
-def _member_names(path: Path, archive: zipfile.ZipFile) -> list[str]:
+def _member_names(path: Path, archive: zipfile.ZipFile, prefix: str) -> list[str]:
     files = [each.removesuffix(".npy") for each in archive.namelist()]
-    names = [f"in{index}" for index in range(len(files))]
+    names = [f"{prefix}{index}" for index in range(len(files))]
     if sorted(files) != sorted(names):
         found = ", ".join(files)
         raise click.ClickException(f"{path}: expected the arrays {', '.join(names)}, found {found}")

@@ -19,6 +19,7 @@ from etconfig.base.written_files import RefusedFileError
 from etconfig.cli.shared.completion import complete_profile
 from etconfig.cli.shared.output import note, show_done, shows_progress
 from etconfig.cli.shared.requests import (
+    Share,
     count_from,
     models_option,
     open_targets,
@@ -132,7 +133,7 @@ class PlanRequest:
     overrides: Sequence[str]
     profile_paths: Sequence[Path]
 
-    def planned(self, installation: Installation) -> PlannedRun:
+    def planned(self, installation: Installation, *, with_memory: bool = False) -> PlannedRun:
         """Compile what decides.
 
         Raises:
@@ -143,7 +144,7 @@ class PlanRequest:
 
         programs = [*open_targets(self.programs, self.models, installation).values()]
         settings = self._settings()
-        plan = make_plan(installation, programs, **settings)
+        plan = make_plan(installation, programs, **settings, with_memory=with_memory)
         return PlannedRun(plan=plan, recipe=lambda: PlanRecipe.of(plan, programs, **settings))
 
     def plan(self, installation: Installation) -> FleetPlan:
@@ -157,32 +158,6 @@ class PlanRequest:
             "fact_overrides": list(self.fact_texts),
             "overrides": list(self.overrides),
         }
-
-
-class Share(click.FloatRange):
-    """The type of a share: `99.5%`, or a number from 0 to 1."""
-
-    name = "share"
-
-    def __init__(self) -> None:
-        super().__init__(min=0, max=1)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the share from 0 to 1.
-
-        Raises:
-            click.BadParameter: it is none.
-        """
-        if isinstance(value, float):
-            return value
-        text = str(value).strip()
-        try:
-            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share <= 1:
-            self.fail(f"{value!r} is not a share, such as 99.5% or 0.995", param, ctx)
-        return share
 
 
 def _check_installed() -> None:

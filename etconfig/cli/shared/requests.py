@@ -199,6 +199,33 @@ class FiniteNumber(click.FloatRange):
         return number
 
 
+class Share(click.FloatRange):
+    """The type of a share: `99.5%`, or a number such as 0.995; at most `highest`, if that is not None."""
+
+    name = "share"
+
+    def __init__(self, highest: float | None = 1.0) -> None:
+        super().__init__(min=0, max=highest)
+        self._highest = math.inf if highest is None else highest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the share as a number.
+
+        Raises:
+            click.BadParameter: it is none.
+        """
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share <= self._highest or share == math.inf:
+            self.fail(f"{value!r} is not a share, such as 99.5% or 0.995", param, ctx)
+        return share
+
+
 _DEVICES = "etconfig.known_devices"
 """The key of click's context for the values of `--device`, which `--facts` adds to its own."""
 _FACTS_HELP = {
@@ -277,9 +304,9 @@ class ConfigurationRequest:
     profile: str | None
     require_match: bool
     overrides: Sequence[str]
-    sheet: Path | None
     fact_texts: Sequence[str]
     profile_paths: Sequence[Path]
+    sheet: Path | None = None
     locked: bool = False
     models: Path | None = None
     called: str | None = None
@@ -439,15 +466,21 @@ def open_targets(
     return opened
 
 
-def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add all options that select or change a configuration; the command gets them as one `request`."""
+def configuration_options(
+    function: Callable[..., Any], *, on_this_device: bool = False
+) -> Callable[..., Any]:
+    """Add all options that select or change a configuration; the command gets them as one `request`.
+
+    With `on_this_device`, those that select another device are left out.
+    """
 
     @wraps(function)
     def with_request(**parameters: Any) -> Any:
         request = ConfigurationRequest(**taken_values(ConfigurationRequest, parameters))
         return function(request=request, **parameters)
 
-    return profile_options(device_options(with_request))
+    on_device = fact_option if on_this_device else device_options
+    return profile_options(on_device(with_request))
 
 
 def several_devices_options(

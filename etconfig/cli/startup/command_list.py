@@ -4,7 +4,7 @@ from __future__ import annotations
 
 COMMAND_SUMMARIES = {
     "backends": "List installed backends and their options.",
-    "bench": "Measure how fast a method of a program runs.",
+    "bench": "Measure a model, and compare configurations of it.",
     "conformance": "Check a backend against the contract and its own claims.",
     "devices": "List and show the known devices, and compare them.",
     "diff": "Show which options differ between two configurations.",
@@ -22,6 +22,7 @@ COMMAND_SUMMARIES = {
     "resolve": "Resolve the arguments of every method, instance and backend.",
     "run": "Run a method of a program.",
     "schema": "Print an option schema as JSON Schema or Markdown.",
+    "tune": "Find better options for a model on this machine.",
     "validate": "Check configuration files; exit with 1 if there are errors.",
     "verify": "Run a bundled program's cases; exit with 1 if outputs differ.",
     "watch": "Follow this device's facts; show which options would change.",

@@ -43,6 +43,7 @@ class DeviceOutcome:
         message: The problem.
         matched: The names of the profiles whose conditions hold.
         signature: A text of what decided; equal texts have one outcome.
+        fits: True if the programs fit into the memory; None if that is not known. It is not part of the data.
     """
 
     profile: str | None = None
@@ -52,6 +53,7 @@ class DeviceOutcome:
     message: str | None = None
     matched: tuple[str, ...] = ()
     signature: str = ""
+    fits: bool | None = None
 
     def __hash__(self) -> int:
         """Return a hash without the options, which follow from the rest and take long."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 
 from etconfig.app.configuring.configuration import Configuration, configure
 from etconfig.app.configuring.profile_choice import AUTO
 from etconfig.app.configuring.targets import Delegating
 from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.memory_needs import fit_condition, need_of_programs
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError, PluginError
 from etconfig.expression import Expression
+from etconfig.facts.memory_fit import MemoryFit
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.registry import FactValue
 from etconfig.facts.sheet import FactSheet
@@ -51,6 +54,7 @@ class FleetPlan:
     Attributes:
         readers: The facts that functions of vendors have read so far, by backend; `*` stands for all facts.
         installation: The plugins, profiles and project file.
+        with_memory: True if outcomes say whether the programs fit into the memory of the device.
 
     Args:
         program: The program; None for what `configure` uses by default.
@@ -59,6 +63,7 @@ class FleetPlan:
         require_match: Refuse the fallback of `auto`.
         fact_overrides: Facts that are set by hand on every device.
         overrides: Values that win over all others.
+        with_memory: Estimate the memory of the programs.
 
     Raises:
         ConfigError: the profile that is named, a condition of a profile, or the project file is wrong.
@@ -73,8 +78,10 @@ class FleetPlan:
         require_match: bool = False,
         fact_overrides: FactOverrides | None = None,
         overrides: Overrides | Layer | None = None,
+        with_memory: bool = False,
     ) -> None:
         self.installation = installation
+        self.with_memory = with_memory
         self.readers: dict[str, set[str]] = {}
         self._program = program
         self._overrides = overrides
@@ -86,6 +93,8 @@ class FleetPlan:
         self._require_match = require_match or (project is not None and project.require_match)
         self._known: dict[str, Configuration | ConfigError | PluginError] = {}
         self._outcomes: dict[object, DeviceOutcome] = {}
+        self._needed_bytes: dict[str, int] = {}
+        self._fit_conditions: dict[object, DecidingCondition] = {}
         self._choices: dict[tuple[str, ...], str | Diagnostic] = {}
         if not self.is_auto:
             self._named = self._configured(self._given)
@@ -138,9 +147,13 @@ class FleetPlan:
         found = map(self.configuration, self.selector.conditions)
         return tuple(each for each in found if isinstance(each, Configuration))
 
-    @cached_property
+    @property
     def conditions(self) -> tuple[DecidingCondition, ...]:
-        """The conditions that decide, each once."""
+        """The conditions that decide, each once; those on memory are known once the needs are."""
+        return (*self._conditions, *self._fit_conditions.values())
+
+    @cached_property
+    def _conditions(self) -> tuple[DecidingCondition, ...]:
         distinct: dict[object, DecidingCondition] = {}
         for each in self._all_conditions():
             used = {name: each.by_hand[name] for name in sorted(each.expression.facts & each.by_hand.keys())}
@@ -186,7 +199,20 @@ class FleetPlan:
         key = (signature, matched)
         if key not in self._outcomes:
             self._outcomes[key] = self._resolved(choice, configuration, facts, matched, repr(signature))
-        return self._outcomes[key]
+        return self._with_fit(self._outcomes[key], configuration, facts)
+
+    def _with_fit(
+        self, outcome: DeviceOutcome, configuration: Configuration, facts: Mapping[str, FactValue]
+    ) -> DeviceOutcome:
+        needed_bytes = self._needed_bytes.get(outcome.resolution or "")
+        if needed_bytes is None:
+            return outcome
+        by_hand = _by_hand(configuration)
+        key = (needed_bytes, repr(by_hand))
+        if key not in self._fit_conditions:
+            condition = fit_condition(needed_bytes, self.installation.fact_registry)
+            self._fit_conditions[key] = DecidingCondition(condition, by_hand)
+        return replace(outcome, fits=MemoryFit.of(needed_bytes, {**facts, **by_hand}).fits)
 
     def resolved_on(self, sheet: FactSheet) -> Resolution:
         """Resolve one device as a whole, with the story of every value.
@@ -245,6 +271,11 @@ class FleetPlan:
         sheet = FactSheet.from_values(facts, "inventory", self.installation.fact_registry)
         try:
             resolution = configuration.resolver.resolve(sheet)
+            fingerprint = resolution.fingerprint()
+            if self.with_memory and fingerprint not in self._needed_bytes:
+                need = need_of_programs(configuration.program, resolution)
+                if need is not None:
+                    self._needed_bytes[fingerprint] = need.peak.size_bytes
         except (ConfigError, PluginError) as error:
             cause, message = _cause(error)
             return DeviceOutcome(
@@ -256,7 +287,7 @@ class FleetPlan:
         )
         return DeviceOutcome(
             profile=profile,
-            resolution=resolution.fingerprint(),
+            resolution=fingerprint,
             options=options,
             matched=matched,
             signature=signature,

@@ -44,6 +44,7 @@ def make_plan(
     require_match: bool,
     fact_overrides: HandSet,
     overrides: HandSet,
+    with_memory: bool = False,
 ) -> FleetPlan:
     """Compile what decides on every device.
 
@@ -54,6 +55,7 @@ def make_plan(
         require_match: Refuse the fallback of `auto`.
         fact_overrides: Facts that are set by hand on every device.
         overrides: Options that are set by hand on every device.
+        with_memory: Estimate the memory of the programs, which are read for that.
 
     Raises:
         ConfigError: a profile or another setting is wrong.
@@ -72,6 +74,7 @@ def make_plan(
         overrides=layer_from_overrides(
             overrides, source, backends=installation.backend_ids, known_options=known_options
         ),
+        with_memory=with_memory,
     )
 
 

@@ -58,8 +58,8 @@ class DecidedGroups:
 def decide_part(database: Database, part: InventoryPart, plans: Sequence[FleetPlan]) -> DecidedGroups:
     """Group the devices of a file by all that decides for any of the plans, and decide about each group.
 
-    Which facts a vendor's function reads is known after a call only. If it reads one that does not count yet,
-    the devices are grouped again.
+    Which facts a vendor's function reads is known after a call only, and how much memory options need after
+    their resolution. If that decides, and did not count yet, the devices are grouped again.
 
     Raises:
         InternalError: SQL and Python disagree on a condition.
@@ -68,8 +68,8 @@ def decide_part(database: Database, part: InventoryPart, plans: Sequence[FleetPl
     """
     part.source.attach(database)
     known = frozenset(part.facts)
-    conditions = [condition for plan in plans for condition in plan.conditions]
     while True:
+        conditions = [condition for plan in plans for condition in plan.conditions]
         needed = frozenset().union(*(plan.needed_facts(known) for plan in plans))
         for plan in plans:
             _check_readers(database, part, plan)
@@ -77,7 +77,8 @@ def decide_part(database: Database, part: InventoryPart, plans: Sequence[FleetPl
         _check_count(database, part, key)
         groups, salt = find_groups(database, part, key)
         outcomes = [[decide(plan, part, key, group) for group in groups] for plan in plans]
-        if all(plan.needed_facts(known) <= set(key.values) for plan in plans):
+        is_all = conditions == [condition for plan in plans for condition in plan.conditions]
+        if is_all and all(plan.needed_facts(known) <= set(key.values) for plan in plans):
             return DecidedGroups(part=part, key=key, salt=salt, groups=groups, outcomes=outcomes)
 
 

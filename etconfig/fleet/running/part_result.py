@@ -54,6 +54,15 @@ class PartResult:
         return sum(each.devices for each in self.counts if each.outcome.resolution is not None)
 
     @property
+    def fits(self) -> Counter[bool | None]:
+        """The number of devices with options whose memory suffices, by `DeviceOutcome.fits`."""
+        found: Counter[bool | None] = Counter()
+        for each in self.counts:
+            if each.outcome.resolution is not None:
+                found[each.outcome.fits] += each.devices
+        return found
+
+    @property
     def profiles(self) -> Counter[str]:
         """The number of devices that get each profile, resolvable or not."""
         found: Counter[str] = Counter()

@@ -20,6 +20,12 @@ _CAUSES = {
     "broken-line": "the line or sheet is not a JSON object",
 }
 
+_MEMORY = {
+    "fits": "fit",
+    "too_little": "need more than there is",
+    "unknown": "nothing is known of the memory",
+}
+
 
 def coverage_data(result: PartResult, plan: FleetPlan) -> dict[str, Any]:
     """Return the coverage of a fleet as plain data."""
@@ -40,7 +46,14 @@ def coverage_data(result: PartResult, plan: FleetPlan) -> dict[str, Any]:
         ],
         "unmatched_profiles": [name for name in names if plan.is_auto and not matches[name]],
         "options_never_set": never_set(result),
+        **({"memory": _memory_data(result)} if plan.with_memory else {}),
     }
+
+
+def _memory_data(result: PartResult) -> dict[str, Any]:
+    fits = result.fits
+    share = fits[True] / result.devices if result.devices else 0.0
+    return {"fits": fits[True], "too_little": fits[False], "unknown": fits[None], "share": share}
 
 
 def coverage_tables(data: dict[str, Any], problems: Sequence[Table]) -> list[Table]:
@@ -51,10 +64,16 @@ def coverage_tables(data: dict[str, Any], problems: Sequence[Table]) -> list[Tab
         (_CAUSES.get(cause, f"cannot be resolved: {cause}"), count, share_text(count, total))
         for cause, count in data["causes"].items()
     ]
+    memory = [
+        (text, data["memory"][key], share_text(data["memory"][key], total))
+        for key, text in _MEMORY.items()
+        if "memory" in data
+    ]
     used = [row for row in data["profiles"] if row["matches"] or row["devices"]]
     used.sort(key=lambda row: (-row["devices"], row["profile"]))
     return [
         Table(caption="Devices", headers=("OUTCOME", "DEVICES", "SHARE"), rows=rows),
+        Table(caption="Memory", headers=("PROGRAMS", "DEVICES", "SHARE"), rows=memory),
         *problems,
         Table(
             caption="Profiles",

@@ -162,7 +162,7 @@ def advise(kind: str, unknown: UnknownKey) -> Remedy:
     Args:
         kind: `root` or `project` (the whole document), `head` ([profile]), `when`, `method`,
             `instance`, `backend`, `value` (of an option), `plugins`, `kernels`, `models` (a file of them),
-            `model` or `variant`.
+            `model`, `variant` or `evidence`.
         unknown: The key.
     """
     key, meant = unknown.key, _SYNONYMS.get(kind, {}).get(unknown.key)
@@ -267,7 +267,7 @@ _ADVISERS: Mapping[str, Callable[[UnknownKey], Remedy]] = {
     "head": _of_head,
     "when": _of_when,
     **dict.fromkeys(("method", "instance"), _of_entry),
-    **dict.fromkeys(("plugins", "kernels", "models", "model", "variant"), _of_plugins),
+    **dict.fromkeys(("plugins", "kernels", "models", "model", "variant", "evidence"), _of_plugins),
     "value": _of_value,
     "backend": _of_backend,
 }

@@ -32,6 +32,7 @@ from etconfig.resolver.deciding.program_check import METHOD, unknown_model
 from etconfig.resolver.explaining.toml_text import profile_text
 
 if TYPE_CHECKING:
+    from etconfig.profile.evidence import TuningEvidence
     from etconfig.profile.profile import Reference
     from etconfig.profile.selection import Selection
     from etconfig.resolver.deciding.options_in_force import OptionsInForce
@@ -56,6 +57,7 @@ class Resolution(HasView):
         named_by: The place in the project file that names that profile; None if nothing there does.
         warnings: The problems that do not stop the work.
         noun: What the arguments are for, in messages: `method`, `model`, or `model or method`.
+        evidence: What was measured for the options of the profile, or of those that it extends.
     """
 
     instances: Mapping[tuple[str, str | None], Arguments]
@@ -68,6 +70,7 @@ class Resolution(HasView):
     named_by: Reference | None = field(default=None, compare=False, repr=False)
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
     noun: str = field(default=METHOD, compare=False, repr=False)
+    evidence: tuple[TuningEvidence, ...] = field(default=(), compare=False, repr=False)
     _again: Callable[[FactOverrides], Resolution] | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:

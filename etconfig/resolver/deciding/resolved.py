@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.facts.sheet import FactSheet
+from etconfig.profile.evidence import TuningEvidence
 from etconfig.resolver.deciding.arguments import Arguments
 
 
@@ -32,6 +33,10 @@ class Resolved(Protocol):
     @property
     def noun(self) -> str:
         """The noun for what the arguments are for, in messages: `method`, `model`, or `model or method`."""
+
+    @property
+    def evidence(self) -> Sequence[TuningEvidence]:
+        """The evidence for the options of profiles."""
 
     def __iter__(self) -> Iterator[Arguments]: ...
 

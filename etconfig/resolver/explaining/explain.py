@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
 
 from etconfig.base.option_path import OptionPath
@@ -10,6 +11,7 @@ from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
 from etconfig.errors import OptionError
 from etconfig.facts.registry import HIDDEN_VALUE
 from etconfig.facts.sheet import FactSheet
+from etconfig.profile.evidence import TuningEvidence
 from etconfig.profile.layer import UNSET
 from etconfig.resolver.compiling.matching import name_backend_help
 from etconfig.resolver.deciding.arguments import Arguments
@@ -49,10 +51,17 @@ def explain_option(resolution: Resolved, path: OptionPath) -> str:
         OptionError: `path` means nothing in the resolution.
     """
     found = find_provenance(resolution, path)
-    return "\n\n".join(option_text(*each, resolution.facts, path.option) for each in found) + "\n"
+    shown = (option_text(*each, resolution.facts, path.option, resolution.evidence) for each in found)
+    return "\n\n".join(shown) + "\n"
 
 
-def option_text(path: OptionPath, found: Provenance, facts: FactSheet, asked: str) -> str:
+def option_text(
+    path: OptionPath,
+    found: Provenance,
+    facts: FactSheet,
+    asked: str,
+    evidence: Sequence[TuningEvidence] = (),
+) -> str:
     """Describe the value of an option of one method instance in a few lines.
 
     Args:
@@ -60,11 +69,21 @@ def option_text(path: OptionPath, found: Provenance, facts: FactSheet, asked: st
         found: Its provenance.
         facts: The facts of the device.
         asked: The option's name in the question, which may be a former one.
+        evidence: What was measured for the options of profiles.
     """
     lines = [f"{path} = {show_setting(found.winner.value)}"]
     if path.option != asked:
         lines.append(f"  {asked} was renamed to {path.option}")
-    return "\n".join([*lines, *_lines(found, facts)])
+    measured = measured_text(path, found, evidence)
+    return "\n".join([*lines, *_lines(found, facts, measured)])
+
+
+def measured_text(path: OptionPath, found: Provenance, evidence: Sequence[TuningEvidence]) -> str | None:
+    """Return what was measured for an option in the document that sets it, with its age; None if nothing."""
+    for each in evidence:
+        if each.find_span().file == found.winner.origin.source:
+            return each.sentence(f"{path.backend}.{path.option}", datetime.date.today())
+    return None
 
 
 def show_setting(value: object) -> str:
@@ -72,8 +91,10 @@ def show_setting(value: object) -> str:
     return "unset" if value is UNSET else show_value(value)
 
 
-def _lines(found: Provenance, facts: FactSheet) -> Iterator[str]:
+def _lines(found: Provenance, facts: FactSheet, measured: str | None) -> Iterator[str]:
     yield f"  from {found.winner.origin}"
+    if measured:
+        yield f"  {measured}"
     if found.reason:
         yield f"  reason: {found.reason}"
     if len(found.origins) > 1:

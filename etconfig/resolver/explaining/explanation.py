@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +13,12 @@ from etconfig.diagnostics import Diagnostic, nearest
 from etconfig.errors import OptionError
 from etconfig.facts.registry import HIDDEN_VALUE
 from etconfig.facts.sheet import FactSheet
+from etconfig.profile.evidence import TuningEvidence
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_text
 from etconfig.resolver.deciding.provenance import Provenance, provenance_table
 from etconfig.resolver.deciding.resolved import Resolved
-from etconfig.resolver.explaining.explain import find_provenance, option_text, show_setting
+from etconfig.resolver.explaining.explain import find_provenance, measured_text, option_text, show_setting
 
 _MAX_SHOWN = 20
 
@@ -30,11 +31,13 @@ class Explanation(HasView):
         asked: The path that was asked for.
         options: The provenance by full path, such as `forward@left:NpuBackend.core`.
         facts: The facts of the device.
+        evidence: What was measured for the options of profiles.
     """
 
     asked: OptionPath
     options: Mapping[OptionPath, Provenance]
     facts: FactSheet
+    evidence: Sequence[TuningEvidence] = ()
 
     @property
     def provenance(self) -> Provenance:
@@ -78,7 +81,8 @@ class Explanation(HasView):
         from etconfig.diagnostics.escape import escape_lines, shorten
 
         blocks = [
-            option_text(*item, self.facts, self.asked.option) for item in [*self.options.items()][:_MAX_SHOWN]
+            option_text(*item, self.facts, self.asked.option, self.evidence)
+            for item in [*self.options.items()][:_MAX_SHOWN]
         ]
         more = len(self) - len(blocks)
         lines = "\n\n".join([*blocks, *([f"and {more:,} more method instances"] if more else [])]).split("\n")
@@ -92,10 +96,12 @@ class Explanation(HasView):
         used = dict.fromkeys(name for _, found in shown for name in found.facts)
         rows = [(name, *self._fact_texts(name)) for name in used]
         more = len(self) - len(shown)
+        lines = [f"and {count_text(more, 'more method instance')}"] if more else []
+        lines += filter(None, (measured_text(path, found, self.evidence) for path, found in shown))
         facts = Table(caption="depends on", headers=("FACT", "VALUE", "FROM"), rows=rows)
         return View(
             title=f"Explanation of {self.asked}",
-            lines=[f"and {count_text(more, 'more method instance')}"] if more else [],
+            lines=lines,
             tables=[*tables, facts],
         )
 
@@ -114,10 +120,12 @@ def make_explanation(resolution: Resolved, path: str) -> Explanation:
     meant = _parsed(resolution, path)
     is_template = (meant.method, None) in resolution.incomplete and meant.instance is None
     if meant.method is None or not is_template:
-        return Explanation(meant, dict(find_provenance(resolution, meant)), resolution.facts)
+        found = find_provenance(resolution, meant)
+        return Explanation(meant, dict(found), resolution.facts, resolution.evidence)
     named = [instance for method, instance in resolution.instances if method == meant.method]
-    found = [find_provenance(resolution, replace(meant, instance=instance)) for instance in named]
-    return Explanation(meant, {full: each for pairs in found for full, each in pairs}, resolution.facts)
+    every = (find_provenance(resolution, replace(meant, instance=instance)) for instance in named)
+    options = {full: each for pairs in every for full, each in pairs}
+    return Explanation(meant, options, resolution.facts, resolution.evidence)
 
 
 def _parsed(resolution: Resolved, text: str) -> OptionPath:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 from annotated_types import Ge
 
 from etconfig.plugin.v1 import (
@@ -13,6 +14,8 @@ from etconfig.plugin.v1 import (
     BackendRequest,
     BackendSpec,
     EffectiveOption,
+    ModelInput,
+    ModelRunner,
     hookimpl,
     option,
 )
@@ -60,6 +63,15 @@ def update(
     session.scale = options.scale
 
 
+def runner(session: TinySession) -> ModelRunner:
+    """Return how `etconfig bench` runs a session."""
+
+    def run(values: Sequence[Any]) -> Sequence[Any]:
+        return [np.asarray(session.run(values[0]), np.float32)]
+
+    return ModelRunner(inputs=(ModelInput(name="values", dtype="float32", shape=(8,)),), run=run)
+
+
 SPEC = BackendSpec(
     id="TinyEngine",
     doc="Scales numbers.",
@@ -68,6 +80,8 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    runner=runner,
+    model_files=(".tiny",),
 )
 
 

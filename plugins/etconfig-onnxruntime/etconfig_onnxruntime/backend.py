@@ -30,7 +30,7 @@ from etconfig_onnxruntime.session import build_session
 
 _Array: TypeAlias = "np.ndarray[Any, Any]"
 
-_ELEMENT_TYPES: Mapping[str, str] = {
+ELEMENT_TYPES: Mapping[str, str] = {
     "tensor(float)": "float32",
     "tensor(double)": "float64",
     "tensor(float16)": "float16",
@@ -149,11 +149,11 @@ class OnnxRuntimeBackend(Backend[OnnxRuntimeOptions, SessionHandle]):
 
 
 def _dtype(value: Any) -> str:
-    dtype = _ELEMENT_TYPES.get(value.type)
+    dtype = ELEMENT_TYPES.get(value.type)
     if dtype is None:
         raise InvalidPayloadError(
             cause=f"its model has the value {value.name!r} of the type {value.type}, which is not supported",
-            help=f"use one of {', '.join(_ELEMENT_TYPES.values())}",
+            help=f"use one of {', '.join(ELEMENT_TYPES.values())}",
         )
     return dtype
 

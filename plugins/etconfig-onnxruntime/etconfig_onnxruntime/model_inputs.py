@@ -1,7 +1,8 @@
-"""The open dimensions of an ONNX model's inputs, read from its bytes without the package onnx.
+"""Dimensions of inputs, and the use of weights, read from an ONNX model's bytes without the package onnx.
 
-An ONNX file is a protobuf message. Only the fields on the way to the dimensions are read, others are skipped.
-Source: onnx/onnx.proto, messages ModelProto, GraphProto, ValueInfoProto, TypeProto, TensorShapeProto.
+An ONNX file is a protobuf message. Only the fields on the way are read, others are skipped.
+Source: onnx/onnx.proto, messages ModelProto, GraphProto, ValueInfoProto, TypeProto, TensorShapeProto,
+NodeProto, TensorProto.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from etconfig.plugin.v1 import DelegateInvalidCompatibilityError, Envelope, InvalidPayloadError
+
 _GRAPH, _INPUT, _TYPE, _TENSOR, _SHAPE, _DIM = 7, 11, 2, 1, 2, 1
 _WAY_TO_DIMS = (_TYPE, _TENSOR, _SHAPE, _DIM)
 _NAME, _DIM_PARAM, _DENOTATION = 1, 2, 3
+_NODE, _INITIALIZER, _NODE_INPUT, _OPERATOR, _INITIALIZER_NAME = 1, 5, 1, 4, 8
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
@@ -45,6 +49,28 @@ def named_dimensions(model: bytes) -> list[Dimension] | None:
         ]
     except (ValueError, IndexError):
         return None
+
+
+def convolution_share(payload: memoryview) -> float:
+    """Return the share of a model's weights that convolutions use; 0 if the bytes are not a model.
+
+    Args:
+        payload: The model in ONNX format, in an envelope.
+    """
+    try:
+        model = Envelope.read(payload)[1]
+        weights: dict[bytes, int] = {}
+        convolved: set[bytes] = set()
+        for graph in _inside(model, (_GRAPH,)):
+            for field, value in _fields(graph):
+                if field == _INITIALIZER:
+                    weights[_bytes(value, _INITIALIZER_NAME)] = len(value)
+                elif field == _NODE and _bytes(value, _OPERATOR).startswith(b"Conv"):
+                    convolved.update(bytes(each) for number, each in _fields(value) if number == _NODE_INPUT)
+    except (ValueError, IndexError, InvalidPayloadError, DelegateInvalidCompatibilityError):
+        return 0.0
+    every = sum(weights.values())
+    return sum(size for name, size in weights.items() if name in convolved) / every if every else 0.0
 
 
 def _inside(data: memoryview, way: tuple[int, ...]) -> Iterator[memoryview]:
@@ -89,4 +115,8 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
 
 def _text(message: memoryview, wanted: int) -> str:
     """Return a text inside of a message; "" without one."""
-    return next((bytes(value).decode() for field, value in _fields(message) if field == wanted), "")
+    return _bytes(message, wanted).decode()
+
+
+def _bytes(message: memoryview, wanted: int) -> bytes:
+    return next((bytes(value) for field, value in _fields(message) if field == wanted), b"")

@@ -12,6 +12,8 @@ from etconfig.plugin.v1 import (
     BackendRequest,
     BackendSpec,
     Capabilities,
+    DelegateFacts,
+    DelegateMemory,
     hookimpl,
 )
 from etconfig_onnxruntime.errors import BACKEND_ID
@@ -64,6 +66,20 @@ def update(
     update_session(session, options, previous, changed)
 
 
+def runner(session: Any) -> Any:
+    """Return how to run a session; see `session_runner`."""
+    from etconfig_onnxruntime.runner import session_runner
+
+    return session_runner(session)
+
+
+def memory(options: OnnxRuntimeOptions, delegate: DelegateFacts) -> DelegateMemory:
+    """Return the memory of a delegate; see `session_memory`."""
+    from etconfig_onnxruntime.memory import session_memory
+
+    return session_memory(options, delegate)
+
+
 def absent_on_device(options: OnnxRuntimeOptions, facts: Mapping[str, object]) -> Iterator[str]:
     """Yield the providers of the options that the ONNX Runtime of a device does not have."""
     available = facts.get("onnxruntime.providers")
@@ -110,7 +126,11 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    engine=("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "onnxruntime-directml"),
+    runner=runner,
+    model_files=(".onnx", ".ort"),
     verify_on_device=absent_on_device,
+    memory=memory,
     environment={
         "ORT_LOAD_CONFIG_FROM_MODEL": "With `1`, sessions take their options from the model: etconfig then "
         "builds none.",

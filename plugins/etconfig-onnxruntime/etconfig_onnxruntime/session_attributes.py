@@ -67,6 +67,7 @@ class SessionAttributes:
         0,
         applies="load",
         unit="threads",
+        tune=True,
         doc="The threads that share the work of one operator, the calling one included. With 0, ONNX Runtime "
         "takes one per physical core, whatever limit its container has.",
     )
@@ -90,6 +91,7 @@ class SessionAttributes:
         applies="load",
         invalidates_cache=True,
         also_called=_OPTIMIZATIONS,
+        tune=("extended", "layout", "all"),
         doc="The optimizations of the graph; each level includes those before it.",
     )
     execution_mode: Literal["sequential", "parallel"] = option(
@@ -112,11 +114,13 @@ class SessionAttributes:
     enable_cpu_mem_arena: bool = option(
         True,
         applies="load",
+        tune=True,
         doc="Keep freed memory of the CPU for later runs.",
     )
     enable_mem_pattern: bool = option(
         True,
         applies="load",
+        tune=True,
         doc="Plan the memory of a run ahead if the shapes of its inputs were seen before.",
     )
     enable_mem_reuse: bool = option(

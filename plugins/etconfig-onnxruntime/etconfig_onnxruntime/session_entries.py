@@ -67,6 +67,7 @@ class SessionEntries:
     intra_op_allow_spinning: bool | None = option(
         None,
         applies="load",
+        tune=True,
         doc="Let idle threads wait in a loop before they sleep: faster, and warmer. By default on, except in "
         "builds for client devices.",
     )

@@ -27,7 +27,9 @@ Int64 = Annotated[int, Ge(0), Le(2**63 - 1)]
 """A number that OpenVINO's Python API takes."""
 
 
-def _property(name: str, doc: str, unit: str | None = None) -> Any:
+def _property(
+    name: str, doc: str, unit: str | None = None, tune: bool | tuple[object, ...] | None = None
+) -> Any:
     """Declare the option of a property, which OpenVINO decides itself if nothing sets it."""
     can_change = PROPERTIES[name].can_change
     return option(
@@ -35,6 +37,7 @@ def _property(name: str, doc: str, unit: str | None = None) -> Any:
         doc=f"{doc} {default_text(name)}",
         applies="execute" if can_change else "load",
         unit=unit,
+        tune=tune,
         invalidates_cache=name not in _NOT_COMPILED,
         wire=_NOT_CARRIED,
     )
@@ -76,7 +79,9 @@ class OpenvinoOptions(BackendOptions):
         "enable_mmap", "Map files of models into memory instead of reading them."
     )
     performance_hint: Literal["latency", "throughput", "cumulative_throughput"] | None = _property(
-        "performance_hint", "The aim, from which OpenVINO derives streams, threads and batching."
+        "performance_hint",
+        "The aim, from which OpenVINO derives streams, threads and batching.",
+        tune=("latency", "throughput"),
     )
     performance_hint_num_requests: Int32 | None = _property(
         "performance_hint_num_requests",
@@ -103,13 +108,15 @@ class OpenvinoOptions(BackendOptions):
         "cpu_inference_precision",
         "The type in which the CPU computes. OpenVINO takes bf16 wherever the processor can: this rounds "
         "inputs and weights to 8 significant bits. Without effect if no CPU runs the model.",
+        tune=("f32", "f16", "bf16"),
     )
     inference_num_threads: Int32 | None = _property(
         "inference_num_threads",
         "The threads of the CPU for one model; 0 is OpenVINO's choice.",
         unit="threads",
+        tune=True,
     )
-    enable_cpu_pinning: bool | None = _property("enable_cpu_pinning", "Pin threads to cores.")
+    enable_cpu_pinning: bool | None = _property("enable_cpu_pinning", "Pin threads to cores.", tune=True)
     enable_cpu_reservation: bool | None = _property(
         "enable_cpu_reservation",
         "Keep the cores of this model from all other models of the process. While it is loaded, those that "

@@ -31,16 +31,22 @@ class Numerics:
 
     def prepare_constant(self, constant: Array, allocator: Allocator) -> Array:
         """Return the constant as the operations need it: unchanged, or a converted copy."""
-        dtype = constant.dtype
-        if dtype.name in FLOATS:
-            dtype = np.promote_types(self.accumulate, dtype)
-        if dtype == constant.dtype and not (self.rounds_to_half or self.copies_constants):
+        if not self.copies(constant.dtype):
             return constant
+        dtype = self.prepared_dtype(constant.dtype)
         memory = allocator.allocate(constant.size * dtype.itemsize)
         prepared: Array = np.ndarray(constant.shape, dtype, memory)
         np.copyto(prepared, constant)
         self.round(prepared, constant.dtype)
         return prepared
+
+    def prepared_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the type in which the operations need constants of `dtype`."""
+        return np.promote_types(self.accumulate, dtype) if dtype.name in FLOATS else dtype
+
+    def copies(self, dtype: np.dtype[Any]) -> bool:
+        """Return True if constants of `dtype` are copied, and not used where they are."""
+        return self.rounds_to_half or self.copies_constants or self.prepared_dtype(dtype) != dtype
 
     def round(self, result: Array, dtype: np.dtype[Any]) -> None:
         """Round to `dtype` in place. A value beyond the range of float16 becomes infinite."""

@@ -50,6 +50,7 @@ class ReferenceCpuOptions(BackendOptions):
         from_fact="cpu.available_cores",
         applies="execute",
         unit="threads",
+        tune=True,
         doc="The number of workers that share the tiles of a convolution or linear layer. Results do "
         "not depend on it. Work that fits into one tile runs on one worker.",
     )
@@ -57,6 +58,7 @@ class ReferenceCpuOptions(BackendOptions):
         "1 MiB",
         applies="load",
         unit="bytes",
+        tune=("256 KiB", "1 MiB", "4 MiB"),
         doc="The largest size of a tile: the gathered pixels of a convolution, the weight rows of a "
         "linear layer. Smaller tiles fit into a cache and keep more workers busy; larger ones have "
         "less overhead. A tile has at least one row.",
@@ -64,6 +66,7 @@ class ReferenceCpuOptions(BackendOptions):
     accumulate: Accumulate = option(
         "fp32",
         applies="load",
+        tune=True,
         doc="The type in which sums are accumulated. With fp64, weights take twice the memory.",
     )
 
@@ -84,12 +87,14 @@ class ReferenceNpuOptions(BackendOptions):
     core: Annotated[int, Ge(0), Le(3)] = option(
         0,
         applies="load",
+        tune=True,
         doc="The core of the simulated device. Cores 0 and 1 do 64 multiply-accumulates per cycle, "
         "cores 2 and 3 do 16.",
     )
     power_mode: PowerMode = option(
         "balanced",
         applies="execute",
+        tune=True,
         doc="The clock of the simulated device: low is 5 MHz, balanced 10 MHz, high 20 MHz.",
     )
     precision: Precision = option(

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from etconfig.plugin.v1 import Advice, ApiRange, Backend, BackendRequest, BackendSpec, hookimpl
+from etconfig.plugin.v1 import (
+    Advice,
+    ApiRange,
+    Backend,
+    BackendRequest,
+    BackendSpec,
+    DelegateFacts,
+    DelegateMemory,
+    hookimpl,
+)
 from etconfig_reference.declared import CAPABILITIES, COMPILE_SPECS, NPU_VARIABLE
 from etconfig_reference.options import MIN_SCRATCH_BYTES, ReferenceCpuOptions, ReferenceNpuOptions
 
@@ -21,6 +30,20 @@ def make_cpu_backend() -> Backend[Any, Any]:
     from etconfig_reference.cpu import ReferenceCpuBackend
 
     return ReferenceCpuBackend()
+
+
+def cpu_memory(options: ReferenceCpuOptions, delegate: DelegateFacts) -> DelegateMemory:
+    """Return the memory of a delegate; see `etconfig_reference.memory`."""
+    from etconfig_reference import memory
+
+    return memory.cpu_memory(options, delegate)
+
+
+def npu_memory(options: ReferenceNpuOptions, delegate: DelegateFacts) -> DelegateMemory:
+    """Return the memory of a delegate; see `etconfig_reference.memory`."""
+    from etconfig_reference import memory
+
+    return memory.npu_memory(options, delegate)
 
 
 def make_npu_backend() -> Backend[Any, Any]:
@@ -51,6 +74,7 @@ SPECS: Mapping[str, BackendSpec] = {
             compile_specs=COMPILE_SPECS,
             capabilities=CAPABILITIES["ReferenceCpuBackend"],
             advice=CPU_ADVICE,
+            memory=cpu_memory,
         ),
         BackendSpec(
             id="ReferenceNpuBackend",
@@ -61,6 +85,7 @@ SPECS: Mapping[str, BackendSpec] = {
             compile_specs=COMPILE_SPECS,
             environment={NPU_VARIABLE: "`off` makes the simulated device unavailable; `on` is the default."},
             capabilities=CAPABILITIES["ReferenceNpuBackend"],
+            memory=npu_memory,
         ),
     )
 }

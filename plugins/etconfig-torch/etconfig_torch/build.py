@@ -97,6 +97,11 @@ def effective_module(module: Any) -> Mapping[str, EffectiveOption]:
     )
 
 
+def device_of(module: Any) -> torch.device:
+    """Return the device of a module. Raises TypeError unless `build_module` returned the module."""
+    return _built(module)[2]
+
+
 def _built(module: Any) -> tuple[int, TorchOptions, torch.device]:
     found = _BUILT.get(module) if isinstance(module, torch.nn.Module) else None
     if found is None:

@@ -42,6 +42,13 @@ def update(module: Any, options: TorchOptions, previous: TorchOptions, changed: 
     update_module(module, options, previous, changed)
 
 
+def runner(module: Any) -> Any:
+    """Return how to run a module; see `module_runner`."""
+    from etconfig_torch.runner import module_runner
+
+    return module_runner(module)
+
+
 def joint_update() -> AbstractContextManager[None]:
     """Return a block in which all updates count as one; see `ProcessSettings.joint_change`."""
     from etconfig_torch.process_settings import PROCESS
@@ -91,6 +98,9 @@ SPEC = BackendSpec(
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "With `0`, PyTorch does not import the packages that add devices by "
         "itself; name one with `device_module` then.",
     },
+    engine=("torch",),
+    runner=runner,
+    model_files=(".pt2",),
 )
 
 

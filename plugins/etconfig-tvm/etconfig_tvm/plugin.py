@@ -94,6 +94,7 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    engine=("apache-tvm",),
 )
 
 

@@ -10,6 +10,8 @@ from etconfig.plugin.v1 import (
     BackendOptions,
     BackendSpec,
     Capabilities,
+    DelegateFacts,
+    DelegateMemory,
     Ge,
     Wire,
     model_validator,
@@ -33,6 +35,7 @@ class XnnpackOptions(BackendOptions):
     workspace_sharing_mode: WorkspaceSharing | None = option(
         None,
         applies="load",
+        tune=True,
         wire=Wire(key="workspace_sharing_mode", values={"disabled": 0, "per_model": 1, "global": 2}),
         doc="The instances that share scratch memory: none, those of one program, or all. Sharing saves "
         "memory, but instances that share execute one after another.",
@@ -40,6 +43,7 @@ class XnnpackOptions(BackendOptions):
     weight_cache_enabled: bool | None = option(
         None,
         applies="load",
+        tune=True,
         doc="Pack weights once for all instances that use them. Instances that share a cache execute one "
         "after another.",
     )
@@ -52,6 +56,7 @@ class XnnpackOptions(BackendOptions):
     num_threads: Annotated[int, Ge(1)] | None = option(
         None,
         applies="load",
+        tune=True,
         unit="threads",
         wire=Wire(key=None),
         doc="The size of the thread pool of this instance; instances of one size share a pool. Without a "
@@ -84,6 +89,23 @@ ADVICE = (
 """One thread per performance core, but no more than this process may use; from the facts that are known."""
 
 
+_ARGUMENTS = 2
+"""The values between the operations, in sizes of the inputs and outputs."""
+
+
+def memory(options: XnnpackOptions, delegate: DelegateFacts) -> DelegateMemory:
+    """Return the memory of a delegate, as measured with ExecuTorch 1.5.1: `benchmarks/bench_need.py`.
+
+    Packed weights take as much as the stored ones, and all are packed before the payload is freed. The values
+    between the operations are about twice as large as the inputs and outputs.
+    """
+    return DelegateMemory(
+        held_bytes=delegate.stored_bytes + _ARGUMENTS * delegate.argument_bytes,
+        is_shared=options.weight_cache_enabled is True,
+        is_measured=True,
+    )
+
+
 SPEC = BackendSpec(
     id="XnnpackBackend",
     doc="XNNPACK: optimized kernels on CPUs.",
@@ -97,4 +119,6 @@ SPEC = BackendSpec(
     ),
     advice=ADVICE,
     data_names=data_names,
+    engine=("executorch",),
+    memory=memory,
 )

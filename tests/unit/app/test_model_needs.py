@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import math
 import shutil
 from pathlib import Path
 
 import pytest
 
+import etconfig
 from etconfig.app.programs.model_needs import read_needs
-from etconfig.errors import ProgramError
+from etconfig.errors import ProfileError, ProgramError
 from etconfig.expression import ExpressionParser
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.models.catalog import ModelVariant
@@ -132,3 +134,27 @@ class TestData:
         assert str(needs.data_problem).endswith("its data files are none")
         needs = read_needs(variant(tmp_path / "external_constants.pte", 'data = ["none.ptd"]'))
         assert str(needs.data_problem).startswith("its data cannot be read")
+
+
+class TestFits:
+    """A variant with `fits` needs memory; others are not asked for it."""
+
+    def test_the_margin_is_a_share_of_the_estimated_need(self) -> None:
+        installation = etconfig.Installation(DATA)
+        path = DATA / "digits/digits.pte"
+        with etconfig.load_program(path, installation=installation) as program:
+            peak = etconfig.memory_need(program).peak.size_bytes
+        needed = [
+            read_needs(variant(path, data), installation).memory_bytes
+            for data in ("fits = true", "fits = 0.5", "fits = 2", "fits = false", "")
+        ]
+        assert needed == [peak, math.ceil(1.5 * peak), 3 * peak, None, None]
+
+    @pytest.mark.parametrize(("value", "kind"), [('"yes"', "a string"), ("-1", "an int"), ("nan", "a float")])
+    def test_another_value_is_refused(self, value: str, kind: str) -> None:
+        with pytest.raises(ProfileError) as caught:
+            variant(DATA / "digits/digits.pte", f"fits = {value}")
+        (problem,) = caught.value.diagnostics
+        wanted = "true, false or a share from 0 on"
+        assert problem.message == f"'model.m.variants.fits' must be {wanted}, but is {kind}"
+        assert problem.help == "write fits = true, or the share of the need that shall stay free: fits = 0.2"

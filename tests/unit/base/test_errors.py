@@ -24,6 +24,7 @@ SAMPLES = {
     "int": 3,
     "float": 0.5,
     "int | None": 3,
+    "tuple[tuple[str, int], ...]": (("forward: arenas", 4096),),
     "tuple[tuple[str, str, str], ...]": (("a.pte", "NotFound", "it is gone"),),
     "tuple[str, ...]": ("a", "b"),
     "tuple[Diagnostic, ...]": (Diagnostic(code="unknown-option", message="no option 'a'"),),

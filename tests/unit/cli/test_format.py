@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from etconfig.cli.shared.format import format_number, format_seconds
+from etconfig.base.number_text import format_number, format_seconds
 
 
 class TestNumbers:

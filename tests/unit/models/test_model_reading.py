@@ -142,7 +142,7 @@ class TestProblems:
             ('weights = ["a.ptd"]', "did you mean 'data'?"),
             ("fallback = true", "write fallback above the variants, under the model's own header"),
             ("needs = []", "leave it out: the program itself says what it needs"),
-            ("color = 1", "its keys are file, when, data"),
+            ("color = 1", "its keys are file, when, data, fits"),
         ],
     )
     def test_an_unknown_key_of_a_variant_gets_a_suggestion(self, line: str, help: str) -> None:

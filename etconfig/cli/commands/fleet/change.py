@@ -13,7 +13,6 @@ from etconfig.cli.rendering.fleet_text import check_page, give_tables
 from etconfig.cli.shared.fleet_requests import (
     InventoryRequest,
     PlanRequest,
-    Share,
     file_errors,
     html_option,
     ids_option,
@@ -22,7 +21,7 @@ from etconfig.cli.shared.fleet_requests import (
     workers_option,
 )
 from etconfig.cli.shared.output import note, show
-from etconfig.cli.shared.requests import json_option
+from etconfig.cli.shared.requests import Share, json_option
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.report.model import Table, View, part_text

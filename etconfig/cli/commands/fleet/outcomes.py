@@ -107,6 +107,9 @@ def resolve_inventory(
 @plan_options
 @inventory_options
 @workers_option
+@click.option(
+    "--fits", "with_memory", is_flag=True, help="Count the devices whose memory suffices for the programs."
+)
 @coverage_option
 @ids_option
 @html_option
@@ -115,6 +118,7 @@ def show_coverage(
     inventory: InventoryRequest,
     request: PlanRequest,
     place: str | None,
+    with_memory: bool,
     required: float | None,
     show_ids: bool,
     page: Path | None,
@@ -125,17 +129,21 @@ def show_coverage(
 
     Counts the devices without a profile, with several that match equally well, and with one that
     cannot be resolved, by cause; lists the profiles that match no device, and the options that nothing
-    sets on any device.
+    sets on any device. With --fits, also counts the devices that have the memory for the programs, as
+    inspect --memory estimates it.
 
     \b
     Examples:
       etconfig fleet coverage devices.parquet --program model.pte
+      etconfig fleet coverage devices.parquet --program model.pte --fits
       etconfig fleet coverage devices.parquet --require-coverage 100%
     """
     from etconfig.fleet.running.reports import coverage_data, coverage_tables, problem_table
 
+    if with_memory and place is not None:
+        raise click.UsageError("programs do not travel to workers: leave out --fits or --on")
     check_page(page)
-    result, plan = _summarized(inventory, request, place)
+    result, plan = _summarized(inventory, request, place, with_memory=with_memory)
     data = coverage_data(result, plan)
     tables = coverage_tables(data, [problem_table(result, with_ids=show_ids)])
     give_tables(View(title="Coverage", tables=tables), data, page, as_json=as_json)
@@ -143,9 +151,9 @@ def show_coverage(
 
 
 def _summarized(
-    inventory: InventoryRequest, request: PlanRequest, place: str | None
+    inventory: InventoryRequest, request: PlanRequest, place: str | None, *, with_memory: bool = False
 ) -> tuple[PartResult, FleetPlan]:
-    planned = request.planned(make_installation(request.profile_paths))
+    planned = request.planned(make_installation(request.profile_paths), with_memory=with_memory)
     with file_errors():
         return inventory.runs(place).summarize(planned), planned.plan
 

@@ -1,0 +1,50 @@
+"""The version of the engine that runs a backend, which evidence of a measurement names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from etconfig.app.installation.installation import Installation
+from etconfig.base.provenance import OriginKind
+from etconfig.facts.sheet import FactSheet
+from etconfig.schema.spec import BackendSpec
+
+
+def engine_text(installation: Installation, spec: BackendSpec) -> str:
+    """Return the engine of a backend that is installed here with its version, as `onnxruntime 1.32.0`."""
+    for name in spec.engine:
+        version = installed_version(name)
+        if version is not None:
+            return f"{name} {version}"
+    entry = installation.plugins.backend_entry(spec.id)
+    return f"{entry.distribution} {entry.version}"
+
+
+def version_on(facts: FactSheet, engine: str) -> str | None:
+    """Return the version of an engine on a device; None if the device is another one and its facts lack it.
+
+    Args:
+        facts: The facts of the device.
+        engine: The name of a distribution.
+    """
+    for name in _facts_of(engine):
+        fact = facts.get(name)
+        if fact is not None and fact.is_known:
+            return str(fact.value)
+    here = facts.get("runtime.python")
+    is_here = here is not None and here.origin.kind is OriginKind.DETECTED
+    return installed_version(engine) if is_here else None
+
+
+def installed_version(distribution: str) -> str | None:
+    """Return the version of a distribution; None if it is not installed."""
+    from importlib import metadata  # its import takes longer than most commands
+
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _facts_of(engine: str) -> Sequence[str]:
+    return (f"{engine}.version", f"runtime.{engine}")

@@ -1,0 +1,128 @@
+"""`memory_need`: the memory that a program needs with the options of a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+
+from etconfig.app.configuring.configuration import resolve_defaults
+from etconfig.app.configuring.default_program import OpenedProgram
+from etconfig.app.configuring.several_programs import SeveralPrograms
+from etconfig.app.configuring.targets import Delegating
+from etconfig.base.parameters import check_type
+from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.errors import BackendUnavailableError, ConfigError
+from etconfig.expression import Expression, ExpressionType, parse_expression
+from etconfig.facts.memory_fit import MemoryFit
+from etconfig.facts.registry import FactRegistry
+from etconfig.facts.sheet import FactSheet
+from etconfig.memory.need import MemoryNeed
+from etconfig.memory.planning import PlannedInstance, plan_memory
+from etconfig.resolver.deciding.arguments import Arguments
+from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.spec import BackendSpec
+
+_MAX_HOLDERS = 4
+"""The most holders of memory that a note names."""
+
+
+def memory_need(program: OpenedProgram, resolution: Resolution | None = None) -> MemoryNeed:
+    """Return the memory that the instances of a program need together, before any is loaded.
+
+    Sizes are read from the program, and declared by the backends: `BackendSpec.memory`. What a backend that
+    declares nothing takes is assumed to be as much as its payload. If a method has named instances, these are
+    counted; otherwise the method is counted once.
+
+    Example:
+        >>> program = etconfig.load_program("model.pte")
+        >>> need = etconfig.memory_need(program, etconfig.resolve(program))
+        >>> need.peak.size_bytes <= 2**20, need.backend.origin
+        (True, 'declared')
+
+    Args:
+        program: The program, as `load_program` returns it.
+        resolution: The options of its instances, as `resolve` returns them; by default every method once,
+            with the defaults of its backends.
+
+    Raises:
+        PluginError: a plugin is broken, or a backend's `memory` failed.
+        ProgramError: the program is malformed, or was closed.
+        TypeError: `program` is not a loaded program, or `resolution` not a resolution.
+    """
+    check_type("program", program, OpenedProgram, "what etconfig.load_program returns")
+    if resolution is not None:
+        check_type("resolution", resolution, Resolution, "what etconfig.resolve returns")
+    return plan_memory(_instances(program, resolution))
+
+
+def need_of_programs(program: Delegating | None, resolution: Resolution) -> MemoryNeed | None:
+    """Return the need of one or several programs together; None without one that is read from a file.
+
+    Raises:
+        PluginError: a backend's `memory` failed.
+    """
+    programs = program.programs if isinstance(program, SeveralPrograms) else (program,)
+    opened = [each for each in programs if isinstance(each, OpenedProgram)]
+    return plan_memory(i for each in opened for i in _instances(each, resolution)) if opened else None
+
+
+def memory_problems(program: Delegating, resolution: Resolution) -> Iterator[Diagnostic]:
+    """Yield an error if a device can never have the memory of programs, a warning if it has too little now.
+
+    Raises:
+        PluginError: a backend's `memory` failed.
+    """
+    need, facts = need_of_programs(program, resolution), resolution.facts.values
+    if need is None:
+        return
+    fit = MemoryFit.of(need.peak.size_bytes, {"memory.total": facts.get("memory.total")})
+    fit = fit if fit.fits is False else need.fit(resolution.facts)
+    if fit.fits is False:
+        holders = ", ".join(f"{name} {each}" for name, each in islice(need.holders.items(), _MAX_HOLDERS))
+        yield Diagnostic(
+            code="memory-exceeded",
+            message=f"{need.program} {fit}",
+            notes=(f"the largest holders: {holders}", *need.notes),
+            help="load fewer instances together, choose a smaller variant, or options that take less memory",
+            severity=Severity.ERROR if fit.kind == "in total" else Severity.WARNING,
+        )
+
+
+def fit_condition(needed_bytes: int, registry: FactRegistry, when: Expression | None = None) -> Expression:
+    """Return the condition that a device has so much memory, by the facts that `MemoryFit` reads.
+
+    Args:
+        needed_bytes: The memory.
+        registry: The known facts.
+        when: Another condition that must hold.
+    """
+    enough = f"memory.available >= {needed_bytes} : memory.total >= {needed_bytes}"
+    text = f"(has(memory.available) ? {enough})"
+    text = text if when is None else f"({when}) && {text}"
+    span = None if when is None else when.span
+    return parse_expression(text, registry, span=span, expect=ExpressionType.BOOL)
+
+
+def _instances(program: OpenedProgram, resolution: Resolution | None) -> Iterator[PlannedInstance]:
+    """Yield the named instances of each method, or the method itself if it has none."""
+    share_memory_arenas = getattr(program, "share_memory_arenas", False)
+    planned = partial(PlannedInstance, program=program.program, share_memory_arenas=share_memory_arenas)
+    if resolution is None:
+        for method in program.method_names:
+            try:
+                arguments = resolve_defaults(program, method, facts=FactSheet.empty())
+            except (BackendUnavailableError, ConfigError):  # not installed, or has no defaults
+                yield planned(method=method, label=method, backends={})
+            else:
+                yield planned(method=method, label=method, backends=_declarations(arguments))
+        return
+    named = {each.method for each in resolution if each.instance is not None}
+    for each in resolution:
+        if each.method in program.method_names and (each.instance is not None or each.method not in named):
+            yield planned(method=each.method, label=each.label, backends=_declarations(each))
+
+
+def _declarations(arguments: Arguments) -> dict[str, tuple[BackendSpec, BackendOptions]]:
+    return {name: (each.spec, each.options) for name, each in arguments.backends.items()}

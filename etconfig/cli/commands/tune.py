@@ -1,0 +1,212 @@
+"""`etconfig tune`: find better options for a model on this machine, and write a profile with evidence."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from etconfig.cli.shared.measured_model import (
+    MeasuredModelRequest,
+    measured_model_options,
+    measuring_progress,
+)
+from etconfig.cli.shared.output import print_json, print_table, show
+from etconfig.cli.shared.requests import (
+    ConfigurationRequest,
+    FiniteNumber,
+    Share,
+    configuration_options,
+    json_option,
+)
+from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.writing import (
+    OutputPath,
+    check_can_write,
+    files_of_command,
+    force_option,
+    writing,
+)
+
+if TYPE_CHECKING:
+    from etconfig.tuning.contest import Trial
+    from etconfig.tuning.report import TuneReport
+    from etconfig.tuning.verification import EvidenceCheck
+
+_INTERRUPTED = 130
+_DURATION = re.compile(r"([0-9.]+) *(s|min|h)?")
+_SECONDS = {"s": 1, "min": 60, "h": 3600, None: 1}
+
+
+class Seconds(FiniteNumber):
+    """A duration as `60s`, `5min` or `1h`."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return it in seconds. Raises click.BadParameter."""
+        match = _DURATION.fullmatch(str(value).strip())
+        if match is None:
+            self.fail(f"{value!r} is not a duration; write 60s, 5min or 1h", param, ctx)
+        return FiniteNumber().convert(match[1], param, ctx) * _SECONDS[match[2]]
+
+
+@click.command("tune", cls=StrictCommand)
+@measured_model_options
+@click.option(
+    "--objective",
+    type=click.Choice(["latency", "throughput", "memory", "energy"]),
+    default="latency",
+    show_default=True,
+    help="What to make better.",
+)
+@click.option(
+    "--budget", type=Seconds(), default="60s", show_default=True, help="The time that all may take, about."
+)
+@click.option(
+    "--bound",
+    "bounds",
+    multiple=True,
+    metavar="'NAME < LIMIT'",
+    help="Refuse what breaks it: memory < 64 MiB, latency < 5 ms, error < 0.001. Repeatable.",
+)
+@click.option("--only", multiple=True, metavar="PATH", help="Try only this option. Repeatable.")
+@click.option("--also", multiple=True, metavar="PATH=V1,V2", help="Try these values, too. Repeatable.")
+@click.option("--control", metavar="MODEL", help="Measure the result on another model, too.")
+@click.option("--min-gain", type=Share(), default="2%", show_default=True, help="The least gain that counts.")
+@click.option(
+    "--tolerance",
+    type=Share(),
+    default="1%",
+    show_default=True,
+    help="The largest difference of outputs, as a share of the largest expected value.",
+)
+@click.option("--output", type=OutputPath(), metavar="PROFILE", help="Write the profile if it is better.")
+@click.option(
+    "--study",
+    type=OutputPath(),
+    metavar="FILE",
+    help="Keep every outcome here, and go on with those that are; by default beside --output.",
+)
+@click.option(
+    "--verify",
+    type=click.Path(path_type=Path),
+    metavar="PROFILE",
+    help="Measure a tuned profile again; exit with 1 if it is no longer better.",
+)
+@force_option
+@partial(configuration_options, on_this_device=True)
+@json_option
+def command(
+    model: MeasuredModelRequest,
+    request: ConfigurationRequest,
+    budget: float,
+    min_gain: float,
+    seed: int,
+    output: Path | None,
+    study: Path | None,
+    verify: Path | None,
+    control: str | None,
+    force: bool,
+    as_json: bool,
+    **choices: Any,
+) -> int:
+    """Find better options for a model on this machine.
+
+    PROGRAM is as for `bench`. Combinations of options are measured in turns with what is configured; the best
+    must win again on new objects and inputs. That nothing is better is an answer, with status 0; then no
+    profile is written. Without --input, inputs are made up.
+
+    \b
+    Examples:
+      etconfig tune model.pte --budget 1s --output tuned.toml
+      etconfig tune model.pte --budget 1s --only ReferenceCpuBackend.num_threads
+    """
+    from etconfig.tuning.bounds import parse_bound
+    from etconfig.tuning.study import STUDY
+    from etconfig.tuning.tune import TuneOptions, tune_request
+    from etconfig.tuning.tuned_profile import TUNED
+    from etconfig.tuning.tuning import TuneLimits
+    from etconfig.tuning.verification import verify_tuned
+
+    study = output.with_suffix(".study.jsonl") if study is None and output is not None else study
+    for path, kind in ((output, TUNED), (study, STUDY)):
+        if path is not None:
+            check_can_write(path, kind)
+    try:
+        for each in choices["bounds"]:
+            parse_bound(each)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    measured = model.find(request)
+    options = TuneOptions(
+        limits=TuneLimits(budget_s=budget, min_gain=min_gain, seed=seed),
+        inputs=measured.inputs,
+        reference=measured.reference,
+        output=output,
+        study=study,
+        **choices,
+    )
+    if verify is not None:
+        checked = verify_tuned(measured.workplace, measured.base, verify, options)
+        print_json(checked.to_jsonable()) if as_json else _print_check(checked)
+        return int(not checked.holds)
+    with measuring_progress() as show_progress, writing():
+
+        def progress(phase: str, done: int, count: int, best: Trial | None) -> None:
+            is_known = best is not None and best.value < float("inf")
+            shown = f", best {best.value:.3f}" if is_known and best is not None else ""
+            done %= max(count, 1)
+            show_progress(f"{phase}, {done} of {count}{shown}", done / max(count, 1))
+
+        report = tune_request(
+            measured.workplace,
+            measured.base,
+            options,
+            control=control,
+            files=files_of_command(),
+            progress=progress,
+        )
+    print_json(report.to_jsonable()) if as_json else _print_report(report, output)
+    return _INTERRUPTED if report.found.is_interrupted else 0
+
+
+def _print_report(report: TuneReport, output: Path | None) -> None:
+    from etconfig.tuning.report import HEADERS
+
+    show(f"{report.model}, {report.engine}, profile {report.profile}")
+    for line in report.lines:
+        show(line)
+    if report.outcomes:
+        show()
+        print_table(HEADERS, report.rows())
+    show()
+    show(report.verdict)
+    if report.profile_text is None:
+        return
+    if output is not None:
+        show(f"written to {output}; use it with --profile {output}, or in a directory of profiles")
+        return
+    show("with --output PROFILE it writes:")
+    show()
+    show(report.profile_text.rstrip("\n"))
+
+
+def _print_check(checked: EvidenceCheck) -> None:
+    from etconfig.profile.evidence import gain_text
+    from etconfig.tuning.report import interval_text
+
+    evidence, now = checked.evidence, checked.now
+    then = gain_text(evidence.whole.ratio, evidence.objective)
+    show(f"{checked.profile}: {then} {interval_text(evidence.whole)} on {evidence.made}, {evidence.engine}")
+    for line in checked.stale:
+        show(line)
+    show(f"noise: two equal configurations differ by {abs(1 - checked.noise.ratio):.1%}")
+    if now.ratio is None or now.failure is not None:
+        show(f"now it fails: {now.failure}")
+        return
+    shown = f"{gain_text(now.ratio.ratio, evidence.objective)} {interval_text(now.ratio)}"
+    show(f"now: {shown}; {'still better' if checked.holds else 'no longer better with certainty'}")

@@ -1,0 +1,176 @@
+"""The model that `bench` and `tune` measure: the options that both have, and what they ask for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from etconfig.base.records import record
+from etconfig.cli.shared.completion import complete_method
+from etconfig.cli.shared.inputs import standard_input
+from etconfig.cli.shared.output import shows_progress
+from etconfig.cli.shared.requests import (
+    ConfigurationRequest,
+    data_option,
+    executor_option,
+    input_option,
+    instance_option,
+    run_program_argument,
+    taken_values,
+)
+from etconfig.cli.shared.standard_output import command_errors
+
+if TYPE_CHECKING:
+    from etconfig.measuring.workplace import SubjectRequest, Workplace
+
+
+@record(frozen=True, kw_only=True)
+class MeasuredModel:
+    """The model that a command measures.
+
+    Attributes:
+        workplace: The plugins and the device.
+        base: The incumbent: what is configured.
+        inputs: The values of `--input`; None if inputs are made up.
+        reference: The outputs to compare with; None for those of the incumbent.
+    """
+
+    workplace: Workplace
+    base: SubjectRequest
+    inputs: Sequence[Any] | None
+    reference: Sequence[Any] | None
+
+
+@record(frozen=True, kw_only=True)
+class MeasuredModelRequest:
+    """The values of `measured_model_options`, which are named as these fields."""
+
+    program: Path
+    backend: str | None
+    method: str | None
+    instance: str | None
+    inputs: Sequence[Path]
+    data: Sequence[Path]
+    executor: str | None
+    reference: Path | None
+    shapes: Sequence[str]
+
+    def find(self, request: ConfigurationRequest, *, optimize: bool = True) -> MeasuredModel:
+        """Return the model, and read its inputs.
+
+        Raises:
+            click.ClickException: a file of inputs cannot be read.
+            EtconfigError: as for `find_model`; inputs do not fit.
+        """
+        from etconfig.cli.shared.arrays import read_arrays, read_inputs
+        from etconfig.measuring.requests import find_model
+        from etconfig.measuring.shapes import shape_texts
+        from etconfig.measuring.workplace import SubjectRequest, Workplace
+
+        try:
+            shapes = shape_texts(self.shapes)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        workplace = Workplace(
+            installation=request.installation,
+            facts=request.device.facts,
+            fact_overrides=request.device.by_hand,
+            overrides_name="--set",
+        )
+        base = SubjectRequest(
+            label="as configured",
+            model=str(self.program),
+            backend=self.backend,
+            instance=self.instance,
+            executor=self.executor,
+            optimize=optimize,
+            profile=os.fspath(standard_input()) if request.profile == "-" else request.profile,
+            require_match=request.require_match,
+            overrides=tuple(request.overrides),
+            data=tuple(map(str, self.data)),
+            shapes=shapes,
+        )
+        base = find_model(workplace, base, method=self.method, models=request.models)
+        inputs = None
+        if self.inputs and base.backend is not None:
+            inputs = read_arrays(self.inputs)
+        elif self.inputs:
+            with workplace.open_program(base) as loaded:
+                inputs = read_inputs(self.inputs, loaded.metadata(base.method))
+        reference = None if self.reference is None else read_arrays([self.reference], "out")
+        return MeasuredModel(workplace=workplace, base=base, inputs=inputs, reference=reference)
+
+
+def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what is measured, and on what; the command gets them as one `model`."""
+
+    @wraps(function)
+    def with_model(**parameters: Any) -> Any:
+        model = MeasuredModelRequest(**taken_values(MeasuredModelRequest, parameters))
+        return function(model=model, **parameters)
+
+    options = (
+        run_program_argument,
+        click.option(
+            "--backend", metavar="ID", help="The engine that runs a model, if several installed ones do."
+        ),
+        click.option(
+            "--method",
+            shell_complete=complete_method,
+            help="The method of a program, by default forward; of an engine's model, its name in profiles.",
+        ),
+        instance_option,
+        input_option,
+        click.option(
+            "--shape",
+            "shapes",
+            multiple=True,
+            metavar="NAME=1,3,224,224",
+            help="The shape of a made up input, where an engine's model leaves sizes open; else these "
+            "are 1. Repeatable.",
+        ),
+        click.option(
+            "--seed", default=0, show_default=True, help="Seed of all that is random, such as made up inputs."
+        ),
+        data_option,
+        executor_option,
+        click.option(
+            "--models",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="The file of models that PROGRAM names one of; by default the project file.",
+        ),
+        click.option(
+            "--reference",
+            type=click.Path(path_type=Path),
+            metavar="FILE.npz",
+            help="Outputs to compare with, such as of `etconfig run --output`; by default those of the "
+            "incumbent.",
+        ),
+    )
+    for option in reversed(options):
+        with_model = option(with_model)
+    return with_model
+
+
+@contextmanager
+def measuring_progress() -> Iterator[Callable[[str, float], object]]:
+    """Give a function that shows a label and the share that is done on stderr, if that is a terminal."""
+    if not shows_progress():
+        yield lambda label, done: None
+        return
+    with click.progressbar(length=100, file=command_errors(), show_eta=False) as bar:
+
+        def update(label: str, done: float) -> None:
+            if label != bar.label or int(100 * done) != bar.pos:  # drawing takes time
+                bar.label = label
+                bar.update(int(100 * done) - bar.pos)
+                bar.render_progress()
+
+        yield update

@@ -1,0 +1,1 @@
+"""Measurements: configurations of one model run in turns and are compared, with intervals."""

@@ -1,0 +1,261 @@
+"""Requests for measurements: the model that a name or a file means, and the variants to compare."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from etconfig.app.configuring.targets import find_installation
+from etconfig.app.installation.installation import Installation
+from etconfig.app.programs.executors import choose_executor
+from etconfig.app.programs.model_choice import find_catalog, select_model
+from etconfig.app.programs.runtime_backends import runtime_backends
+from etconfig.base.packages import how_to_install
+from etconfig.base.parameters import AnyPath, as_path
+from etconfig.errors import MeasurementError
+from etconfig.facts.overrides import FactOverrides, source_facts
+from etconfig.facts.sheet import FactSheet
+from etconfig.measuring.shapes import Shapes, shape_texts
+from etconfig.measuring.workplace import SubjectRequest, Workplace, engines_for
+from etconfig.models.catalog import ModelCatalog
+from etconfig.program.identify import HEAD_BYTES, recognize_engine_model
+
+Variant: TypeAlias = "str | Mapping[str, object]"
+"""What a configuration has instead of the incumbent: values by option path, or by one of `VARIANT_KEYS`.
+
+As a text, `KEY=VALUE` with spaces between several, quoted as for a shell.
+"""
+Values: TypeAlias = "Mapping[str, Sequence[object]] | Sequence[str]"
+"""The values to try by option path, or texts `PATH=VALUE,VALUE`."""
+
+VARIANT_KEYS = ("model", "backend", "profile", "instance", "executor")
+"""The keys of a variant that are not option paths."""
+
+_PROGRAM_SUFFIXES = (".pte", ".bpte")
+_ENGINE_PLUGINS = ("etconfig-onnxruntime", "etconfig-openvino")
+
+
+def find_subject(
+    model: AnyPath,
+    *,
+    installation: Installation | None,
+    facts: FactSheet | None = None,
+    fact_overrides: FactOverrides | None,
+    method: str | None,
+    models: AnyPath | None,
+    profile: AnyPath | None,
+    overrides: Mapping[str, object] | Sequence[str],
+    data: AnyPath | Sequence[AnyPath],
+    shapes: Shapes,
+    **fields: Any,
+) -> tuple[Workplace, SubjectRequest]:
+    """Return the workplace and the incumbent that the arguments of `compare` and `tune` mean.
+
+    Raises:
+        EtconfigError: as for `find_model`; the facts of the project file are wrong.
+        ValueError: a shape is malformed.
+    """
+    installation = find_installation(installation)
+    workplace = Workplace(
+        installation=installation,
+        facts=installation.detect_facts() if facts is None else facts,
+        fact_overrides=source_facts(fact_overrides, installation.fact_registry),
+    )
+    listed = (data,) if isinstance(data, (str, os.PathLike)) else data
+    request = SubjectRequest(
+        label="as configured",
+        model=str(as_path("model", model)),
+        profile=None if profile is None else os.fspath(profile),
+        overrides=override_texts(overrides),
+        data=tuple(str(as_path("data", each)) for each in listed),
+        shapes=shape_texts(shapes),
+        **fields,
+    )
+    return workplace, find_model(workplace, request, method=method, models=models)
+
+
+def find_model(
+    workplace: Workplace, request: SubjectRequest, *, method: str | None, models: AnyPath | None
+) -> SubjectRequest:
+    """Return a request for a program, for a file that an engine runs, or for a name of the models file.
+
+    Args:
+        workplace: The plugins and the device.
+        request: All else; its `model` is a path or a name, and its `backend` chooses one of several engines.
+        method: The method, or the name that profiles have for an engine's model; None for the default.
+        models: The file of models; None for those of the project file.
+
+    Raises:
+        MeasurementError: no installed engine takes the file, several do, or the name is that of an engine's
+            model, whose file is not known.
+        ConfigError, ModelError, ProgramError: as for `etconfig.select_model`.
+    """
+    model, path = request.model, Path(request.model)
+    if not path.exists() and path.suffix == "" and path.name == model:
+        catalog = find_catalog(workplace.installation, models)
+        if model in catalog.models:
+            return _of_catalog(workplace, model, request, catalog, method, models)
+    if request.backend is None and path.suffix in _PROGRAM_SUFFIXES:
+        return replace(request, method=method or "forward")
+    backends = [request.backend] if request.backend else engines_for(workplace.installation, path)
+    if len(backends) > 1:
+        raise MeasurementError(
+            label=model,
+            reason=f"several installed backends run such a file: {', '.join(backends)}",
+            help=f"choose one: --backend {backends[0]}",
+        )
+    if not backends:
+        _refuse_engine_model(path)
+        return replace(request, method=method or "forward")
+    name = method or _name_of(path, find_catalog(workplace.installation, models))
+    return replace(request, method=name, backend=backends[0])
+
+
+def swept(base: SubjectRequest, values: Values) -> Iterator[SubjectRequest]:
+    """Yield a request for each combination of values.
+
+    Raises:
+        ValueError: a text is not `PATH=VALUE,VALUE`.
+    """
+    axes = list(_axes(values))
+    names = [path.rpartition(".")[2] for path, _ in axes]
+    is_clear = len({*names}) == len(names)
+    for chosen in itertools.product(*(texts for _, texts in axes)):
+        if not chosen:
+            return
+        shown = names if is_clear else [path for path, _ in axes]
+        label = ", ".join(f"{name}={text}" for name, text in zip(shown, chosen, strict=True))
+        overrides = (f"{path}={text}" for (path, _), text in zip(axes, chosen, strict=True))
+        yield replace(base, label=label, overrides=(*base.overrides, *overrides))
+
+
+def changed(workplace: Workplace, base: SubjectRequest, variant: Variant) -> SubjectRequest:
+    """Return the request for a variant.
+
+    Raises:
+        ValueError: a text is not `KEY=VALUE`.
+        MeasurementError, ConfigError: as for `find_model`.
+    """
+    given = _pairs_of(variant)
+    label = " ".join(f"{key}={text}" for key, text in given.items())
+    overrides = (f"{key}={text}" for key, text in given.items() if key not in VARIANT_KEYS)
+    request = replace(
+        base,
+        label=label,
+        overrides=(*base.overrides, *overrides),
+        backend=given.get("backend", base.backend),
+        profile=given.get("profile", base.profile),
+        instance=given.get("instance", base.instance),
+        executor=given.get("executor", base.executor),
+    )
+    if "model" not in given:
+        return request
+    request = replace(request, model=given["model"], backend=given.get("backend"))
+    return find_model(workplace, request, method=base.method, models=None)
+
+
+def override_texts(overrides: Mapping[str, object] | Sequence[str]) -> tuple[str, ...]:
+    """Return overrides as texts `PATH=VALUE`."""
+    if isinstance(overrides, Mapping):
+        return tuple(f"{path}={_text(value)}" for path, value in overrides.items())
+    return (overrides,) if isinstance(overrides, str) else tuple(overrides)
+
+
+def _of_catalog(
+    workplace: Workplace,
+    name: str,
+    request: SubjectRequest,
+    catalog: ModelCatalog,
+    method: str | None,
+    models: AnyPath | None,
+) -> SubjectRequest:
+    if catalog.models[name].backends:
+        raise MeasurementError(
+            label=name,
+            reason="an engine runs it, and the file of models does not say where its own file is",
+            help=f"give the file as the model, and its name: --method {name}",
+        )
+    here = runtime_backends(workplace.installation, choose_executor(workplace.installation, request.executor))
+    choice = select_model(
+        name,
+        models=models,
+        facts=here.added_to(workplace.facts),
+        fact_overrides=workplace.fact_overrides,
+        executor=request.executor,
+        installation=workplace.installation,
+    )
+    data = tuple(map(str, choice.needs.data))
+    return replace(request, model=str(choice.variant.path), method=method or "forward", data=data)
+
+
+def _name_of(path: Path, catalog: ModelCatalog) -> str:
+    """Return the name of the engine's model that a file is for."""
+    names = [model.name for model in catalog.of_engines]
+    if path.stem in names or not names:
+        return path.stem if path.stem in names else "model"
+    return names[0] if len(names) == 1 else "model"
+
+
+def _refuse_engine_model(path: Path) -> None:
+    """Raise MeasurementError for a file of an engine that is not installed."""
+    if not path.is_file():
+        return  # opening it as a program says what is wrong
+    with path.open("rb") as file:
+        found = recognize_engine_model(file.read(HEAD_BYTES))
+    if found is not None:
+        plugins = " or ".join(map(how_to_install, _ENGINE_PLUGINS))
+        raise MeasurementError(
+            label=str(path),
+            reason=f"it is {found[0]}, and no installed backend runs such a file",
+            help=f"install the plugin of its engine, such as {plugins}",
+        )
+
+
+def _axes(values: Values) -> Iterator[tuple[str, list[str]]]:
+    if isinstance(values, Mapping):
+        for path, each in values.items():
+            yield path, [_text(value) for value in each]
+        return
+    for text in values:
+        path, equals, listed = text.partition("=")
+        texts = _split(listed)
+        if not (path and equals) or "" in texts:
+            raise ValueError(f"expected PATH=VALUE,VALUE, given {text!r}")
+        yield path, texts
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas outside of brackets and quotes."""
+    parts, depth, quote = [""], 0, ""
+    for char in text:
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        else:
+            depth += (char in "[{") - (char in "]}")
+        if char == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
+
+
+def _pairs_of(variant: Variant) -> dict[str, str]:
+    if isinstance(variant, Mapping):
+        return {key: _text(value) for key, value in variant.items()}
+    pairs = [each.partition("=") for each in shlex.split(variant)]
+    if not pairs or not all(key and equals for key, equals, _ in pairs):
+        keys = ", ".join(VARIANT_KEYS)
+        raise ValueError(f"expected KEY=VALUE, given {variant!r}; a key is an option path or one of {keys}")
+    return {key: value for key, _, value in pairs}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

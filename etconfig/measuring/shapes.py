@@ -1,0 +1,100 @@
+"""Shapes of inputs that are made up: those of the model, with sizes that it leaves open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from etconfig.base.records import record
+from etconfig.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from etconfig.backend import ModelInput
+
+Shapes: TypeAlias = "Mapping[str, Sequence[int]] | Sequence[str]"
+"""The shape by the name of an input, or texts `NAME=1,3,224,224`."""
+
+_FORM = re.compile(r"(.+)=(\d+(?:,\d+)*)")
+
+
+@record(frozen=True)
+class MadeUpShapes:
+    """The shapes of inputs that are made up.
+
+    Attributes:
+        shapes: The shape of each input, in order.
+        guessed: Those with sizes that the model leaves open and nobody gave, as `NAME=1,3,1,1`: these are 1.
+    """
+
+    shapes: tuple[tuple[int, ...], ...]
+    guessed: tuple[str, ...]
+
+    @classmethod
+    def of(cls, inputs: Sequence[ModelInput], texts: Sequence[str], label: str) -> MadeUpShapes:
+        """Return the shapes for the inputs of a model.
+
+        Raises:
+            InvalidInputError: a text names no input, or a size is not the one that the model has.
+        """
+        given = dict(map(_parsed, texts))
+        found, guessed = [], []
+        for each in inputs:
+            shape = tuple(size or 1 for size in each.shape)
+            wanted = given.pop(each.name, None)
+            if wanted is None and None in each.shape:
+                guessed.append(f"{each.name}={','.join(map(str, shape))}")
+            if wanted is not None:
+                _check(label, each, wanted)
+            found.append(wanted or shape)
+        if given:
+            name = next(iter(given))
+            raise InvalidInputError(
+                method=label,
+                input=f"the shape of {name}",
+                expected=f"the name of an input: {', '.join(each.name for each in inputs)}",
+                given=repr(name),
+            )
+        return cls(tuple(found), tuple(guessed))
+
+
+def shape_texts(shapes: Shapes) -> tuple[str, ...]:
+    """Return shapes as texts `NAME=1,3,224,224`.
+
+    Raises:
+        ValueError: a text has another form.
+    """
+    if isinstance(shapes, Mapping):
+        shapes = [f"{name}={','.join(map(str, shape))}" for name, shape in shapes.items()]
+    texts = tuple(shapes)
+    for text in texts:
+        _parsed(text)
+    return texts
+
+
+def guessed_note(guessed: Sequence[str]) -> tuple[str, ...]:
+    """Return what to know about guessed sizes, in a sentence; nothing if there are none."""
+    if not guessed:
+        return ()
+    return (f"sizes that the model leaves open are 1: {', '.join(guessed)}; --shape gives others",)
+
+
+def _parsed(text: str) -> tuple[str, tuple[int, ...]]:
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ValueError(f"expected NAME=1,3,224,224, the shape of an input, given {text!r}")
+    return match[1], tuple(map(int, match[2].split(",")))
+
+
+def _check(label: str, declared: ModelInput, wanted: tuple[int, ...]) -> None:
+    fits = len(wanted) == len(declared.shape) and all(
+        size in (None, chosen) for size, chosen in zip(declared.shape, wanted, strict=True)
+    )
+    if not fits:
+        sizes = ", ".join("?" if size is None else str(size) for size in declared.shape)
+        raise InvalidInputError(
+            method=label,
+            input=declared.name,
+            expected=f"the shape [{sizes}]",
+            given=str(list(wanted)),
+        )

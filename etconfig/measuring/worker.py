@@ -1,0 +1,124 @@
+"""A process that measures one configuration: requests and answers are lines of JSON.
+
+`python -m etconfig.measuring.worker` reads the configuration, then operations: `generate`, `run`, `time`. It
+ends when its input does. What plugins print goes to stderr.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import ml_dtypes  # noqa: F401  (numpy then knows its types by name)
+import numpy as np
+
+from etconfig.app.installation.installation import Installation
+from etconfig.base.plain_data import jsonable
+from etconfig.facts.sheet import FactSheet
+from etconfig.measuring.subjects import LoadedSubject, reason_of
+from etconfig.measuring.workplace import SubjectRequest, Workplace
+
+
+def encode_values(values: Sequence[Any]) -> list[Any]:
+    """Return inputs or outputs as plain data."""
+    return [_encoded(value) for value in values]
+
+
+def decode_values(data: Sequence[Any]) -> list[Any]:
+    """Return the inputs or outputs that `encode_values` made plain data of."""
+    return [_decoded(each) for each in data]
+
+
+def describe(workplace: Workplace, request: SubjectRequest) -> dict[str, Any]:
+    """Return a configuration and its workplace as plain data, for another process."""
+    installation = workplace.installation
+    project = installation.project_path
+    return {
+        "directory": None if installation.directory is None else os.fspath(installation.directory),
+        "project": None if project is None else os.fspath(project),
+        "profile_directories": [os.fspath(each) for each in installation.profile_directories],
+        "executor_texts": installation.executor_texts,
+        "facts": workplace.facts.to_json(),
+        "fact_overrides": {
+            name: jsonable(getattr(value, "value", value)) for name, value in workplace.fact_overrides.items()
+        },
+        "overrides_name": workplace.overrides_name,
+        "request": {name: getattr(request, name) for name in SubjectRequest.__dataclass_fields__},
+    }
+
+
+def _made(data: Mapping[str, Any]) -> LoadedSubject:
+    installation = Installation(data["directory"], profile_directories=data["profile_directories"])
+    if data["project"] is not None and str(installation.project_path) != data["project"]:
+        installation = installation.with_project(data["project"])
+    installation = installation.with_executor_texts((name, value) for name, value in data["executor_texts"])
+    registry = installation.fact_registry
+    workplace = Workplace(
+        installation=installation,
+        facts=FactSheet.from_json(data["facts"], "the facts of the measurement", registry),
+        fact_overrides=data["fact_overrides"],
+        overrides_name=data["overrides_name"],
+    )
+    given: dict[str, Any] = data["request"]
+    lists = {name: tuple(given[name]) for name in ("overrides", "data", "shapes")}
+    return LoadedSubject(workplace, SubjectRequest(**{**given, **lists}))
+
+
+def _serve(read: Callable[[], str], answer: Callable[[object], object]) -> None:
+    subject: LoadedSubject | None = None
+    while line := read():
+        operation, data = json.loads(line)
+        try:
+            if subject is None:
+                subject = _made(data)
+                found: Any = {
+                    name: getattr(subject, name) for name in ("load_s", "input_names", "open_inputs")
+                }
+            elif operation == "generate":
+                found = encode_values(subject.generate(data))
+            elif operation == "run":
+                outputs = encode_values(subject.run(decode_values(data)))
+                found = {"outputs": outputs, "peak_bytes": subject.peak_bytes}
+            else:
+                found = list(subject.time_block(data))
+        except Exception as error:
+            answer({"failure": reason_of(error)})
+            if subject is None:
+                return
+        else:
+            answer({"result": found})
+
+
+def _encoded(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return {"value": value.item() if isinstance(value, np.generic) else value}
+    data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode("ascii")
+    order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+    return {"dtype": value.dtype.name, "shape": value.shape, "order": order, "bytes": data}
+
+
+def _decoded(data: Mapping[str, Any]) -> Any:
+    if "value" in data:
+        return data["value"]
+    flat = np.frombuffer(base64.b64decode(data["bytes"]), np.dtype(data["dtype"]))
+    return np.array(flat.reshape(data["shape"]), order=data["order"])
+
+
+def serve() -> None:
+    """Serve requests from stdin, with answers on what stdout was."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def answer(value: object) -> None:
+        answers.write(json.dumps(value) + "\n")
+        answers.flush()
+
+    _serve(sys.stdin.readline, answer)
+
+
+if __name__ == "__main__":
+    serve()

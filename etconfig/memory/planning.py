@@ -1,0 +1,196 @@
+"""`plan_memory`: the need of instances, read from their programs and declared by their backends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+
+from etconfig.base.records import record
+from etconfig.diagnostics.error_text import error_text
+from etconfig.errors import PluginCallError
+from etconfig.memory.need import PARTS, MemoryAmount, MemoryNeed, MemoryOrigin
+from etconfig.program.model import (
+    BackendDelegate,
+    DataLocation,
+    DelegateCall,
+    ExecutionPlan,
+    SerializedTensor,
+)
+from etconfig.program.program import Program
+from etconfig.program.shared_state import SHARED_MEMORY_IDS, shared_arena_sizes
+from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.spec import BackendSpec
+
+
+@record(frozen=True, kw_only=True)
+class PlannedInstance:
+    """An instance of a method that is to be loaded.
+
+    Attributes:
+        program: The program.
+        method: The name of the method.
+        label: The name of the instance in reports, such as `forward@left`.
+        backends: The declarations and options of its backends, by id; of those that are left out, the memory
+            is assumed.
+        share_memory_arenas: True if the methods of the program share their arenas.
+    """
+
+    program: Program
+    method: str
+    label: str
+    backends: Mapping[str, tuple[BackendSpec, BackendOptions]]
+    share_memory_arenas: bool = False
+
+
+def plan_memory(instances: Iterable[PlannedInstance]) -> MemoryNeed:
+    """Return the memory that instances need together, in the order in which they are loaded.
+
+    Raises:
+        PluginCallError: a backend's `memory` failed, or returned something else.
+        ProgramError: a program is malformed.
+    """
+    loading = _Loading()
+    for instance in instances:
+        loading.load(instance)
+    return loading.need()
+
+
+class _Loading:
+    """The memory in use while instances are loaded one after another."""
+
+    def __init__(self) -> None:
+        self._parts = dict.fromkeys(PARTS, MemoryAmount())
+        self._holders: dict[str, MemoryAmount] = {}
+        self._held = self._peak = MemoryAmount()
+        self._programs: dict[Program, None] = {}
+        self._seen: set[object] = set()
+        self._notes: dict[str, None] = {}
+
+    def load(self, instance: PlannedInstance) -> None:
+        """Load one more instance, and run it."""
+        program, plan = instance.program, instance.program.plan(instance.method)
+        self._programs[program] = None
+        self._hold("constants", "constants", MemoryAmount(sum(self._new_constants(program, plan))))
+        argument_bytes = _argument_bytes(plan)
+        for index, delegate in enumerate(plan.delegates):
+            self._init(instance, delegate, argument_bytes[index])
+        shared = (0, *(SHARED_MEMORY_IDS if instance.share_memory_arenas else ()))  # 0 is reserved
+        if instance.share_memory_arenas and self._is_new(program, "arenas"):
+            sizes = shared_arena_sizes(map(program.plan, program.method_names))
+            self._hold("arenas", "shared arenas", MemoryAmount(sum(sizes)))
+        own = sum(size for at, size in enumerate(plan.non_const_buffer_sizes) if at not in shared)
+        self._hold("arenas", f"{instance.label}: arenas", MemoryAmount(own))
+        self._hold("inputs", f"{instance.label}: inputs", MemoryAmount(_copied_bytes(plan)))
+
+    def need(self) -> MemoryNeed:
+        """Return the need of all."""
+        in_order = sorted(self._holders.items(), key=lambda each: -each[1].size_bytes)
+        return MemoryNeed(
+            program=", ".join(each.path or "program" for each in self._programs),
+            **self._parts,
+            peak=self._peak,
+            holders={name: each for name, each in in_order if each.size_bytes},
+            notes=tuple(self._notes),
+        )
+
+    def _hold(self, part: str, holder: str, amount: MemoryAmount, *, is_kept: bool = True) -> None:
+        self._parts[part] += amount
+        if is_kept:
+            self._holders[holder] = self._holders.get(holder, MemoryAmount()) + amount
+            self._held += amount
+            self._reach(self._held)
+
+    def _reach(self, amount: MemoryAmount) -> None:
+        """Note that so much memory is in use now."""
+        self._peak = max(self._peak, amount, key=lambda each: each.size_bytes)
+
+    def _is_new(self, *key: object) -> bool:
+        is_new = key not in self._seen
+        self._seen.add(key)
+        return is_new
+
+    def _new_constants(self, program: Program, plan: ExecutionPlan) -> Iterator[int]:
+        if self._is_new(program):
+            yield program.table_bytes
+        tensors = (each for each in plan.values if isinstance(each, SerializedTensor) and each.is_constant)
+        for tensor in () if program.has_inline_constants else tensors:
+            if self._is_new(program, tensor.constant_key):
+                yield tensor.size_bytes
+
+    def _init(self, instance: PlannedInstance, delegate: BackendDelegate, argument_bytes: int) -> None:
+        """Load a delegate: its payload is read, its backend makes something of it, and may free it."""
+        program = instance.program
+        spec, options = instance.backends.get(delegate.id, (None, None))
+        facts = _facts_of(program, delegate, spec, argument_bytes)
+        is_inline = delegate.processed.location is DataLocation.INLINE  # then it is in the tables, which stay
+        payload = MemoryAmount(facts.named_data_bytes + (0 if is_inline else facts.payload_bytes))
+        if spec is not None and spec.memory is not None:
+            with _failing_as(spec, "memory", "return a DelegateMemory"):
+                memory = spec.memory(options, facts)
+                if not isinstance(memory, DelegateMemory):
+                    raise TypeError(f"it returned {memory!r}")
+            origin: MemoryOrigin = "measured" if memory.is_measured else "declared"
+        else:
+            memory, origin = DelegateMemory(held_bytes=facts.stored_bytes), "assumed"
+            note = f"nothing is known of the memory of {delegate.id}: as much as its payloads is assumed"
+            self._notes[note] = None
+        is_there = memory.is_shared and not self._is_new(program, delegate.id, delegate.processed)
+        made = MemoryAmount(0 if is_there else memory.held_bytes, origin)
+        loading = MemoryAmount(0 if is_there else memory.loading_bytes, origin)
+        self._reach(self._held + payload + made + loading)
+        self._hold("backend", f"{instance.label}: {delegate.id}", made)
+        self._hold("payloads", f"{instance.label}: payloads", payload, is_kept=memory.keeps_payload)
+
+
+def _facts_of(
+    program: Program, delegate: BackendDelegate, spec: BackendSpec | None, argument_bytes: int
+) -> DelegateFacts:
+    read = partial(program.delegate_data, delegate)
+    named: set[str] = set()
+    if spec is not None and spec.data_names is not None and program.named_data:
+        with _failing_as(spec, "data_names", "return names"):
+            named = {*spec.data_names(bytes(read()))}
+    return DelegateFacts(
+        payload_bytes=program.payload_size(delegate),
+        named_data_bytes=sum(program.named_data_size(name) or 0 for name in named),
+        argument_bytes=argument_bytes,
+        read=read,
+        named_data=program.named_data,
+    )
+
+
+@contextmanager
+def _failing_as(spec: BackendSpec, call: str, help: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        cause = error_text(error)
+        raise PluginCallError(
+            group="etconfig.backends", name=spec.id, call=call, cause=cause, help=help
+        ) from error
+
+
+def _argument_bytes(plan: ExecutionPlan) -> Mapping[int, int]:
+    """Return the bytes of the largest call of each delegate, by its index."""
+    found: Counter[int] = Counter()
+    for chain in plan.chains if plan.delegates else ():
+        for call in chain.instructions:
+            if isinstance(call, DelegateCall):
+                size_bytes = sum(_size_bytes(plan, index) for index in set(call.args))
+                found[call.delegate_index] = max(found[call.delegate_index], size_bytes)
+    return found
+
+
+def _copied_bytes(plan: ExecutionPlan) -> int:
+    """Return the memory of inputs without planned memory, and of the outputs that a call returns."""
+    tensors = (plan.values[index] for index in plan.inputs)
+    inputs = (t.size_bytes for t in tensors if isinstance(t, SerializedTensor) and t.allocation_info is None)
+    return sum(inputs) + sum(_size_bytes(plan, index) for index in plan.outputs)
+
+
+def _size_bytes(plan: ExecutionPlan, index: int) -> int:
+    value = plan.values[index] if index >= 0 else None
+    return value.size_bytes if isinstance(value, SerializedTensor) else 0

@@ -1,0 +1,1 @@
+"""Tuning: the values worth trying, the search among them, confirmation, and profiles with evidence."""

@@ -1,0 +1,123 @@
+"""The profile that a search writes: the options that matter, for devices like this one, with evidence."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from etconfig.base.records import record
+from etconfig.base.written_files import FileKind, head_of
+from etconfig.measuring.pairs import PairedRatio
+from etconfig.profile.evidence import MeasuredGain
+from etconfig.resolver.explaining.toml_text import toml_key, toml_value
+from etconfig.tuning.space import Combination
+
+_MARK = "# Written by `etconfig tune`."
+TUNED = FileKind("a tuned profile", lambda path: head_of(path).startswith(_MARK.encode()))
+"""The kind of file."""
+IDENTIFYING = ("cpu.model", "soc.model", "device.model")
+"""The facts that name a device; the first that is known counts."""
+CORES = "cpu.available_cores"
+"""The fact that decides about threads."""
+
+
+@record(frozen=True, kw_only=True)
+class TunedProfile:
+    """A profile with evidence.
+
+    Attributes:
+        name: Its name.
+        extends: The profile in force: a name, or the path of a file.
+        scope: The table above its options, such as `methods.detector.`; empty for all methods.
+        options: The options, by `BACKEND.OPTION`.
+        made: The day.
+        model: The hash of the model.
+        engine: The engine and its version.
+        device: The facts that decide whether it suits a device.
+        noise: The ratio of two equal configurations.
+        objective: What was measured.
+        whole: The ratio of all options together.
+        gains: The gain of each option.
+        comment: What to know, in lines.
+    """
+
+    name: str
+    extends: str | None
+    scope: str
+    options: Combination
+    made: datetime.date
+    model: str
+    engine: str
+    device: Mapping[str, object]
+    noise: float
+    objective: str
+    whole: PairedRatio
+    gains: Sequence[MeasuredGain]
+    comment: Sequence[str] = ()
+
+    def text(self) -> str:
+        """Return it as TOML."""
+        match = " && ".join(f"{name} == {toml_value(value)}" for name, value in self.device.items())
+        extends = [] if self.extends is None else [f"extends = [{toml_value(self.extends)}]"]
+        head = ["[profile]", f"name = {toml_value(self.name)}", *extends]
+        head += [f"match = {_quoted(match)}"] if match else []
+        lines = [_MARK, *(f"# {line}" for line in self.comment), "", *head]
+        backends: dict[str, list[str]] = {}
+        for path, value in self.options.items():
+            backend, _, option = path.partition(".")
+            backends.setdefault(backend, []).append(f"{option} = {toml_value(value)}")
+        for backend, settings in backends.items():
+            lines += ["", f"[{self.scope}options.{toml_key(backend)}]", *settings]
+        return "\n".join([*lines, "", *self._evidence(), ""])
+
+    def _evidence(self) -> Iterable[str]:
+        device = ", ".join(f"{toml_key(name)} = {toml_value(value)}" for name, value in self.device.items())
+        yield "[evidence]"
+        yield f"made = {self.made.isoformat()}"
+        yield f"model = {toml_value(self.model)}"
+        yield f"engine = {toml_value(self.engine)}"
+        yield f"device = {{ {device} }}"
+        yield f"noise = {self.noise:.4f}"
+        yield f"objective = {toml_value(self.objective)}"
+        whole = self.whole
+        yield from _gain_lines(whole.ratio, whole.low, whole.high, whole.pairs)
+        for each in self.gains:
+            yield from ("", "[[evidence.options]]", f"option = {toml_value(each.option)}")
+            yield from _gain_lines(each.ratio, each.low, each.high, each.pairs)
+
+
+def device_facts(known: Mapping[str, object], *, has_threads: bool) -> dict[str, object]:
+    """Return the facts that decide whether options suit a device.
+
+    Args:
+        known: The values of the known facts.
+        has_threads: True if the number of cores matters.
+    """
+    names = [next((name for name in IDENTIFYING if name in known), "cpu.arch")]
+    names += [CORES] if has_threads else []
+    return {name: known[name] for name in names if name in known}
+
+
+def extended(profile: str | None, resolved: str | None, output: Path) -> str | None:
+    """Return what to write in `extends`: a name, or the path of a file as seen from the new one."""
+    if profile is not None and profile.endswith(".toml"):
+        return Path(os.path.relpath(profile, output.parent)).as_posix()
+    return resolved
+
+
+def profile_name(output: Path) -> str:
+    """Return the name of a profile in a file: the one that its path gives it in a directory of profiles."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", output.stem).strip("-.") or "tuned"
+
+
+def _gain_lines(ratio: float, low: float, high: float, pairs: int) -> Iterable[str]:
+    yield f"ratio = {ratio:.4f}"
+    yield f"interval = [{low:.4f}, {high:.4f}]"
+    yield f"pairs = {pairs}"
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}'" if "'" not in text else toml_value(text)
