@@ -581,7 +581,7 @@ class DelegateInvalidCompatibilityError(DelegateError):
     A backend raises it in `init`, with `cause` and `help` alone; etconfig fills in the rest.
 
     Attributes:
-        cause: The version or target that the payload is for, and those that the backend accepts.
+        cause: The version or target of the payload, and all that the backend accepts.
     """
 
     backend: str = ""
@@ -635,7 +635,7 @@ class MethodInUseError(ExecutionError):
 
     @property
     def message(self) -> str:
-        """The method, and the one that is executing if that is another one."""
+        """The method, and the executing one if that is another."""
         if self.shares_arenas_with is not None:
             return (
                 f"method {self.method!r} shares its arenas with {self.shares_arenas_with!r}, which is "

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from etconfig import load_device
-from etconfig.profile.inheritance import load_profile
+from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.library import ProfileLibrary, bundled_profiles
 
 _CITATION = re.compile(r"# (?P<claim>\S.*), (?P<url>https://\S+)")
@@ -23,20 +23,22 @@ def table() -> str:
 def index() -> str:
     """Return a row for each profile of a device, with the origins of the facts in its sheet."""
     library = ProfileLibrary((bundled_profiles(),))
+    profiles = ProfileReader(library)
     rows = ["| Profile | For | Sheet |", "|---|---|---|"]
     for name in library.names:
         if not name.startswith("generic/"):
             sheet = load_device(name)
             found = {str(sheet[fact].origin.detail).partition(" ")[0] for fact in sheet.values}
-            description = load_profile(library, name).description
+            description = profiles.profile(library.find(name)).description
             rows.append(f"| `{name}` | {description} | {', '.join(sorted(found))} |")
     return "\n".join(rows)
 
 
 def _rows() -> Iterator[list[str]]:
     library = ProfileLibrary((bundled_profiles(),))
+    profiles = ProfileReader(library)
     for name in library.names:
-        profile = load_profile(library, name)
+        profile = profiles.profile(library.find(name))
         for assignment in profile.settings.assignments:
             condition = assignment.condition
             yield [

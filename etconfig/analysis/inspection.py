@@ -47,7 +47,7 @@ def inspect_program(program: LoadedProgram, *, executor: str | None = None) -> P
 
     Args:
         program: The program, as `load_program` returns it.
-        executor: The executor that shall run it; by default that of the program.
+        executor: The executor that shall run it; by default the program's.
 
     Returns:
         The report. `report.methods[0].obstacles` is empty if the executor can run that method.

@@ -122,7 +122,7 @@ class ExternalTensorReport:
     Attributes:
         key: Its key in the file.
         tensor: Its element type and shape, such as `float32 [4, 4]`.
-        file: The data file that contains it, or None if none of those that were opened does.
+        file: The data file that contains it, or None if no opened file does.
     """
 
     key: str | None

@@ -56,7 +56,7 @@ class GraphPartitioner(Partitioner):
         """Keep operators whole where they will be delegated."""
         kept = {node.target for node in ep.graph.nodes if self._is_kept(node)}
         operators = sorted(kept, key=str)
-        # without a filter, ExecuTorch keeps all of these, also those that it cannot tell apart by a filter
+        # without a filter, ExecuTorch keeps all of these, even where only a filter tells them apart
         return operators, None if self._supported is None else self._is_kept
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:

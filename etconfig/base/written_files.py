@@ -407,7 +407,7 @@ def rights_of_copy(sources: Iterable[Path], directory: Path) -> int:
     group = None if sys.platform == "win32" else os.getegid()
 
     def passed(path: str) -> int:
-        """Return the rights of those who may pass a directory and those above it, below that of the copy."""
+        """Return the rights of all who may pass a directory and its parents, below the copy's."""
         if path not in through:
             above = os.path.dirname(path)  # noqa: PTH120  (twice as fast, for many sheets)
             mode = os.stat(path).st_mode  # noqa: PTH116

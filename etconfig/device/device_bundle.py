@@ -202,8 +202,7 @@ class DeviceBundle:
 
         Args:
             facts: The device; needed unless the profile was resolved when packing.
-            profile: The name of a profile; by default the one that the bundle names, else the one that the
-                device selects.
+            profile: The name of a profile; by default the bundle names it, else the device selects it.
 
         Raises:
             FactError: a fact is longer than devices accept.

@@ -56,7 +56,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("conflicting-instance", "A named instance is declared for two methods."),
     ("unknown-profile", "There is no profile of this name."),
     ("duplicate-profile", "Two files have the same profile name."),
-    ("profile-name-mismatch", "A profile's name differs from the one that its path gives."),
+    ("profile-name-mismatch", "A profile's name is not the name that its path gives."),
     ("unknown-kernel", "The project file prefers a kernel that no installed distribution has."),
     ("ignored-kernel-choice", "The project file chooses kernels, but its executor brings its own."),
     ("unknown-executor", "The project file names an executor that no installed plugin declares."),

@@ -59,7 +59,7 @@ _CPU = (
         Volatility.STATIC,
         "The architecture, in lower case: `x86_64`, `arm64`, `x86`, `arm`, `riscv64`.",
     ),
-    _string("cpu.model", Volatility.STATIC, "The model; where cores differ, that of a performance core."),
+    _string("cpu.model", Volatility.STATIC, "The model; where cores differ, the performance core's."),
     _string("cpu.vendor", Volatility.STATIC, "The designer of the core: `Intel`, `AMD`, `Arm`, `Qualcomm`."),
     FactInfo(
         name="cpu.features",
@@ -197,8 +197,8 @@ _RUNTIME = (
         name="runtime.backends",
         type=FactType.STRING_LIST,
         volatility=Volatility.BOOT,
-        doc="The ids of the backends that can run: those of the executor's runtime, and those that installed "
-        "plugins serve.",
+        doc="The ids of the backends that can run: of the executor's runtime, or served by installed "
+        "plugins.",
         is_identifying=False,
     ),
 )

@@ -48,7 +48,7 @@ class LazyFacts(_Deferred[Fact]):
 
     Args:
         make: Returns the facts.
-        replaced: Facts that replace those that it returns.
+        replaced: Facts that win over the ones it returns.
     """
 
     def __init__(self, make: Callable[[], Mapping[str, Fact]], replaced: Mapping[str, Fact]) -> None:

@@ -79,8 +79,8 @@ def _directory() -> Path:
 def device_names() -> tuple[str, ...]:
     """Return the names of the known devices, sorted, such as `raspberry-pi/pi-5`.
 
-    Every bundled profile of a device has a sheet of the same name; some products have one besides that of
-    their chip.
+    Every bundled profile of a device has a sheet of the same name; some products have one besides
+    their chip's.
 
     Example:
         >>> "raspberry-pi/pi-5" in etconfig.device_names()
@@ -133,7 +133,7 @@ def find_device(name: str, names: Sequence[str] | None = None) -> str:
 
     Args:
         name: The name, or its last part.
-        names: The names of all devices; by default those that come with etconfig.
+        names: The names of all devices; by default the bundled ones.
 
     Raises:
         FactError: no device has this name, or several do.

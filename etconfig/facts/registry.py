@@ -301,7 +301,7 @@ def _with_indices_hidden(name: str) -> str:
 
 
 class LazyFactRegistry(FactRegistry):
-    """The facts of one registry, and those that plugins add to it in namespaces of their own.
+    """The facts of one registry, and the facts that plugins add in their own namespaces.
 
     A plugin that hangs or breaks when it is imported affects only those who name a fact outside of the first
     registry, or who list all facts.

@@ -16,13 +16,12 @@ from etconfig.base.written_files import FilesOfRun
 from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.deciding.recipe import PlanRecipe, make_plan
 from etconfig.fleet.inventory.database import DEFAULT_MEMORY, is_installed
-from etconfig.fleet.inventory.inventory import find_sources
+from etconfig.fleet.inventory.inventory import InventoryReading, find_sources
 from etconfig.fleet.running.clusters import AnyWorkers
 from etconfig.fleet.running.difference import FleetDifference
 from etconfig.fleet.running.part_result import PartResult
 from etconfig.fleet.running.reports import coverage_data, option_histogram
 from etconfig.fleet.running.runs import FleetRuns, PlannedRun
-from etconfig.fleet.running.workers import InventoryReading
 from etconfig.report.model import part_text
 
 
@@ -47,7 +46,7 @@ def open_fleet(
         table: The table of a DuckDB database; by default its only one.
         ignored: Columns to leave out.
         cache: Where to keep converted JSON; by default `.etconfig-fleet` beside each inventory.
-        memory: Memory for DuckDB, on a cluster that of each file; beyond it, it writes to the disk.
+        memory: Memory for DuckDB, on a cluster for each file; beyond it, it writes to the disk.
         threads: Threads; by default one for each core, and on a cluster one for each file.
 
     Raises:
@@ -136,12 +135,12 @@ class Fleet:
         """Resolve for every device, and count what they get.
 
         Args:
-            programs: The program or programs that the options are for; without one, those that `configure`
-                uses by default.
+            programs: The program or programs that the options are for; without one, the programs that
+                `configure` uses by default.
             output: A directory for the tables of assignments, resolutions and problems; a run that was
                 interrupted continues there. None to count only.
             force: Replace tables there that `etconfig fleet resolve` has not written, too.
-            profile: One profile for all devices; by default that of the project file, else `auto`.
+            profile: One profile for all devices; by default the project file's, else `auto`.
             require_match: Refuse `generic/any` if `auto` finds no other profile for a device.
             fact_overrides: Facts set by hand on every device, as plain values.
             overrides: Options that win over all others, as plain values by path.

@@ -1,4 +1,4 @@
-"""Arenas that do not belong to one Method: those of the caller, and those that methods share."""
+"""Arenas that do not belong to one Method: the caller's, and arenas that methods share."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def check_memory(plan: ExecutionPlan, memory: object) -> tuple[Array | None, ...
 
 
 def check_not_shared(plan: ExecutionPlan, memory: Sequence[Array | None]) -> None:
-    """Refuse arenas of the caller in place of those that the methods share. Raises InvalidMemoryError."""
+    """Refuse arenas of the caller in place of shared ones. Raises InvalidMemoryError."""
     for at, memory_id in enumerate(SHARED_MEMORY_IDS[: len(memory)]):
         if memory[at] is not None:
             raise InvalidMemoryError(

@@ -47,7 +47,7 @@ class ProgramRequest:
 
     Attributes:
         program: The verified program. An executor with a reader of its own takes the bytes from
-            `program.whole()` and `program.data_files`, since these are the ones that were verified:
+            `program.whole()` and `program.data_files`, since these were verified:
             the file may have changed meanwhile.
         options: The executor's own options, of the class that it declares; None if it declares none.
     """

@@ -39,7 +39,7 @@ def as_array(value: object) -> Array:
 def flatten(values: object) -> Iterator[object]:
     """Yield the leaves of nested tuples, lists and dicts, as torch.utils._pytree flattens them.
 
-    The values of a dict come in its own order, which must be that of the example at export.
+    The values of a dict come in its own order, which must be the order of the example at export.
     """
     if isinstance(values, dict):
         values = tuple(values.values())

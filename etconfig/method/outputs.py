@@ -56,7 +56,7 @@ class OutputArray:
         return self._view(shape)
 
     def _view(self, shape: tuple[int, ...]) -> Array:
-        """Return a view of `memory` with a shape of this run, which is not that of the caller's array."""
+        """Return a view of `memory` with this run's shape, which the caller's array does not have."""
         strides = strides_of(shape, self._form.dim_order, self._form.dtype.itemsize)
         view: Array = np.ndarray(shape, self._form.dtype, self.memory, 0, strides)
         return view

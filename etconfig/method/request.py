@@ -79,7 +79,7 @@ def method_request(
     Args:
         program: The verified program.
         plan: Its method to load.
-        backends: Backends with their options, by id; those that the method does not use are ignored.
+        backends: Backends with their options, by id; backends that the method does not use are ignored.
         instance: The named instance, or None for the default one.
         tracer: Records events under the label of the instance; None records nothing.
         optimize: True if the executor may omit work that changes no output beyond rounding.

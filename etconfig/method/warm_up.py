@@ -51,8 +51,8 @@ def warm_up(
 
     Args:
         execute: Runs the method.
-        plan: Its plan. Shapes of inputs are the largest that it allows, numbers are those that it was
-            exported with, or 1.
+        plan: Its plan. Shapes of inputs are the largest that it allows, numbers are as
+            exported, or 1.
         arenas: All planned memory of the method.
         count: The number of executes.
 

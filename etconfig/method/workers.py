@@ -29,7 +29,7 @@ class Workers:
     def __init__(self, name: str) -> None:
         self._name = name
         self._pool: ThreadPoolExecutor | None = None
-        self._process = 0  # the one that the pool's threads belong to
+        self._process = 0  # the owner of the pool's threads
         self._is_busy = False
         self.should_stop: Callable[[], bool] = never_stop
 

@@ -290,7 +290,7 @@ def load_method(
         program: The program; the Method refers to its constants without a copy.
         name: The method's name.
         kernels: Kernels by full operator name, such as a `KernelRegistry`.
-        backends: Backends with their options, by id; those that are not needed are ignored.
+        backends: Backends with their options, by id; backends that are not needed are ignored.
         instance: The named instance, if this is one.
         tracer: The tracer that records events; None records nothing and costs nothing.
         instruction_limit: The most instructions one execute may run.

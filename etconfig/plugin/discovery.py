@@ -123,7 +123,7 @@ class _Scan:
         if len(declaring) > 1:
             places = " and ".join(directory for directory, _ in declaring)
             self._fail(declaring[-1][0], f"it is installed more than once: {places}")
-        # They are sorted, so of several versions the last is most likely the one that was installed last.
+        # They are sorted, so of several versions the last is most likely the newest installation.
         for directory, data in declaring[-1:]:
             self._add_entries(directory, data)
 

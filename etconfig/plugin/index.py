@@ -1,4 +1,4 @@
-"""`PluginIndex`: an immutable list of the installed plugins, and `PluginPolicy`: those that may be used."""
+"""`PluginIndex`: an immutable list of the installed plugins, and `PluginPolicy`: which may be used."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class PluginIndex:
     """The plugins that were installed when the index was made.
 
     Attributes:
-        installed: All declared entry points, including the ones that the policy refuses.
+        installed: All declared entry points, even refused by the policy.
         failures: The distributions whose metadata are broken.
         policy: The entry points that may be used.
         given: Plugins given in code. They win over installed ones of the same name; no policy refuses them.
@@ -126,7 +126,7 @@ class PluginIndex:
         raise _duplicate(group, name, matches)
 
     def candidates(self, group: str, name: str) -> list[EntryPoint]:
-        """Return the entry points called `name` that may be used, or the one that `policy.prefer` names."""
+        """Return the entry points called `name` that may be used, or the choice of `policy.prefer`."""
         matches = [entry for entry in self.entries(group) if entry.name == name]
         preferred = normalized_name(self.policy.prefer.get(name, ""))
         return [each for each in matches if normalized_name(each.distribution) == preferred][:1] or matches

@@ -89,7 +89,7 @@ class PluginRegistry:
         return registry
 
     def try_imports(self) -> None:
-        """Import all plugins in another process; those that end or hang it are broken, and not imported here.
+        """Import all plugins in another process; plugins that end or hang it are broken, not imported here.
 
         Plugins of facts that declare none are tried so whenever they are needed.
         """

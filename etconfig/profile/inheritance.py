@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from etconfig.base.records import record
-from etconfig.diagnostics import Diagnostic, Severity, Span
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.expression import ExpressionParser
 from etconfig.profile.bundled_conditions import bundled_parser
@@ -22,32 +22,20 @@ MAX_CHAIN_LENGTH = 10
 """The most profiles on a path from a profile to a base."""
 
 
-def load_profile(library: ProfileLibrary, target: str | Path) -> Profile:
-    """Read the one profile that `target` names, without what it extends.
-
-    Raises:
-        ConfigError: it cannot be found or read, or is wrong.
-    """
-    return ProfileReader(library).profile(library.find(target))
-
-
-def load_chain(
-    library: ProfileLibrary, target: str | Path, spans: tuple[Span, ...] = ()
-) -> tuple[Profile, ...]:
+def load_chain(library: ProfileLibrary, target: str | Path) -> tuple[Profile, ...]:
     """Read the profile that `target` names and all that it extends, base first.
 
-    The order is that of C3 linearization, as for Python's classes: a profile comes after all that it extends,
+    The order is the C3 linearization, as for Python's classes: a profile comes after all that it extends,
     and every list in `extends` keeps its order, so that a later one wins.
 
     Args:
         library: The library.
         target: A name, or a path that ends in `.toml`.
-        spans: The place of the name, if it was read from a file.
 
     Raises:
         ConfigError: with every problem of all these profiles.
     """
-    return ProfileReader(library).chain(library.find(target, spans))
+    return ProfileReader(library).chain(library.find(target))
 
 
 @record(frozen=True)
@@ -273,7 +261,7 @@ class _Walk:
         return (*(self.profile(key).profile for key in bases), walked.found.profile)
 
     def has_passed(self, file: ProfileFile) -> bool:
-        """Return True if a file is among those that this walk visited, or that they extend."""
+        """Return True if this walk visited a file, or a visited file extends it."""
         found = (each.found for each in self.visited.values())
         return any(each is not None and file.real_path in each.order for each in found)
 
@@ -309,7 +297,7 @@ def _arrows(files: Sequence[ProfileFile]) -> str:
 
 
 def _check_name(profile: Profile, file: ProfileFile) -> None:
-    """Refuse a profile of a library whose name is not the one that its path gives."""
+    """Refuse a profile of a library whose name is not the name that its path gives."""
     if file.name in (None, profile.name):
         return
     help = f'write name = "{file.name}", or move the file'

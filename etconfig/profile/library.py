@@ -161,7 +161,7 @@ class ProfileLibrary:
         """Return the file of a profile that the profile in `origin` extends.
 
         A path is relative to the directory of `origin` and must stay inside `origin.root`, also after
-        symbolic links are followed. A name that the library lacks may be that of a sibling: if `origin` lies
+        symbolic links are followed. A name that the library lacks may be a sibling's: if `origin` lies
         where its own name says, so may others beside it.
 
         Raises:

@@ -42,7 +42,7 @@ class OrderConflict:
 def ordered_bases(orders: Sequence[Sequence[str]], listed: Sequence[str]) -> Sequence[str] | OrderConflict:
     """Return all that a profile extends, directly or not, in the order in which it is merged.
 
-    The result keeps the order of each base and that of the list. Where they leave a choice, the profile that
+    The result keeps the order of each base and of the list. Where they leave a choice, the profile that
     the last base needs comes as late as possible.
 
     Args:
@@ -87,7 +87,7 @@ def _merged(remaining: Sequence[list[str]]) -> list[str] | None:
 
 
 def _conflict(remaining: Sequence[list[str]], base_count: int) -> OrderConflict:
-    """Follow what holds each head back until a circle closes: its head is behind that of another order."""
+    """Follow what holds each head back until a circle closes: its head is behind another order's."""
     numbers = [number for number, order in enumerate(remaining) if order]
     number, demands = numbers[0], list[OrderDemand]()
     seen: dict[int, int] = {}

@@ -236,7 +236,7 @@ class _Reader:
             self.assignments[start:] = sorted(self.assignments[start:], key=_order_of_methods)
 
     def _is_in_line_order(self, globs: Sequence[str]) -> bool:
-        """True if each glob is certainly written once, so that TOML's order is that of the lines."""
+        """True if each glob is certainly written once, so that TOML's order is the order of the lines."""
         text = self.root.document.source.text
         self._counted_globs += len(globs)
         is_worth_counting = self._counted_globs <= _MAX_COUNTED_GLOBS and "\\" not in text

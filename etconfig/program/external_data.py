@@ -29,7 +29,7 @@ class ExternalData:
     """
 
     def __init__(self, files: Sequence[DataFile], inside: Mapping[str, object]) -> None:
-        """Join `files`; the keys of `inside` are those that the program itself stores.
+        """Join `files`; the program itself stores the keys of `inside`.
 
         Raises:
             MalformedProgramError: a key occurs twice.

@@ -26,7 +26,7 @@ class Allocation:
         tensor: The tensor.
         role: Its purpose.
         first: The first instruction that uses it, counted over all chains; 0 for inputs and states.
-        last: The last one; that of the whole method for outputs and states.
+        last: The last one; the method's last one for outputs and states.
     """
 
     value: int

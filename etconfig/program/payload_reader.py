@@ -249,7 +249,7 @@ class VerifiedLoader:
 
     Args:
         file: The whole file.
-        tables_bytes: The size of the tables, whose bytes in memory are those that were verified.
+        tables_bytes: The size of the tables, whose verified bytes are in memory.
         named: Adds the name of the file to errors.
     """
 

@@ -243,7 +243,7 @@ class _Blocks:
     What is read from stays open as long as anything uses this object; views of `data` live longer.
 
     Attributes:
-        data: All bytes; those that were not fetched yet read as zero, and take no memory.
+        data: All bytes; bytes not fetched yet read as zero, and take no memory.
     """
 
     def __init__(
@@ -276,7 +276,7 @@ class _Blocks:
             The bytes, and `end`, or the position where they end if the file is shorter now.
 
         Raises:
-            UnreadableProgramError: they cannot be read, or are not those that were read before.
+            UnreadableProgramError: they cannot be read, or have changed since.
         """
         blocks = self._is_here[start // FILE_BLOCK_BYTES : -(-end // FILE_BLOCK_BYTES)]
         if end - start < BLOCKS_APART * FILE_BLOCK_BYTES or all(blocks):

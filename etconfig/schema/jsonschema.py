@@ -34,7 +34,7 @@ _LENGTH_KEYWORDS = {OptionKind.ARRAY: "Items", OptionKind.TABLE: "Properties"}
 def json_schema(spec: BackendSpec) -> dict[str, Any]:
     """Return the schema of one table of options, such as `[options.XnnpackBackend]`.
 
-    No option is in `required`, since a table may set only some of them; those that must be set have
+    No option is in `required`, since a table may set only some of them; required options have
     `x-etconfig-required`.
     """
     properties = {name: _property(info) for name, info in spec.options.option_infos().items()}
@@ -103,7 +103,7 @@ def _table_schema(table: Any, discriminator: str | None) -> dict[str, Any]:
 
 
 def _field(info: OptionInfo) -> dict[str, Any]:
-    """Return the schema of a field of a table; everything else is that of the option."""
+    """Return the schema of a field of a table; the rest belongs to the option."""
     schema = {**_type_schema(info.type), "description": info.doc}
     if info.default is not MISSING:
         schema["default"] = jsonable(info.default)

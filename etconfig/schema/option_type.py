@@ -56,7 +56,7 @@ class OptionType:
         unit: The unit of a number, if text such as "512 MiB" is accepted for it.
         item: The type of the items or values, for `ARRAY` and `TABLE`.
         is_tuple: True if the array is a tuple in Python, False if it is a list.
-        tables: The classes of the table, for `RECORD`: one, or those that the discriminator chooses from.
+        tables: The classes of the table, for `RECORD`: one, or all that the discriminator chooses from.
         discriminator: The field whose text chooses the class, if there are several.
         known_keys: The keys that a table of strings may have; None for any.
         keys_of_options: Other keys and the option that sets each.
@@ -224,7 +224,7 @@ def with_known_keys(
     of_options: Mapping[str, str] | None = None,
     newer: str | None = None,
 ) -> OptionType:
-    """Return the type of a table of strings that has no other keys than those that are known.
+    """Return the type of a table of strings that has only the known keys.
 
     Raises:
         TypeError: it is another type.

@@ -65,7 +65,7 @@ def check_value(schema: OptionsSchema, info: OptionInfo, raw: object) -> object 
     Args:
         schema: The owner of the option.
         info: The option.
-        raw: A value from TOML, JSON or Python; see `coerce_value`.
+        raw: A value from TOML, JSON or Python; see `coerce`.
     """
     value = coerce(info.type, raw)
     if not isinstance(value, Mismatch):
@@ -86,7 +86,7 @@ def _value_problem(schema: OptionsSchema, info: OptionInfo, raw: object, value: 
     )
     if value.is_explained:
         return problem
-    from etconfig.mistakes.options.option_values import help_with_value  # most values are right
+    from etconfig.mistakes.options import help_with_value  # most values are right
 
     better = help_with_value(value, info.type, raw, partial(_refusal, schema, info))
     return replace(

@@ -12,9 +12,8 @@ import etconfig
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcomes import Outcome, Result
 from etconfig.conformance.runner import report as report_module
-from etconfig.conformance.runner.badge import badge_svg
-from etconfig.conformance.runner.junit import junit_xml
 from etconfig.conformance.runner.report import Report
+from etconfig.conformance.runner.report_files import badge_svg, junit_xml
 
 LEVELS = {"loads": 0, "runs": 1, "isolates": 2, "shrinks": 3, "grows": 3}
 

@@ -18,8 +18,8 @@ from etconfig.conformance.kit.outcomes import Outcome
 from etconfig.conformance.runner import report as report_module
 from etconfig.conformance.runner import runner
 from etconfig.conformance.runner.dependence import UnknownCheckError
-from etconfig.conformance.runner.junit import junit_xml
 from etconfig.conformance.runner.report import Report
+from etconfig.conformance.runner.report_files import junit_xml
 from etconfig.conformance.runner.runner import run_conformance
 
 CHECKS = {check.id: check for check in all_checks()}

@@ -89,7 +89,6 @@ NAMES = {
         "function": f"{HEAD}{CPU}num_threads = {{ expr = 'mn(cpu.available_cores, 4)' }}\n",
         "unit": f'{HEAD}{CPU}scratch_bytes = "64 mib"\n',
         "another unit": f'{HEAD}{CPU}scratch_bytes = "64M"\n',
-        "number in words": f'{HEAD}{CPU}num_threads = "four"\n',
         "word for the default": f'{HEAD}{CPU}num_threads = "auto"\n',
         "empty value": f'{HEAD}{CPU}num_threads = ""\n',
     },

@@ -17,8 +17,8 @@ from fleet_devices import random_devices, write_devices, write_profiles
 
 from etconfig.cli.shared.fleet_requests import PlanRequest
 from etconfig.cli.shared.requests import make_installation
-from etconfig.fleet.inventory.inventory import InventorySource, find_sources
-from etconfig.fleet.running.workers import FleetWorkers, InventoryReading, job_text
+from etconfig.fleet.inventory.inventory import InventoryReading, InventorySource, find_sources
+from etconfig.fleet.running.workers import FleetWorkers, job_text
 
 RUN = ("fleet/*.parquet", "--program", "model.pte")
 """The arguments of commands for the fleet of `write_fleet`."""

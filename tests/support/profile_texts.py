@@ -13,6 +13,8 @@ from etconfig.expression import Expression, ExpressionParser, ExpressionType, pa
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType, Volatility
 from etconfig.profile import inheritance
 from etconfig.profile.document import parse_document
+from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.library import ProfileLibrary
 from etconfig.profile.profile import Profile, parse_profile
 from etconfig.profile.project import ProjectFile, parse_project
 
@@ -97,3 +99,12 @@ def write_profiles(directory: Path, **texts: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f'[profile]\nname = "{name}"\n{text}', encoding="utf-8")
     return directory
+
+
+def load_profile(library: ProfileLibrary, target: str | Path) -> Profile:
+    """Read the one profile that `target` names, without what it extends.
+
+    Raises:
+        ConfigError: it cannot be found or read, or is wrong.
+    """
+    return ProfileReader(library).profile(library.find(target))

@@ -8,14 +8,13 @@ from mistakes import CPU, HEAD, NPU, WHEN, Line, Mistake, mistaken_lines
 DSP = "[options.AcmeDspBackend]\n"
 
 SAFE_VALUES: tuple[Line, ...] = (
-    ("prefix in upper case", "core = ⟦0X2⟧", "write the prefix in lower case: core = 0x2", "core = 0x2"),
     ("comma at the end", "core = 2⟦,⟧", "remove ',': core = 2", "core = 2"),
     ("semicolon at the end", "core = 2⟦;⟧", "remove ';': core = 2", "core = 2"),
     ("two signs", "core =⟦=⟧ 2", "write one =: core = 2", "core = 2"),
     ("arrow", "core =⟦>⟧ 2", "write one =: core = 2", "core = 2"),
     ("line of comment of C", "⟦// ⟧the third core", "write # before a comment", "# the third core"),
     ("line of comment of INI", "⟦; ⟧the third core", "write # before a comment", "# the third core"),
-    ("shell", "⟦export core ⟧= 2", "and nothing before them", None),
+    ("shell", "⟦export core = 2⟧", "put = between key and value", None),
     ("blank that does not break", "core⟦\u00a0⟧= 2", "write a plain character: core = 2", "core = 2"),
     ("quotes of a word processor", "power_mode = ⟦“⟧low”", "write plain quotes", 'power_mode = "low"'),
     ("single ones", "power_mode = ⟦‘⟧low’", "write plain quotes", "power_mode = 'low'"),
@@ -24,25 +23,25 @@ SAFE_VALUES: tuple[Line, ...] = (
 )
 
 GUESSED_VALUES: tuple[Line, ...] = (
-    ("comment of C", "core = 2 ⟦// ⟧the third", "core = 2 # the third", "core = 2 # the third"),
-    ("comment of SQL", "core = 2 ⟦-- ⟧the third", "core = 2 # the third", "core = 2 # the third"),
-    ("comment of INI", "core = 2 ⟦; ⟧the third", "core = 2 # the third", "core = 2 # the third"),
+    ("comment of C", "core = 2 ⟦// the third⟧", "write a comment after #", None),
+    ("comment of SQL", "core = 2 ⟦-- the third⟧", "write a comment after #", None),
+    ("comment of INI", "core = 2 ⟦; the third⟧", "write a comment after #", None),
     ("unquoted word", "power_mode = ⟦low⟧", 'write text in quotes: power_mode = "low"', 'power_mode = "low"'),
     ("unquoted word before a comment", "power_mode = ⟦low⟧ # slow", "in quotes", 'power_mode = "low" # slow'),
-    ("number in words", "core = ⟦two⟧", "write numbers in digits: core = 2", "core = 2"),
-    ("leading zeros", "core = ⟦002⟧", "remove the leading zeros: core = 2", "core = 2"),
-    ("backquotes", "power_mode = ⟦`low`⟧", 'write strings in "..."', 'power_mode = "low"'),
-    ("prefix of Python", "power_mode = ⟦r'low'⟧", "without a prefix", 'power_mode = "low"'),
-    ("missing quote", 'power_mode = ⟦"low⟧', "close it", 'power_mode = "low"'),
-    ("missing single quote", "power_mode = ⟦'low⟧", "close it", "power_mode = 'low'"),
-    ("missing first quote", 'power_mode = ⟦low"⟧', "write both quotes", 'power_mode = "low"'),
+    ("leading zeros", "core = ⟦002⟧", "write decimal digits", None),
+    ("prefix in upper case", "core = ⟦0X2⟧", "write decimal digits", None),
+    ("backquotes", "power_mode = ⟦`low`⟧", "write text in quotes", None),
+    ("prefix of Python", "power_mode = ⟦r'low'⟧", "write text in quotes", None),
+    ("missing quote", 'power_mode = ⟦"low⟧', "close it as it is opened", None),
+    ("missing single quote", "power_mode = ⟦'low⟧", "close it as it is opened", None),
+    ("missing first quote", 'power_mode = ⟦low"⟧', "write text in quotes", None),
     ("two kinds of quotes", "power_mode = ⟦\"low'⟧", "close it as it is opened", None),
     ("colon", "core⟦: ⟧2", "write = between key and value: core = 2", "core = 2"),
     ("colon and an unquoted word", "power_mode⟦: ⟧low", 'power_mode = "low"', 'power_mode = "low"'),
     ("colon and equals", "core ⟦:= ⟧2", "write = between key and value: core = 2", "core = 2"),
     ("plus and equals", "core ⟦+= ⟧2", "write = between key and value: core = 2", "core = 2"),
     ("no sign", "⟦core 2⟧", "put = between key and value", None),
-    ("blank in a key", '⟦power mode ⟧= "low"', "_ instead of blanks", None),
+    ("blank in a key", '⟦power mode = "low"⟧', "_ instead of blanks", None),
     ("two keys in a line", 'core = 2⟦, power_mode = "low"⟧', "line of its own", None),
     ("two keys without a comma", "core = 2 ⟦power_mode = 'low'⟧", "its own", None),
     ("expression", "core = ⟦1 + 1⟧", "write an expression in a table", 'core = { expr = "1 + 1" }'),
@@ -63,14 +62,14 @@ WITHOUT_FIX: tuple[Line, ...] = (
     ("word", "⟦core⟧", "write KEY = VALUE", None),
     ("merge conflict", "⟦<<<<<<<⟧ HEAD", "resolve it", None),
     ("control character", 'power_mode = "lo⟦\x01⟧w"', "remove it, or write \\u0001", None),
-    ("two strings", 'power_mode = "low" ⟦"high"⟧', "write one string", None),
+    ("two strings", 'power_mode = "low" ⟦"high"⟧', "several values as an array", None),
     ("header without a name", "⟦[⟧]", "write the name of a table in it", None),
 )
 
 SAFE_HEADERS: tuple[Line, ...] = (
     ("no closing bracket", "⟦[options.ReferenceNpuBackend⟧", "close it", "[options.ReferenceNpuBackend]"),
     ("one closing bracket", "⟦[[when]⟧\nif = 'true'", "close it: [[when]]", "[[when]]\nif = 'true'"),
-    ("pattern without quotes", "[⟦methods.for*⟧]", 'quote parts with', '[methods."for*"]'),
+    ("pattern without quotes", "[⟦methods.for*⟧]", 'parts with other characters', '[methods."for*"]'),
     ("colon behind", "[options.ReferenceNpuBackend]⟦:⟧", "remove ':'", "[options.ReferenceNpuBackend]"),
     ("quotes of a web page", "[options.⟦“⟧ReferenceNpuBackend”]", "plain quotes", '[options."ReferenceNpuBackend"]'),
 )  # fmt: skip
@@ -96,13 +95,13 @@ SAFE_PATHS: tuple[Line, ...] = (
 )  # fmt: skip
 
 GUESSED_PATHS: tuple[Line, ...] = (
-    ("path on a server", r'library = ⟦"\\dsp\models"⟧', "single quotes", r"library = '\\dsp\models'"),
-    ("escapes that are meant", r'library = ⟦"a\tb\d"⟧', "single quotes", r"library = 'a\tb\d'"),
+    ("path on a server", r'library = "\\dsp⟦\m⟧odels"', "single quotes", None),
+    ("escapes that are meant", r'library = "a\tb⟦\d⟧"', "single quotes", None),
     ("unquoted path", "library = ⟦/usr/lib/dsp.so⟧", "in quotes", 'library = "/usr/lib/dsp.so"'),
     ("unquoted path of Windows", r"library = ⟦C:\dsp.so⟧", "in quotes", r"library = 'C:\dsp.so'"),
-    ("raw string of Python", r'library = ⟦r"C:\dsp.so"⟧', "without a prefix", r"library = 'C:\dsp.so'"),
+    ("raw string of Python", r'library = ⟦r"C:\dsp.so"⟧', "write text in quotes", None),
     ("variable", "library = ⟦$DSP_LIBRARY⟧", "in quotes", 'library = "$DSP_LIBRARY"'),
-    ("quote inside", "library = 'it'⟦s'⟧", "in quotes that it does not contain", None),
+    ("quote inside", "library = 'it'⟦s'⟧", "several values as an array", None),
 )
 
 SAFE_BOOLS: tuple[Line, ...] = (
@@ -114,18 +113,16 @@ GUESSED_BOOLS: tuple[Line, ...] = (
     ("off", "weight_cache_enabled = ⟦off⟧", "write true or false", "weight_cache_enabled = false"),
 )
 
-SAFE_FACTS: tuple[Line, ...] = (
-    ("no first digit", '"power.battery_level" = ⟦.5⟧', "before the point", '"power.battery_level" = 0.5'),
-    ("no last digit", '"power.battery_level" = ⟦1.⟧', "after the point", '"power.battery_level" = 1.0'),
-)
-GUESSED_FACTS: tuple[Line, ...] = (
+FACTS: tuple[Line, ...] = (
+    ("no first digit", '"power.battery_level" = ⟦.5⟧', "on both sides of a point", None),
+    ("no last digit", '"power.battery_level" = ⟦1.⟧', "on both sides of a point", None),
     ("words in an array", '"cpu.features" = [⟦neon⟧, sve]', "in quotes", '"cpu.features" = ["neon", "sve"]'),
     ("no commas", "\"cpu.features\" = ['a' ⟦'⟧b']", "by commas", None),
     ("no bracket", "\"cpu.features\" = ['a', 'b'⟦⟧", "close it", None),
-    ("tuple", "\"cpu.features\" = ⟦('a', 'b')⟧", "square brackets", "\"cpu.features\" = ['a', 'b']"),
-    ("set", "\"cpu.features\" = {'a'⟦,⟧ 'b'}", "square brackets", None),
+    ("tuple", "\"cpu.features\" = ⟦('a', 'b')⟧", "square brackets", None),
+    ("set", "⟦\"cpu.features\" = {'a', 'b'}⟧", "put = between key and value", None),
     ("a line without comma", "\"cpu.features\" = [\n  ''\n  ⟦'⟧b'\n]", "commas", None),
-    ("thousands", '"memory.total" = ⟦1,000,000⟧', "without separators", '"memory.total" = 1000000'),
+    ("thousands", '"memory.total" = ⟦1,000,000⟧', "write decimal digits", None),
 )  # fmt: skip
 
 WHOLE: tuple[Mistake, ...] = (
@@ -210,7 +207,6 @@ SYNTAX_MISTAKES: tuple[Mistake, ...] = (
     *mistaken_lines("invalid-toml", HEAD + DSP, GUESSED_PATHS),
     *mistaken_lines("invalid-toml", HEAD + "[options.XnnpackBackend]\n", SAFE_BOOLS, is_safe=True),
     *mistaken_lines("invalid-toml", HEAD + "[options.XnnpackBackend]\n", GUESSED_BOOLS),
-    *mistaken_lines("invalid-toml", HEAD + "[facts]\n", SAFE_FACTS, is_safe=True),
-    *mistaken_lines("invalid-toml", HEAD + "[facts]\n", GUESSED_FACTS),
+    *mistaken_lines("invalid-toml", HEAD + "[facts]\n", FACTS),
     *WHOLE,
 )

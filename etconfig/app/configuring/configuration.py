@@ -63,7 +63,7 @@ class Configuration:
 
     Attributes:
         resolver: The compiled layers and schemas, which do not depend on facts.
-        chain: The chosen profile and those that it extends, base first.
+        chain: The chosen profile and all that it extends, base first.
         selection: The reasons for that choice, or None if the profile was named.
         named_by: The place in the project file that names the profile, or None if nothing there does.
         facts: The facts at the time, without hand-set ones.
@@ -220,7 +220,7 @@ def configure(
             in place of a table, of which the fields count that its constructor was given; or a list of
             texts, as `["XnnpackBackend.num_threads=2"]`, and of options objects.
         instances: Names of instances by method, such as `{"forward": ["left", "right"]}`, besides
-            those that profiles declare.
+            the instances of profiles.
         installation: Plugins, profiles and project file; by default the program's, else those found
             from the current directory.
         models: Models that engines run without a program, with the id of the backend of each:

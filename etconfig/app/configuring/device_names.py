@@ -41,7 +41,7 @@ def visible_text(text: str) -> str:
 
 
 def _parts(sheet: Path) -> list[str]:
-    """Return the names of the directories of a sheet, and that of the sheet itself."""
+    """Return the names of the directories of a sheet, and of the sheet itself."""
     is_stream = str(sheet) != sheet.__fspath__()  # standard input, read from a copy
     directories = () if is_stream else sheet.absolute().parent.parts
     return [*(each.strip("/\\") for each in directories), sheet.stem]

@@ -67,7 +67,7 @@ class Models(HasView):
 
     @classmethod
     def read(cls, path: AnyPath, installation: Installation | None = None) -> Models:
-        """Return the models of a file that engines run: those that have `backends`.
+        """Return the models of a file that engines run: all with `backends`.
 
         Args:
             path: A file of models, or a project file.

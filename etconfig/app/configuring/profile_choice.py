@@ -50,7 +50,7 @@ class ProfileChoice:
 
 @record(frozen=True, kw_only=True)
 class ProfileChoices:
-    """The profiles that commands use here: the one that the project file names, and the choice of `auto`.
+    """The profiles that commands use here: the project file's profile, and the choice of `auto`.
 
     Each is a choice, or the error that prevents it.
 

@@ -1,4 +1,4 @@
-"""`ContributedFacts`: the facts of plugins, known and detected without importing those that declare them."""
+"""`ContributedFacts`: the facts of plugins, known and detected without importing what declares them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ContributedFacts:
         return LazyFactRegistry(BUILTIN_FACTS, lambda: declared, self._complete_registry)
 
     def detect(self) -> FactSheet:
-        """Detect the facts of this device; those that stay as they are, when something asks for them.
+        """Detect the facts of this device; facts that never change, when something asks for them.
 
         That are declared facts which are not live: a later look finds the same.
         """
@@ -132,7 +132,7 @@ class ContributedFacts:
         return found[entry].detectors if found else ()
 
     def _check_declared(self, entry: EntryPoint, contribution: FactsContribution) -> None:
-        """Raise PluginLoadError if a plugin has other facts than those that its distribution declares."""
+        """Raise PluginLoadError if a plugin has other facts than its distribution declares."""
         declared = self._declared[entry]
         if tuple(contribution.facts) != declared:
             pairs = zip((*declared, None), (*contribution.facts, None), strict=False)

@@ -259,7 +259,7 @@ class Installation:
 
     @cached_property
     def project_warnings(self) -> tuple[Diagnostic, ...]:
-        """Warnings about a second project file, unless a variable names the one that counts, and plugins.
+        """Warnings about a second project file, unless a variable names one of them, and plugins.
 
         The choice of plugins may name one that is not installed, and nearly an installed one.
         """

@@ -1,4 +1,4 @@
-"""The directories of profiles: those that a user names, and the one below the home directory."""
+"""The directories of profiles: the user's, and one below the home directory."""
 
 from __future__ import annotations
 

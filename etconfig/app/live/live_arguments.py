@@ -86,7 +86,7 @@ class LiveArguments:
     """Keeps loaded Methods, and objects of engines, in line with a configuration while facts change.
 
     `refresh` compares the options in force in each Method with the configured ones, and applies
-    those that may change between two executes. It never waits for a Method and never changes one
+    what may change between two executes. It never waits for a Method and never changes one
     in the middle of an execute. With `auto`, it selects again among the profiles that were read;
     `Refresh.profile` reports another one. `reload` reads changed files. Nothing runs in the background
     unless `follow` is called. All methods may be called from any thread.
@@ -141,7 +141,7 @@ class LiveArguments:
             program = configure(program, facts=facts, **settings)
         check_type("hold_profile", hold_profile, bool, "True or False")
         self._holds_profile = hold_profile
-        # those of the device alone: the resolution's have those that the profile sets, too
+        # the facts of the device alone: the resolution's have the profile's, too
         self._facts = program.facts if facts is None else facts
         self._configuration = self._configured(program, self._facts)
         self._resolution = self._configuration.resolve(self._facts)

@@ -70,14 +70,14 @@ def pack_bundle(
         ('cpu.available_cores', 'cpu.cache.l2')
 
     Args:
-        programs: The program or programs that the options are for; without one, those that `configure` uses
-            by default.
+        programs: The program or programs that the options are for; without one, the programs that `configure`
+            uses by default.
         profiles: The names or paths of profiles; by default the profile that the project file names, else
             every profile that can be selected. If it is a single one, devices use it without selecting.
         require_match: Let devices refuse `generic/any` if no other profile matches.
         fact_overrides: Facts set by hand, by name; they win over those of the device.
         overrides: Options that win over all others, as for `resolve`.
-        instances: Names of instances by method, besides those that profiles declare.
+        instances: Names of instances by method, besides the instances of profiles.
         strict: Refuse backends whose recommendation is a function, which a device cannot call. By default
             these options keep their default on the device.
         installation: Plugins, profiles and project file; by default the program's, else those found from

@@ -56,7 +56,7 @@ def load_program(
         data: The data files (.ptd) with the tensors that lie outside the program: one or several.
         verification: When to verify the methods: all at once, or each before it is used.
         executor: The executor that will run it: `numpy`, or the name of an installed plugin. By default
-            that of the project file, else `numpy`.
+            the project file's, else `numpy`.
         executor_options: Options of the executor, by name; they win over `[executor.NAME]` of the project
             file.
         installation: Plugins, profiles and project file; by default those found from the current
@@ -78,7 +78,7 @@ def load_program(
     Raises:
         ProgramError: a file cannot be read, is not a program or data file, or is malformed.
         UnknownPluginError: no such executor is installed.
-        ConfigError: the executor is that of the project file, and it is not installed or malformed; or its
+        ConfigError: the project file chooses the executor, and it is not installed or malformed; or its
             options are wrong.
         LibraryError: a library that the executor is to load cannot be loaded.
         PluginLoadError: the core cannot use one of `backends`.

@@ -39,8 +39,7 @@ def executor_options(
 ) -> BackendOptions | None:
     """Return the typed options of an executor, or None if it declares none.
 
-    For each option, the value that the caller gives wins over that of the command line, which wins over that
-    of the project file.
+    For each option, the caller's value wins over the command line's, which wins over the project file's.
 
     Args:
         installation: The project file and the texts of the command line.
@@ -174,7 +173,7 @@ def _check(
 
 
 def _anchored(executor: str, option: str, value: object, source: _Source) -> tuple[object, list[Diagnostic]]:
-    """Return a text, or several, with absolute paths, and the problems of those that do not exist."""
+    """Return a text, or several, with absolute paths, and the problems of missing files."""
     if isinstance(value, str):
         path = _absolute(value, source.directory)
         return path, _missing(executor, option, path, source.place(option, True, ()))

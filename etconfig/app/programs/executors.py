@@ -245,10 +245,10 @@ def missing_executor(reference: Reference, known: Sequence[str]) -> Diagnostic:
 
 
 def choose_executor(installation: Installation, name: str | None = None) -> str:
-    """Return the name of the executor to use: `name`, else that of the project file, else `numpy`.
+    """Return the name of the executor to use: `name`, else the project file's, else `numpy`.
 
     Raises:
-        ConfigError: that of the project file is not installed, or the file is malformed.
+        ConfigError: the project file's executor is not installed, or the file is malformed.
     """
     in_project = installation.executor if name is None else None
     if in_project is None:

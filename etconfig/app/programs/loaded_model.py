@@ -75,7 +75,7 @@ class FailedLoad:
 
 @record(frozen=True, kw_only=True)
 class ModelReport:
-    """The variant that was asked for, those that failed, and the one that runs now.
+    """The requested variant, the variants that failed, and the variant that runs now.
 
     Attributes:
         model: The name of the model.
@@ -91,7 +91,7 @@ class ModelReport:
 
     @property
     def is_fallback(self) -> bool:
-        """True if another variant runs than the one that was asked for."""
+        """True if another variant runs than the requested one."""
         return bool(self.failures)
 
     def to_jsonable(self) -> dict[str, Any]:

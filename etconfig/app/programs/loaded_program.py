@@ -243,7 +243,7 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
         Args:
             method: The method.
             arguments: Its arguments, as for `load_method`.
-            tolerance: For all floating-point outputs; by default that of `etconfig.method.bundled` by type.
+            tolerance: For all floating-point outputs; by default see `etconfig.method.bundled`.
 
         Returns:
             One result for each case, in the order of the file; none for a method without cases.

@@ -73,7 +73,7 @@ def select_model(
             can be selected.
         fact_overrides: Facts set by hand, by name, such as `{"runtime.backends": ["XnnpackBackend"]}`. They
             win over those of the project file.
-        executor: The executor that will run the program; by default that of the project file, else `numpy`.
+        executor: The executor that will run the program; by default the project file's, else `numpy`.
         installation: Plugins and project file; by default those found from the current directory.
 
     Returns:

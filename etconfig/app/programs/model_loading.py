@@ -77,7 +77,7 @@ def load_model(
         fact_overrides: Facts set by hand, by name.
         overrides: Options that win over all others, as for `resolve`. Those of a backend that only other
             variants delegate to do not count.
-        executor: The executor that runs the program; by default that of the project file, else `numpy`.
+        executor: The executor that runs the program; by default the project file's, else `numpy`.
         executor_options: Options of the executor, by name.
         installation: Plugins, profiles and project file; by default those found from the current directory.
         share_memory_arenas: Load all methods into one set of arenas, as for `load_program`.

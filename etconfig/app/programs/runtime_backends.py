@@ -36,7 +36,7 @@ class RuntimeBackends:
 def with_runtime_backends(installation: Installation, facts: FactSheet, executor: str) -> FactSheet:
     """Return a sheet of this device with `runtime.backends`, unless it is known.
 
-    The backends are those that the executor's runtime has, and those that installed plugins serve; a plugin
+    The executor's runtime has these backends, or installed plugins serve them; a plugin
     that only declares options serves none. A broken plugin or one that cannot run here does not count. The
     plugins are imported.
 
@@ -57,7 +57,7 @@ def with_runtime_backends(installation: Installation, facts: FactSheet, executor
 
 
 def runtime_backends(installation: Installation, executor: str) -> RuntimeBackends:
-    """Return the backends that can run here with an executor, and those that are broken. Raises as above."""
+    """Return the backends that can run here with an executor, and the broken ones. Raises as above."""
     runtime = executor_report(installation, executor)
     known = {*installation.backend_ids, *(backend.id for backend in runtime.backends)}
     available: list[str] = []

@@ -1,4 +1,4 @@
-"""The programs that `validate` compares files with: those that are given, or those of the project file."""
+"""The programs that `validate` compares files with: the given ones, or the project file's."""
 
 from __future__ import annotations
 

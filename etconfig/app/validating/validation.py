@@ -74,7 +74,7 @@ class Validator:
             project file. Names are checked against all of them, and the arguments of each must resolve.
         device: If given, arguments must resolve on it, also without a program. If a check needs a
             device and none is given, it uses this one.
-        fact_overrides: Facts set by hand, by name; they win over those that files set.
+        fact_overrides: Facts set by hand, by name; they win over the facts of files.
         of_directories: The files that were found in a directory: a profile that `auto` may select must lie
             there where its name says.
         only_matching: True to resolve a profile only if its `match` holds on the device.
@@ -400,7 +400,7 @@ class Validator:
         program: Delegating | None = None,
     ) -> Iterator[Diagnostic]:
         """Check the layers against the schemas, that the targets' arguments resolve, and their memory."""
-        # With a given device its own values count, not those that other devices might have.
+        # With a given device its own values count, not values that other devices might have.
         expressions = (lambda: self._expressions) if self.device is None else None
         for problem in verify_layers(layers, specs, self._backend_ids, self._known_fits, expressions):
             yield self._with_refusal(problem) if problem.code == "backend-not-installed" else problem
@@ -482,7 +482,7 @@ def validate_file(
         installation: The plugins, whose schemas the options are checked with; by default the program's,
             else those found from the current directory.
         program: The program or programs that the file is for, or `Models` without one, to check names of
-            methods and backends too; by default those that the project file names.
+            methods and backends too; by default the project file's programs.
         facts: The device that the file is for, to evaluate its conditions too.
         fact_overrides: Facts set by hand, as for `configure`.
 

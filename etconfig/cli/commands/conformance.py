@@ -57,7 +57,7 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
     multiple=True,
     metavar="CHECK",
     shell_complete=complete_check,
-    help="Run only this check, after those that it rests on. Repeatable.",
+    help="Run only this check, after the checks that it rests on. Repeatable.",
 )
 @click.option(
     "--kit",
@@ -313,13 +313,13 @@ def _json(report: Report) -> bytes:
 
 
 def _junit(report: Report) -> bytes:
-    from etconfig.conformance.runner.junit import junit_xml
+    from etconfig.conformance.runner.report_files import junit_xml
 
     return junit_xml(report)
 
 
 def _badge(report: Report) -> bytes:
-    from etconfig.conformance.runner.badge import badge_svg
+    from etconfig.conformance.runner.report_files import badge_svg
 
     return badge_svg(report).encode()
 
@@ -339,7 +339,7 @@ def _is_report(path: Path) -> bool:
 
 
 def _badge_label() -> str:
-    from etconfig.conformance.runner.badge import LABEL
+    from etconfig.conformance.runner.report_files import LABEL
 
     return LABEL
 

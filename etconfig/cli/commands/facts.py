@@ -94,13 +94,9 @@ def command(
                 f"{parameter.opts[0]} does not apply to `facts {context.invoked_subcommand}`"
             )
         return
-    if serial is not None and sheet is not None:
-        option = "--device" if isinstance(sheet, KnownDevicePath) else "--facts"
-        raise click.UsageError(f"--adb and {option} name two devices; give one of them")
-    if executor is not None and (serial is not None or sheet is not None):
-        raise click.UsageError(
-            "--executor is about this device; --adb, --facts and --device name another one"
-        )
+    if is_redacted and is_identifying_shown:
+        raise click.UsageError("--redact removes what --show-identifying shows; give one of them")
+    _check_is_one_device(serial, sheet, executor)
     installation = make_installation()
     facts = (
         read_device(installation, sheet, fact_texts).known
@@ -111,8 +107,6 @@ def command(
         from etconfig.app.programs.runtime_backends import with_runtime_backends
 
         facts = with_runtime_backends(installation, facts, chosen_executor(installation, executor))
-    if is_redacted and is_identifying_shown:
-        raise click.UsageError("--redact removes what --show-identifying shows; give one of them")
     if is_redacted:
         from etconfig.facts.privacy import redact
 
@@ -160,6 +154,17 @@ def schema() -> None:
     from etconfig.facts.json_schema import sheet_schema
 
     print_json(sheet_schema(make_installation().fact_registry))
+
+
+def _check_is_one_device(serial: str | None, sheet: Path | None, executor: str | None) -> None:
+    """Raise UsageError if several devices are named."""
+    if serial is not None and sheet is not None:
+        option = "--device" if isinstance(sheet, KnownDevicePath) else "--facts"
+        raise click.UsageError(f"--adb and {option} name two devices; give one of them")
+    if executor is not None and (serial is not None or sheet is not None):
+        raise click.UsageError(
+            "--executor is about this device; --adb, --facts and --device name another one"
+        )
 
 
 def _facts_over_adb(installation: Installation, serial: str, fact_texts: Sequence[str]) -> FactSheet:

@@ -157,7 +157,7 @@ def match_command(
 
 
 def _choices_text(choices: ProfileChoices) -> str:
-    """Return a sentence with the profile that `auto` selects, and the one that the project file names."""
+    """Return a sentence with the profile that `auto` selects, and the project file's."""
     from etconfig.errors import ConfigError
 
     auto = choices.auto

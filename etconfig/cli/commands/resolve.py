@@ -191,7 +191,7 @@ def _check_facts(tables: BundleTables, first: int, count: int, by_hand: Collecti
 def option_rows(
     resolution: Resolution, *, no_defaults: bool = False
 ) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield a row for each option of each method instance and backend, or for those that something sets."""
+    """Yield a row for each option of each method instance and backend, or for each that something sets."""
     from etconfig.resolver.explaining.explain import show_setting
 
     known: dict[int, list[tuple[str, str, str]]] = {}  # many instances may share their arguments

@@ -151,7 +151,7 @@ class _Watch:
 
 
 def _files(request: ConfigurationRequest, configuration: Configuration) -> Iterator[Path]:
-    """Yield the files that the configuration depends on, and those that `auto` would find now.
+    """Yield the files that the configuration depends on, and the files that `auto` would find now.
 
     Raises:
         ConfigError: the project file is wrong, or the profiles cannot be found.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from etconfig.facts.registry import FactRegistry
     from etconfig.fleet.deciding.plan import FleetPlan
     from etconfig.fleet.inventory.database import Database
-    from etconfig.fleet.inventory.inventory import InventoryOpener, InventoryPart
+    from etconfig.fleet.inventory.inventory import InventoryPart, InventoryReading
     from etconfig.fleet.running.runs import FleetRuns, PlannedRun
 
 
@@ -73,12 +73,8 @@ class InventoryRequest:
     """The inventories of a command, and how to read them."""
 
     inventories: Sequence[str]
-    id_column: str | None
     table: str | None
-    ignored: Sequence[str]
-    cache: Path | None
-    memory: str
-    threads: int | None
+    reading: InventoryReading
 
     @contextmanager
     def database(self) -> Iterator[Database]:
@@ -87,15 +83,8 @@ class InventoryRequest:
         Raises:
             click.ClickException: a file cannot be read or written, or the memory does not suffice.
         """
-        from etconfig.fleet.inventory.database import followed, opened_database
-
         on_progress = show_done if shows_progress() else None
-        with (
-            file_errors(),
-            opened_database(self.memory, self.threads) as database,
-            database.reading(),
-            followed(database, on_progress),
-        ):
+        with file_errors(), self.reading.database(on_progress) as database:
             yield database
 
     def runs(self, place: str | None) -> FleetRuns:
@@ -106,19 +95,11 @@ class InventoryRequest:
         """
         from etconfig.fleet.inventory.inventory import find_sources
         from etconfig.fleet.running.runs import FleetRuns
-        from etconfig.fleet.running.workers import InventoryReading
 
-        reading = InventoryReading(
-            id_column=self.id_column,
-            ignored=self.ignored,
-            cache=self.cache,
-            memory=self.memory,
-            threads=self.threads,
-        )
         sources = find_sources(self.inventories, self.table)
         runs = FleetRuns(
             sources,
-            reading,
+            self.reading,
             place,
             on_part=show_part,
             on_file=show_file,
@@ -126,14 +107,6 @@ class InventoryRequest:
         )
         note_reads(runs.files_read())
         return runs
-
-    def opener(self, database: Database, registry: FactRegistry) -> InventoryOpener:
-        """Return what opens inventories."""
-        from etconfig.fleet.inventory.inventory import InventoryOpener
-
-        return InventoryOpener(
-            database, registry, id_column=self.id_column, ignored=self.ignored, cache=self.cache
-        )
 
     def parts(self, database: Database, registry: FactRegistry) -> list[InventoryPart]:
         """Open all inventories.
@@ -145,7 +118,7 @@ class InventoryRequest:
 
         sources = find_sources(self.inventories, self.table)
         note_reads(path for source in sources for path in source.files)
-        return list(self.opener(database, registry).open_all(sources))
+        return list(self.reading.opener(database, registry).open_all(sources))
 
 
 @record(frozen=True, kw_only=True)
@@ -243,7 +216,10 @@ def inventory_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def with_inventory(**parameters: Any) -> Any:
         _check_installed()
-        inventory = InventoryRequest(**taken_values(InventoryRequest, parameters))
+        from etconfig.fleet.inventory.inventory import InventoryReading
+
+        reading = InventoryReading(**taken_values(InventoryReading, parameters))
+        inventory = InventoryRequest(**taken_values(InventoryRequest, parameters), reading=reading)
         return function(inventory=inventory, **parameters)
 
     return _with_options(with_inventory, _INVENTORY_OPTIONS)
@@ -258,7 +234,7 @@ _PLAN_OPTIONS = (
     click.option(
         "--profile",
         shell_complete=complete_profile,
-        help="auto, or one profile for all devices; by default that of the project file, else auto.",
+        help="auto, or one profile for all devices; by default the project file's, else auto.",
     ),
     require_match_option,
     click.option(

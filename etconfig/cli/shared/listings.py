@@ -32,7 +32,7 @@ def list_backends(installation: Installation) -> Table:
 
 
 def passed_over(installation: Installation, entry: EntryPoint) -> str | None:
-    """Return why a plugin that declares a backend is not the one that is used; None if it is."""
+    """Return why a plugin that declares a backend is not used for it; None if it is."""
     from etconfig.errors import DuplicatePluginError
 
     try:

@@ -157,7 +157,7 @@ def show_findings(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 def _show_problems(found: Sequence[Diagnostic], *, err: bool) -> int:
-    """Print those that are worth showing, and return the number of others."""
+    """Print what is worth showing, and return the number of others."""
     from etconfig.diagnostics.render import render, worth_showing
 
     shown = worth_showing(found)

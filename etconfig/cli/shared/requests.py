@@ -168,7 +168,7 @@ def executor_option(command: CommandT) -> CommandT:
     )(command)
     return click.option(
         "--executor",
-        help="The executor: numpy, or one of a plugin; by default that of the project file, else numpy.",
+        help="The executor: numpy, or one of a plugin; by default the project file's, else numpy.",
     )(command)
 
 
@@ -298,7 +298,7 @@ class ConfigurationRequest:
         profile_paths: `--profile-path`.
         locked: `--locked`, for the commands that have it.
         models: `--models`, for the commands that have it.
-        called: The name of the device, if several are given; by default that of its sheet.
+        called: The name of the device, if several are given; by default its sheet's name.
     """
 
     profile: str | None
@@ -410,7 +410,7 @@ class ConfigurationRequest:
         return SeveralPrograms.of(self.open_all(programs))
 
     def executor(self, name: str | None) -> str:
-        """Return the executor that `--executor` names, else that of the project file, else numpy."""
+        """Return the executor that `--executor` names, else the project file's, else numpy."""
         return chosen_executor(self.installation, name)
 
     def resolve(self, program: Delegating | None) -> Resolution:
@@ -514,7 +514,7 @@ def taken_values(kind: type[Any], parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def profile_options(function: CommandT, *, several: bool = False) -> CommandT:
-    """Add the options that select or change a configuration, without those that select the device."""
+    """Add the options that select or change a configuration, but not the device."""
     command = click.option(
         "--set",
         "overrides",
@@ -530,8 +530,7 @@ def profile_options(function: CommandT, *, several: bool = False) -> CommandT:
         metavar="auto|NAME|FILE",
         multiple=several,
         shell_complete=complete_profile,
-        help="The profile; by default that of the project file, else auto."
-        + (" Repeatable." if several else ""),
+        help="The profile; by default the project file's, else auto." + (" Repeatable." if several else ""),
     )(command)
 
 
@@ -539,7 +538,7 @@ def chosen_executor(installation: Installation, name: str | None) -> str:
     """Return the executor that `--executor` names, else that of the project file, else numpy.
 
     Raises:
-        ConfigError: that of the project file is not installed; or `--executor-option` was given, but numpy
+        ConfigError: the project file's executor is not installed; or `--executor-option` was given, but numpy
             has no options.
     """
     from etconfig.app.programs.executor_options import check_no_options
@@ -601,7 +600,7 @@ class RequestedDevice:
 
     @property
     def known(self) -> FactSheet:
-        """All facts, with those that the project file and `--fact` set; misspelled backends are warned about.
+        """All facts, also from the project file and `--fact`; misspelled backends are warned about.
 
         Raises:
             ConfigError: the project file is wrong.

@@ -22,7 +22,7 @@ _streams: tuple[TextIO, TextIO] | None = None
 """The streams of the command for output and for errors, from the time when it may call plugins."""
 
 _is_moved = False
-"""True once descriptor 1 is that of standard error."""
+"""True once descriptor 1 is standard error."""
 
 
 def command_output() -> TextIO:
@@ -57,7 +57,7 @@ def own_standard_output() -> Iterator[None]:
 
 
 def moved_paths() -> dict[str, Path]:
-    """Return the paths of standard output, which are another stream's now, with those that lead to it."""
+    """Return the paths of standard output, which are another stream's now, with the paths that lead to it."""
     from pathlib import Path
 
     if _streams is None or not _is_moved:

@@ -59,12 +59,12 @@ def check_can_write(path: Path, kind: FileKind) -> None:
 
 
 def note_reads(paths: Iterable[Path]) -> None:
-    """Note files that the command reads, besides those that its options name."""
+    """Note files that the command reads, besides the files of its options."""
     files_of_command().reads(paths)
 
 
 def files_of_command() -> FilesOfRun:
-    """Return the files of the running command, which reads those that its options name."""
+    """Return the files of the running command, which reads the files of its options."""
     context = click.get_current_context(silent=True)
     if context is None:
         return FilesOfRun()
@@ -84,7 +84,7 @@ def writing(path: Path | None = None) -> Iterator[None]:
     """Turn errors of writing a file into those of the command.
 
     Args:
-        path: The file as the user knows it; by default the one that the error names.
+        path: The file as the user knows it; by default the error's file.
 
     Raises:
         click.ClickException: it cannot be written.

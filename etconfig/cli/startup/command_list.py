@@ -31,7 +31,7 @@ COMMAND_SUMMARIES = {
 
 
 def group_help() -> str:
-    """Return the text of `etconfig --help`; a test compares it with the one that click makes."""
+    """Return the text of `etconfig --help`; a test compares it with click's."""
     width = max(map(len, COMMAND_SUMMARIES))
     commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMAND_SUMMARIES.items())
     return f"""\

@@ -23,7 +23,7 @@ class Entry:
 
 @record(frozen=True)
 class CarriedMethod:
-    """The options of one method instance that a binding carries, and those that it cannot carry.
+    """The options of one method instance that a binding carries, and the options that it cannot carry.
 
     Attributes:
         method: The method instance.

@@ -15,10 +15,12 @@ from etconfig.device.bundle.tables import (
 )
 from etconfig.flatbuffer.layout import U32
 from etconfig.flatbuffer.reader import FlatBufferReader
-from etconfig.flatbuffer.value_errors import ValueErrors
 
 _WORK_PER_BYTE = 64
 """More than reading every vector once takes, even if all of them lie on top of each other."""
+
+_REASONS = {"bad-string": "a text does not end where it should"}
+"""The words for a code of the reader; for other codes, its own detail is used."""
 
 
 def read_tables(data: bytes) -> BundleTables:
@@ -34,7 +36,7 @@ def read_tables(data: bytes) -> BundleTables:
     buffer = FlatBufferReader(
         memoryview(data),
         len(data),
-        ValueErrors(),
+        _Errors(),
         max_string_bytes=len(data),
         max_work_per_byte=_WORK_PER_BYTE,
     )
@@ -66,3 +68,31 @@ def _texts(buffer: FlatBufferReader, positions: tuple[int, ...]) -> list[str]:
             raise ValueError("its texts overlap")
         texts.append(buffer.string(position, "texts"))
     return texts
+
+
+class _Errors:
+    """Makes a ValueError that says in a few words what is wrong; readers add the name of the file."""
+
+    def truncated(self, field: str, offset: int, needed_bytes: int, available_bytes: int) -> ValueError:
+        """Something takes more bytes than are left."""
+        return ValueError("it ends too early")
+
+    def malformed(self, code: str, field: str, detail: str, *, offset: int | None = None) -> ValueError:
+        """The bytes contradict the format."""
+        return ValueError(_REASONS.get(code, detail))
+
+    def undecodable(self, field: str, reason: str, offset: int) -> ValueError:
+        """A text is not UTF-8."""
+        return ValueError("a text is not UTF-8")
+
+    def missing_field(self, field: str) -> ValueError:
+        """A required field is absent."""
+        return ValueError("a required field is missing")
+
+    def string_too_long(self, field: str, offset: int, size_bytes: int, limit: int) -> ValueError:
+        """A text is longer than any file may be, so it ends after the file does."""
+        return self.truncated(field, offset, size_bytes, limit)
+
+    def too_much_work(self, field: str, limit: int) -> ValueError:
+        """References lead to the same table again and again; a sound file refers to each once."""
+        return ValueError("tables overlap")

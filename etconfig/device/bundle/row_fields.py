@@ -29,7 +29,7 @@ class RowField(NamedTuple):
         is_name: True if the text has `MAX_NAME_BYTES` at most.
         range_of: The vector of which it is the first of a range; the next field is the number of elements.
         items_of: The vector that the items of a range of `items` are indices of.
-        range_name: The name of the range in C++, if it is not that of the vector.
+        range_name: The name of the range in C++, if it is not the vector's.
         meanings: The meanings of its numbers, from 0 on; none may be larger.
         problem: The message for a number without a meaning.
         is_step: True if it is a finite number, and not negative; other numbers may be infinite.

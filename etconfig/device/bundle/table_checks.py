@@ -177,28 +177,24 @@ class _TableChecks:
             column: Its numbers.
             other: The lengths of ranges, or the numbers of the field that needs this one.
         """
-        tables = self._tables
         if field.kind is F64:
-            what = "the bound of multiples" if field.is_step else "a bound"
-            for index, number in enumerate(column):
-                if math.isnan(number) or (field.is_step and not 0 <= number < math.inf):
-                    yield index, f"{what} is not a number"
+            yield from _wrong_bounds(field, column)
         elif field.meanings:
-            for index, number in enumerate(column):
-                if number >= len(field.meanings):
-                    yield index, field.problem
+            yield from ((index, field.problem) for index, n in enumerate(column) if n >= len(field.meanings))
         elif field.range_of:
             yield from self._wrong_ranges(field, column, other)
         elif field.to:
-            size = len(getattr(tables, field.to))
-            needs = other or [NONE if field.may_be_none else 0] * len(column)
-            for index, (number, need) in enumerate(zip(column, needs, strict=True)):
-                if number >= size and not number == need == NONE:
-                    yield index, f"it refers to element {number} of {size}"
-            if field.is_name:
-                for index, number in enumerate(column):
-                    if number != NONE and self._steps.text_bytes[number] > MAX_NAME_BYTES:
-                        yield index, f"its name has more than {MAX_NAME_BYTES} bytes"
+            yield from self._wrong_references(field, column, other)
+
+    def _wrong_references(self, field: RowField, column: Sequence[int], needed: Sequence[int]) -> _Problems:
+        size = len(getattr(self._tables, field.to))
+        needs = needed or [NONE if field.may_be_none else 0] * len(column)
+        for index, (number, need) in enumerate(zip(column, needs, strict=True)):
+            if number >= size and not number == need == NONE:
+                yield index, f"it refers to element {number} of {size}"
+        for index, number in enumerate(column if field.is_name else ()):
+            if number != NONE and self._steps.text_bytes[number] > MAX_NAME_BYTES:
+                yield index, f"its name has more than {MAX_NAME_BYTES} bytes"
 
     def _wrong_ranges(self, field: RowField, firsts: Sequence[int], lengths: Sequence[int]) -> _Problems:
         size, items = len(getattr(self._tables, field.range_of)), self._tables.items
@@ -252,7 +248,7 @@ class _TableChecks:
         self._follows(self._tables.facts, index)
 
     def _follows(self, rows: Sequence[FactRow] | Sequence[ProfileRow], index: int) -> None:
-        """Verify that the name of a row is larger than that of the row before."""
+        """Verify that the name of a row is larger than the name of the row before."""
         texts = self._tables.texts
         is_sorted = index == 0 or texts[rows[index - 1].name] < texts[rows[index].name]
         _require(is_sorted, "the names are not sorted")
@@ -320,3 +316,10 @@ class _TableChecks:
 
     def _profile(self, _profile: ProfileRow, index: int) -> None:
         self._follows(self._tables.profiles, index)
+
+
+def _wrong_bounds(field: RowField, column: Sequence[float]) -> _Problems:
+    what = "the bound of multiples" if field.is_step else "a bound"
+    for index, number in enumerate(column):
+        if math.isnan(number) or (field.is_step and not 0 <= number < math.inf):
+            yield index, f"{what} is not a number"

@@ -19,7 +19,7 @@ def content_fingerprint(tables: BundleTables) -> str:
 
 
 def values_fingerprint(slots: tuple[SlotDecision, ...]) -> str:
-    """Return the fingerprint of decided options: that of the resolution with the same values."""
+    """Return the fingerprint of decided options: equal to a resolution's with the same values."""
     return fingerprint(
         (
             slot.method,

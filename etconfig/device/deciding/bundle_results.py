@@ -33,7 +33,7 @@ class BundleResolution:
         profile: The name of the profile.
         selection: The reasons why it was selected; None if it was named.
         slots: The method instances with all of their options.
-        facts: The known facts that the bundle reads, with those that the profile sets by hand.
+        facts: The known facts that the bundle reads, with the facts that the profile sets by hand.
         hidden: The names of facts that identify the device, whose values reports do not show.
     """
 

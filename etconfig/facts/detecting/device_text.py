@@ -31,7 +31,7 @@ _PLACEHOLDERS = frozenset(
 
 
 def text_lines(text: str | None) -> list[str]:
-    """Return the lines of a text, without those that are longer than `MAX_LINE_BYTES` in UTF-8.
+    """Return the lines of a text, without any longer than `MAX_LINE_BYTES` in UTF-8.
 
     Only a line feed ends a line; the last line may lack it.
     """

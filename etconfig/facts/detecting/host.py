@@ -41,7 +41,7 @@ class Host:
 
     @classmethod
     def current(cls) -> Host:
-        """Return this device and this process. The affinity is that of the calling thread."""
+        """Return this device and this process. The affinity is the calling thread's."""
         return cls(
             **_uname(),
             affinity=frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,

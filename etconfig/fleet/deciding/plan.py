@@ -177,7 +177,7 @@ class FleetPlan:
         return frozenset(name for names in found for name in names)
 
     def needed_facts(self, known: frozenset[str]) -> frozenset[str]:
-        """Return the facts whose values count, of those that are known; functions have read some of them."""
+        """Return the known facts whose values count; functions have read some of them."""
         read = frozenset().union(*self.readers.values())
         return known if EVERY_FACT in read else known & (self.values | read)
 

@@ -86,7 +86,7 @@ class PlanRecipe:
         files: The text of each profile of the user, and of the project file, by absolute path.
         shown: The paths that reports show of these files, by absolute path.
         directories: The absolute path of each directory of profiles, with the path that reports show.
-        project: The absolute path of the project file, with the one that reports show; None without one.
+        project: The absolute path of the project file, with the path in reports; None without one.
         named: The absolute path of the profile, if it was named by path.
         environ: The variables of etconfig.
         programs: Of each program, the backends of its methods, and the values that it fixes.
@@ -202,7 +202,7 @@ class PlanRecipe:
         )
 
     def shown_paths(self, scratch: Path) -> list[tuple[str, str]]:
-        """Return the paths below that directory, with those that reports show, the longest first."""
+        """Return the paths below that directory, with their paths in reports, the longest first."""
         pairs = [*self.directories, *(() if self.project is None else (self.project,))]
         if self.named is not None and self.profile is not None:
             pairs.append((self.named, self.profile))

@@ -36,7 +36,7 @@ class ComparedSide:
 
     Attributes:
         text: The text that names it.
-        directory: The directory of its project file or profiles; that of a revision is a copy.
+        directory: The directory of its project file or profiles; a revision has a copy.
         installation: The plugins, with its profiles and project file.
     """
 

@@ -6,9 +6,10 @@ import glob
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Span
@@ -26,12 +27,18 @@ from etconfig.fleet.inventory.columns import (
     find_id_column,
     is_mistyped,
 )
+from etconfig.fleet.inventory.database import (
+    DEFAULT_MEMORY,
+    Database,
+    OnProgress,
+    followed,
+    opened_database,
+)
 from etconfig.fleet.inventory.names import quoted_name, quoted_path, quoted_text, shell_word
 from etconfig.profile.directory import files_below, is_hidden
 
 if TYPE_CHECKING:
     from etconfig.facts.registry import FactRegistry
-    from etconfig.fleet.inventory.database import Database
 
 PARQUET, JSON_LINES, DATABASE = (".parquet", ".pq"), (".jsonl", ".ndjson"), (".duckdb", ".db", ".ddb")
 _MAX_PROBLEMS = 1000
@@ -344,3 +351,57 @@ class InventoryOpener:
                 yield part
         if self.problems:
             raise FactError(diagnostics=tuple(self.problems))
+
+
+@record(frozen=True, kw_only=True)
+class InventoryReading:
+    """The way to read inventories.
+
+    Attributes:
+        id_column: The column that names the devices; None for `device_id` or `device.id`.
+        ignored: Columns to leave out.
+        cache: The directory for converted files; None for one beside each file.
+        memory: The memory for DuckDB; of workers, for each task.
+        threads: The threads; by default one for each core, of workers one for each task.
+    """
+
+    id_column: str | None = None
+    ignored: Sequence[str] = ()
+    cache: Path | None = None
+    memory: str = DEFAULT_MEMORY
+    threads: int | None = None
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return it as plain data, for workers."""
+        return {
+            "id_column": self.id_column,
+            "ignored": sorted(self.ignored),
+            "cache": None if self.cache is None else os.path.abspath(self.cache),  # noqa: PTH100
+            "memory": self.memory,
+            "threads": self.threads or 1,
+        }
+
+    @classmethod
+    def from_jsonable(cls, data: Mapping[str, Any]) -> InventoryReading:
+        """Do the reverse of `to_jsonable`."""
+        return cls(**{**data, "cache": None if data["cache"] is None else Path(data["cache"])})
+
+    @contextmanager
+    def database(self, on_progress: OnProgress | None = None) -> Iterator[Database]:
+        """Open a database that reads them.
+
+        Raises:
+            OSError: a file cannot be read or written, or the memory does not suffice.
+        """
+        with (
+            opened_database(self.memory, self.threads) as database,
+            database.reading(),
+            followed(database, on_progress),
+        ):
+            yield database
+
+    def opener(self, database: Database, registry: FactRegistry) -> InventoryOpener:
+        """Return the opener of their files."""
+        return InventoryOpener(
+            database, registry, id_column=self.id_column, ignored=self.ignored, cache=self.cache
+        )

@@ -239,7 +239,7 @@ def _first(
 
 
 def _columns_of_words(database: Database, part: InventoryPart) -> list[FactColumn]:
-    """Return the columns of texts with few distinct values, but those that identify a device."""
+    """Return the columns of texts with few distinct values, except identifying ones."""
     texts = [
         column
         for column in part.facts.values()

@@ -44,7 +44,7 @@ class FleetDifference:
     Attributes:
         devices: The number of devices.
         changed: The number of those whose options change, or that get options before or after only.
-        moved: The number of those that get another profile, whether or not an option changes.
+        moved: The number of devices that get another profile, whether or not an option changes.
         changes: The number of devices of each change.
         examples: The name of the first device of each change.
     """

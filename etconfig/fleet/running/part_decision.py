@@ -45,11 +45,11 @@ class DecidedGroups:
     groups: Sequence[DeviceGroup]
     outcomes: Sequence[Sequence[DeviceOutcome]]
 
-    def result(self, plan: int = 0) -> PartResult:
-        """Return the outcomes of one plan, counted."""
+    def result(self) -> PartResult:
+        """Return the outcomes of the first plan, counted."""
         counts = (
             OutcomeCount(outcome=outcome, devices=group.devices, example=group.example)
-            for group, outcome in zip(self.groups, self.outcomes[plan], strict=True)
+            for group, outcome in zip(self.groups, self.outcomes[0], strict=True)
         )
         merged = merged_results([PartResult(counts=tuple(counts), groups=len(self.groups))])
         return PartResult(counts=merged.counts, groups=len(self.groups))

@@ -82,7 +82,7 @@ class PartResult:
 
     @property
     def resolutions(self) -> dict[str, DeviceOutcome]:
-        """An outcome for each distinct set of options: that of the first profile by name."""
+        """An outcome for each distinct set of options, from the first profile by name."""
         ordered = sorted(self.counts, key=lambda each: (each.outcome.profile or "", each.outcome.signature))
         found: dict[str, DeviceOutcome] = {}
         for each in ordered:

@@ -52,7 +52,7 @@ def write_result_tables(
     Args:
         database: The database.
         result: The outcomes of all devices.
-        parts: The assignments of each file; if there is only one, it becomes that of the fleet.
+        parts: The assignments of each file; a single one becomes the fleet's.
         directory: The directory for the tables.
 
     Raises:

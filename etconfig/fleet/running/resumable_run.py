@@ -22,7 +22,7 @@ from etconfig.fleet.running.part_result import PartResult, merged_results
 from etconfig.fleet.running.result_tables import write_assignments, write_result_tables
 
 PARTS = ".etconfig-parts"
-"""The directory of finished files, inside of that of the results; it is removed at the end."""
+"""The directory of finished files, inside the directory of the results; it is removed at the end."""
 
 
 class RunInterruptedError(KeyboardInterrupt):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -11,15 +11,14 @@ from etconfig.base.records import record
 from etconfig.base.written_files import FileKind, FilesOfRun
 from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.deciding.recipe import PlanRecipe
-from etconfig.fleet.inventory.database import Database, OnProgress, followed, opened_database
-from etconfig.fleet.inventory.inventory import InventoryOpener, InventoryPart, InventorySource
+from etconfig.fleet.inventory.database import Database, OnProgress
+from etconfig.fleet.inventory.inventory import InventoryPart, InventoryReading, InventorySource
 from etconfig.fleet.running.clusters import AnyWorkers, connected
 from etconfig.fleet.running.difference import FleetDifference, compare_fleet
 from etconfig.fleet.running.part_result import PartResult
 from etconfig.fleet.running.result_tables import RESULT_TABLES, check_result_tables, is_table
 from etconfig.fleet.running.resumable_run import OnPart, resolve_fleet, summarize_fleet
 from etconfig.fleet.running.workers import (
-    InventoryReading,
     OnFile,
     compare_on,
     job_text,
@@ -157,23 +156,9 @@ class FleetRuns:
         with self._database() as database, connected(self._workers) as workers:
             return compare_on(workers, database, self._sources, job, self._on_file, moved)
 
-    @contextmanager
-    def _database(self) -> Iterator[Database]:
-        reading = self._reading
-        with (
-            opened_database(reading.memory, reading.threads) as database,
-            database.reading(),
-            followed(database, self._on_progress),
-        ):
-            yield database
+    def _database(self) -> AbstractContextManager[Database]:
+        return self._reading.database(self._on_progress)
 
     def _parts(self, database: Database, planned: PlannedRun) -> list[InventoryPart]:
-        reading = self._reading
-        opener = InventoryOpener(
-            database,
-            planned.plan.installation.fact_registry,
-            id_column=reading.id_column,
-            ignored=reading.ignored,
-            cache=reading.cache,
-        )
+        opener = self._reading.opener(database, planned.plan.installation.fact_registry)
         return list(opener.open_all(self._sources))

@@ -18,8 +18,8 @@ from etconfig.errors import WorkersError
 from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.deciding.recipe import PlanRecipe, recipe_hash
 from etconfig.fleet.deciding.surroundings import different_surroundings, surroundings_of
-from etconfig.fleet.inventory.database import Database, is_installed, opened_database
-from etconfig.fleet.inventory.inventory import InventoryOpener, InventoryPart, InventorySource
+from etconfig.fleet.inventory.database import Database, is_installed
+from etconfig.fleet.inventory.inventory import InventoryPart, InventoryReading, InventorySource
 from etconfig.fleet.running.difference import compare_groups, write_moved_part
 from etconfig.fleet.running.part_decision import decide_part
 from etconfig.fleet.running.result_tables import write_assignments
@@ -36,7 +36,7 @@ class WorkerJob:
     Attributes:
         plans: The plans.
         reading: How to read inventories.
-        shown_paths: The paths of its profiles, with those that reports show.
+        shown_paths: The paths of its profiles, with their paths in reports.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -49,7 +49,7 @@ class WorkerJob:
             raise WorkersError(
                 problem=f"DuckDB is missing on worker {_name()}", help="install etconfig[fleet] there"
             )
-        self.reading: Mapping[str, Any] = data["reading"]
+        self.reading = InventoryReading.from_jsonable(data["reading"])
         scratch = mkdtemp(prefix="etconfig-worker-")
         self.close = weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
         """Removes the directory of the profiles, at the latest at the end of the thread."""
@@ -102,7 +102,7 @@ def _database(job: WorkerJob, task: Mapping[str, Any]) -> Iterator[Database]:
         WorkersError: a file cannot be read or written here, or the memory does not suffice.
     """
     try:
-        with opened_database(job.reading["memory"], job.reading["threads"]) as database, database.reading():
+        with job.reading.database() as database:
             yield database
     except OSError as error:
         place = "" if error.filename is None else f"{error.filename}: "
@@ -117,15 +117,8 @@ def _opened(database: Database, job: WorkerJob, task: Mapping[str, Any]) -> Inve
             problem=f"there is no file {task['label']} on worker {_name()}, looked for as {path}",
             help="put inventories on a file system that all workers share",
         )
-    reading = job.reading
     source = InventorySource(path=path, label=task["label"], table=task["table"])
-    opener = InventoryOpener(
-        database,
-        job.plans[0].installation.fact_registry,
-        id_column=reading["id_column"],
-        ignored=reading["ignored"],
-        cache=None if reading["cache"] is None else Path(reading["cache"]),
-    )
+    opener = job.reading.opener(database, job.plans[0].installation.fact_registry)
     (part,) = opener.open_all([source])
     return part
 

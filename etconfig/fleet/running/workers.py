@@ -9,13 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from etconfig.base.records import record
 from etconfig.base.version import __version__
 from etconfig.base.written_files import directory_beside
 from etconfig.errors import WorkersError
 from etconfig.fleet.deciding.recipe import PlanRecipe
 from etconfig.fleet.inventory.database import Database
-from etconfig.fleet.inventory.inventory import InventorySource
+from etconfig.fleet.inventory.inventory import InventoryReading, InventorySource
 from etconfig.fleet.running.difference import FleetDifference, merged_differences, write_moved
 from etconfig.fleet.running.part_result import PartResult, merged_results
 from etconfig.fleet.running.resumable_run import run_by_file
@@ -25,7 +24,7 @@ FileTask: TypeAlias = "dict[str, Any]"
 """A file as plain data: `number`, `path`, `label`, `table`, and `target`, the file to write, or None."""
 
 OnFile: TypeAlias = "Callable[[str, int, int], None]"
-"""Called after each file, with its name, the number of finished files and that of all."""
+"""Called after each file, with its name, the number of finished files and of all files."""
 
 
 class FleetWorkers(Protocol):
@@ -43,35 +42,6 @@ class FleetWorkers(Protocol):
         Raises:
             WorkersError: the workers are lost, or one cannot do its part.
         """
-
-
-@record(frozen=True, kw_only=True)
-class InventoryReading:
-    """The way in which workers read inventories.
-
-    Attributes:
-        id_column: The column that names the devices, or None.
-        ignored: Columns to leave out.
-        cache: Where to keep converted JSON, or None.
-        memory: The memory for DuckDB, of each task.
-        threads: The threads of each task; one by default, as a worker runs several tasks.
-    """
-
-    id_column: str | None = None
-    ignored: Sequence[str] = ()
-    cache: Path | None = None
-    memory: str = "1GiB"
-    threads: int | None = None
-
-    def to_jsonable(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
-            "id_column": self.id_column,
-            "ignored": sorted(self.ignored),
-            "cache": None if self.cache is None else os.path.abspath(self.cache),  # noqa: PTH100
-            "memory": self.memory,
-            "threads": self.threads or 1,
-        }
 
 
 def job_text(recipes: Sequence[PlanRecipe], reading: InventoryReading) -> str:

@@ -19,7 +19,7 @@ from etconfig.facts.problems import is_never, meant_text, usual_texts_help
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.mistakes.expression.foreign_words import size_in_bytes
 from etconfig.mistakes.expression.unexpected_tokens import CHOICE_HELP
-from etconfig.mistakes.facts.fact_names import likely_facts
+from etconfig.mistakes.facts import likely_facts
 
 _INT, _FLOAT = ExpressionType.INT, ExpressionType.FLOAT
 _STRING, _BOOL = ExpressionType.STRING, ExpressionType.BOOL

@@ -24,30 +24,27 @@ def meant_profile(target: str, names: Sequence[str]) -> str | None:
         target: The name or the path that is wrong.
         names: The names of all profiles, sorted.
     """
-    name = target.replace("\\", "/")
-    if name.casefold().endswith(_SUFFIX):
-        name = name[: -len(_SUFFIX)]
-    name = name.rsplit("../", 1)[-1].removeprefix("./").strip("/")
+    name = _bare(target).rsplit("../", 1)[-1].removeprefix("./").strip("/")
     if name in names and name != target:
         return name
     longer = [known for known in names if known.endswith(f"/{name}")]
-    if len(longer) == 1:
-        return longer[0]
     shorter = [known for known in names if name.endswith(f"/{known}")]
-    if shorter:
-        return max(shorter, key=len)
-    parts = name.split("/")
-    ends = (
-        "/".join(parts[start:]) for start in range(max(0, len(parts) - _MAX_PARTS), max(1, len(parts) - 1))
-    )
+    if len(longer) == 1 or shorter:
+        return longer[0] if len(longer) == 1 else max(shorter, key=len)
+    parts = name.split("/")[-_MAX_PARTS:]
+    ends = ("/".join(parts[start:]) for start in range(max(1, len(parts) - 1)))
     return next(filter(None, (nearest(end, names) for end in (name, *ends) if len(end) > 2)), None)
+
+
+def _bare(target: str) -> str:
+    """Return a name or path with slashes, without the ending of a file."""
+    name = target.replace("\\", "/")
+    return name[: -len(_SUFFIX)] if name.casefold().endswith(_SUFFIX) else name
 
 
 def is_certain_profile(target: str, meant: str, names: Sequence[str]) -> bool:
     """Return True if `target` is the name `meant` as a path, without a folder, or with a plain typo."""
-    name = target.replace("\\", "/")
-    if name.casefold().endswith(_SUFFIX):
-        name = name[: -len(_SUFFIX)]
+    name = _bare(target)
     bare = name.strip("./")
     if f"/{bare}".endswith(f"/{meant}") or meant.endswith(f"/{bare}"):
         return True

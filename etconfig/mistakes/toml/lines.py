@@ -15,8 +15,7 @@ _MAX_LINE = 2_000
 _KEY = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')(?:[ \t]*\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*'))*"""
 _ASSIGNMENT = re.compile(rf"[ \t]*({_KEY})[ \t]*=[ \t]*", re.ASCII)
 _KEY_INSIDE = re.compile(rf"[{{,][ \t]*({_KEY})[ \t]*=[ \t]*$", re.ASCII)
-_COMMENT = re.compile(r"(//|;|--|/\*|%|rem\b|REM\b)[ \t]*")
-_OPERAND = re.compile(r"(//|--|%|rem\b|REM\b)[ \t]*[-+]?\.?\d[\d_.]*[ \t]*$")
+_COMMENT = re.compile(r"(//|;|--)[ \t]*")
 _DRIVE = re.compile(r"[A-Za-z]:\\")
 _WRONG_SIGN = re.compile(r"[ \t]*(=>|==+|:=|=:|\+=|->|~=|:)[ \t]*")
 
@@ -65,9 +64,6 @@ def examine(line: str, at: int, message: str) -> LineProblem | None:
         return None
     if line.startswith(CONFLICT_MARKS):
         return LineProblem(0, 7, "the file has a merge conflict", CONFLICT_HELP)
-    if line[at : at + 1] == "\r":
-        advice = "save the file with line feeds at the ends of lines"
-        return LineProblem(at, at + 1, "a line ends with a carriage return only", advice)
     if line[at : at + 1] in _TYPOGRAPHIC:
         advice = (
             "write plain quotes" if line[at].translate(_TYPOGRAPHY) in "\"'" else "write a plain character"
@@ -78,16 +74,10 @@ def examine(line: str, at: int, message: str) -> LineProblem | None:
 
 
 def _plain(line: str, at: int) -> str:
-    """Return the line with plain characters: at the failure, and in place of the quote that closes there."""
-    right = line[at].translate(_TYPOGRAPHY)
-    plain = line[:at] + right
-    for index, each in enumerate(line[at + 1 :], at + 1):
-        closes = each.translate(_TYPOGRAPHY) == right
-        if closes and right in "\"'":
-            return plain + line[at + 1 : index] + right + line[index + 1 :]
-        if right not in "\"'" and not (closes and each in _TYPOGRAPHIC):
-            return plain + right * (index - at - 1) + line[index:]
-    return plain + line[at + 1 :]
+    """Return the line with a plain character at the failure, and in place of the quote that closes there."""
+    right, rest = line[at].translate(_TYPOGRAPHY), line[at + 1 :]
+    end = rest.translate(_TYPOGRAPHY).find(right) if right in "\"'" else -1
+    return line[:at] + right + (rest if end < 0 else rest[:end] + right + rest[end + 1 :])
 
 
 def _changed(
@@ -116,9 +106,7 @@ def _foreign_comment(line: str, at: int) -> LineProblem | None:
     if match is None:
         return None
     problem = f"{match[1]} does not start a comment"
-    return _changed(
-        line, at, match.end(), "# ", problem, "write # before a comment", is_safe=not line[:at].strip()
-    )
+    return _changed(line, at, match.end(), "# ", problem, "write # before a comment")
 
 
 def _value(line: str, at: int) -> LineProblem | None:
@@ -138,30 +126,20 @@ def _value(line: str, at: int) -> LineProblem | None:
 def _after_statement(line: str, at: int) -> LineProblem | None:
     """Return the problem of text after a header or a value."""
     rest_start = len(line) - len(line[at:].lstrip(" \t"))
-    at = len(line[:at].rstrip(" \t"))
     rest = line[rest_start:]
+    if not rest.strip():  # a carriage return
+        return None
     if rest.rstrip() in (",", ";", ":"):
         problem, advice = f"a line does not end with {rest[0]!r}", f"remove {rest[0]!r}"
         return _changed(line, rest_start, rest_start + 1, "", problem, advice)
     assignment = _ASSIGNMENT.match(line)
-    is_more = _ASSIGNMENT.match(rest.lstrip(",; \t")) or _OPERAND.match(rest)
-    if not is_more and (rest_start > at or rest.startswith((";", "/"))):
-        comment = _foreign_comment(line, rest_start)
-        if comment is not None:
-            return comment
-    if assignment is None:
-        problem = "a line has a header and more"
-        return LineProblem(rest_start, len(line), problem, "write what follows a header in a line of its own")
-    start, end = assignment.end(), _end_of_value(line, assignment.end())
-    if _ASSIGNMENT.match(rest.lstrip(",; \t")):
-        advice = "write each key in a line of its own"
-        return LineProblem(rest_start, len(line), "a line sets two keys", advice)
-    if line[start] in "\"'":
-        advice = "write one string, in quotes that it does not contain, or an array of them"
-        return LineProblem(rest_start, end, "text follows a string", advice)
-    if line[start] in "[{":
-        return None
-    return _guessed(line, start, end, guess_value(line[start:end], assignment[1]))
+    is_more = _ASSIGNMENT.match(rest.lstrip(",; \t")) or _COMMENT.match(rest)
+    if assignment and not is_more and line[assignment.end()] not in "\"'[{":
+        start, end = assignment.end(), _end_of_value(line, assignment.end())
+        return _guessed(line, start, end, guess_value(line[start:end], assignment[1]))
+    problem = f"text follows a {'value' if assignment else 'header'}"
+    advice = "write a comment after #, each key in a line of its own, and several values as an array"
+    return LineProblem(rest_start, len(line), problem, advice)
 
 
 def _backslash(line: str, at: int) -> LineProblem:
@@ -170,14 +148,11 @@ def _backslash(line: str, at: int) -> LineProblem:
     problem = f"{line[backslash : backslash + 2]} is not an escape in a TOML string"
     start, end = line.find('"'), line.rfind('"')
     content = line[start + 1 : end]
-    if not start < backslash < end or set("\"'") & set(content):
-        return LineProblem(max(backslash, 0), max(at, 1), problem, "write each backslash twice")
-    # elsewhere, `\\t` may be a tab, and two at the beginning those of a server
-    is_drive = bool(_DRIVE.match(content))
-    text = "'" + (content.replace("\\\\", "\\") if is_drive else content) + "'"
-    return _changed(
-        line, start, end + 1, text, problem, "write backslashes in single quotes", is_safe=is_drive
-    )
+    if not start < backslash < end or set("\"'") & set(content) or not _DRIVE.match(content):
+        advice = "write each backslash twice, or a text with backslashes in single quotes"
+        return LineProblem(max(backslash, 0), max(at, 1), problem, advice)
+    text = "'" + content.replace("\\\\", "\\") + "'"
+    return _changed(line, start, end + 1, text, problem, "write backslashes in single quotes")
 
 
 def _open_string(line: str, at: int) -> LineProblem | None:
@@ -186,23 +161,15 @@ def _open_string(line: str, at: int) -> LineProblem | None:
         problem = f"a string contains the control character U+{ord(line[at]):04X}"
         return LineProblem(at, at + 1, problem, f"remove it, or write \\u{ord(line[at]):04X}")
     assignment = _ASSIGNMENT.match(line)
-    problem, advice = (
-        "a string has no closing quote",
-        "close it as it is opened; \\ before a quote is an escape",
-    )
-    if assignment is None or line[assignment.end() : assignment.end() + 1] not in ("'", '"'):
-        start = max(line.rfind('"'), line.rfind("'"))
-        return LineProblem(start, len(line), problem, advice) if start >= 0 else None
-    start, end = assignment.end(), _end_of_value(line, assignment.end())
-    if line.startswith(line[start] * 3, start) or line[end - 1] in "\"'\\":
-        return LineProblem(start, end, problem, advice)
-    return LineProblem(start, end, problem, "close it", line[:end] + line[start] + line[end:])
+    start = max(line.rfind('"'), line.rfind("'")) if assignment is None else assignment.end()
+    advice = "close it as it is opened; \\ before a quote is an escape"
+    end = _end_of_value(line, start)
+    return LineProblem(start, end, "a string has no closing quote", advice) if start >= 0 else None
 
 
 def _missing_sign(line: str, at: int) -> LineProblem | None:
     """Return the problem of a key without = after it."""
     before, start = line[:at], len(line) - len(line.lstrip())
-    is_inside = before.count("{") > before.count("}")
     if before.lstrip().startswith("-"):
         return _other_language(line, at, "YAML")
     sign = _WRONG_SIGN.match(line, at)
@@ -215,18 +182,15 @@ def _missing_sign(line: str, at: int) -> LineProblem | None:
     if sign and line[sign.end() :].strip():
         problem, advice = f"{sign[1]} does not set a value", "write = between key and value"
         blank = "" if before.endswith((" ", "\t")) else " "
-        return _changed(line, at, sign.end(), f"{blank}= ", problem, advice, is_safe=is_inside)
-    if is_inside:
-        problem = "an inline table has a value without a key"
-        return LineProblem(at, at + 1, problem, "write KEY = VALUE in it, or an array in square brackets")
+        return _changed(
+            line, at, sign.end(), f"{blank}= ", problem, advice, is_safe=before.count("{") > before.count("}")
+        )
     if sign or not line[at:].strip():
         word = before.strip()
         advice = f"write KEY = VALUE, or a header in brackets, as in [{word if sign else 'options'}]"
         return LineProblem(start, len(line), "a key has no value", advice)
-    if equals > at:
-        advice = "write names with _ instead of blanks, and nothing before them"
-        return LineProblem(start, equals, "a key contains a blank", advice)
-    return LineProblem(start, len(line), "a key has no = after it", "put = between key and value")
+    advice = "put = between key and value, and write names with _ instead of blanks"
+    return LineProblem(start, len(line), "a key has no = after it", advice)
 
 
 def _unquoted_key(line: str, start: int, end: int) -> LineProblem | None:
@@ -238,11 +202,8 @@ def _unquoted_key(line: str, start: int, end: int) -> LineProblem | None:
     wrong = next((part for part in parts if key_text(part) != part), None)
     if wrong is None or set("\"'[]{}=#, \t") & set(text) or (_WRONG_SIGN.search(text) and "::" not in text):
         return None
-    if re.fullmatch(r"\w+::[\w.]+", text):
-        problem = "the name of an operator is written without quotes"
-        return _changed(line, start, end, quoted(text), problem, "write it in quotes")
-    advice = "quote parts with other characters than letters, digits, _ and -"
-    repaired = ".".join(map(key_text, parts))
+    repaired = quoted(text) if re.fullmatch(r"\w+::[\w.]+", text) else ".".join(map(key_text, parts))
+    advice = "quote operators, and parts with other characters than letters, digits, _ and -"
     return _changed(line, start, end, repaired, f"the key {shortened(wrong)} needs quotes", advice)
 
 
@@ -250,8 +211,8 @@ def _statement(line: str, at: int) -> LineProblem | None:
     """Return the problem of a line that begins neither with a key nor with a header."""
     if line[at : at + 1] == "=":
         return LineProblem(at, at + 1, "a value has no key", "write a key before the =")
-    if line.startswith(("{", "<"), at):
-        return _other_language(line, at, "JSON" if line[at] == "{" else "XML")
+    if line.startswith("{", at):
+        return _other_language(line, at, "JSON")
     sign = line.find("=", at)
     key = _unquoted_key(line, at, len(line[:sign].rstrip())) if sign > at else None
     return _foreign_comment(line, at) or key

@@ -19,7 +19,7 @@ from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import DocumentError
 from etconfig.mistakes.toml.lines import LineProblem, examine
-from etconfig.mistakes.toml.repeated_keys import is_header, repeated_key
+from etconfig.mistakes.toml.value_guesses import shortened
 from etconfig.profile.bounds import check_bounds
 
 _MAX_PROBLEMS = 100
@@ -30,6 +30,8 @@ _MAX_SHOWN_LINE = 120
 """The most characters of a repaired line that a help line shows."""
 
 _HELP = {"Invalid value": 'strings are quoted, as in name = "value"; true and false are lower case'}
+_HEADER = re.compile(r"[ \t]*(\[{1,2})[ \t]*([^\[\]]+?)[ \t]*\]{1,2}")
+_KEY = re.compile(r"[ \t]*([^=\[\]{}#\s][^=\[\]{}#\n]*?)[ \t]*=")
 _TWICE = ("Cannot overwrite", "Cannot declare", "Cannot mutate", "Cannot redefine")
 
 
@@ -108,7 +110,7 @@ class _SyntaxReader:
         if found is None:
             text = f"invalid TOML: {message[0].lower()}{message[1:]}"
             span = self.source.span(start + column, start + column + 1)
-            return _diagnostic(text, span, _HELP.get(message)), None
+            return _diagnostic(text, (span,), _HELP.get(message)), None
         repaired, is_safe, failure = self.repaired(number, found)
         help, fix = found.advice, None
         if repaired is not None:
@@ -116,7 +118,7 @@ class _SyntaxReader:
             if len(repaired) <= _MAX_SHOWN_LINE:
                 help = f"{found.advice}: {repaired.strip()}"
         span = self.source.span(start + found.start, start + max(found.end, found.start + 1))
-        return _diagnostic(f"invalid TOML: {found.problem}", span, help, fix), failure
+        return _diagnostic(f"invalid TOML: {found.problem}", (span,), help, fix), failure
 
     def repaired(self, number: int, found: LineProblem | None) -> tuple[str | None, bool, _Failure]:
         """Repair a line as often as needed to get past it; return it, or None if that is impossible."""
@@ -147,8 +149,10 @@ class _SyntaxReader:
         return failure[1].startswith(_TWICE), failure
 
 
-def _diagnostic(message: str, span: Span, help: str | None, fix: Fix | None = None) -> Diagnostic:
-    return Diagnostic(code="invalid-toml", message=message, spans=(span,), help=help, fix=fix)
+def _diagnostic(
+    message: str, spans: tuple[Span, ...], help: str | None, fix: Fix | None = None
+) -> Diagnostic:
+    return Diagnostic(code="invalid-toml", message=message, spans=spans, help=help, fix=fix)
 
 
 def _line_fix(source: SourceText, start: int, before: str, after: str, is_safe: bool) -> Fix:
@@ -184,3 +188,49 @@ def _open_quote(text: str) -> int:
         if position > line_end and not text.startswith(match[0] * 3, match.start()):
             return match.start()
     return len(text)
+
+
+def is_header(line: str) -> bool:
+    """Return True if a line is a table header."""
+    return _HEADER.match(line) is not None
+
+
+def repeated_key(source: SourceText, start: int, line: str) -> Diagnostic:
+    """Return the problem of a line at offset `start`, which repeats an earlier key or table."""
+    match = _HEADER.match(line) or _KEY.match(line)
+    if match is None:  # the last line of a value of several lines
+        span = source.span(start, start + len(line))
+        return _diagnostic("invalid TOML: a key is written twice", (span,), "remove one of the two")
+    is_table = match.re is _HEADER
+    name = match[2] if is_table else match[1]
+    begin, end = match.start(1), match.end() if is_table else match.end(1)
+    span, written = source.span(start + begin, start + end), shortened(line[begin:end])
+    earlier = _earlier(source.text, start, name, is_table=is_table)
+    if earlier is None:
+        problem = f"invalid TOML: {written} contradicts an earlier key or table"
+        return _diagnostic(problem, (span,), "write each key once, as a value or as a table")
+    number = source.line_and_column(earlier.start(1))[0]
+    spans = (span, source.span(earlier.start(1), earlier.end()))
+    opening = source.text[earlier.start(1) : earlier.end(1)]
+    if is_table and opening != match[1] and opening in ("[", "[["):
+        wrong = span if match[1] == "[" else spans[1]
+        fix = Fix(span=wrong, replacement=f"[[{name}]]")
+        problem = f"[{name}] is one table, and [[{name}]] one of several"
+        return _diagnostic(f"invalid TOML: {problem}", spans, f"write [[{name}]] in both places", fix)
+    if is_table:
+        advice = "put the keys of both tables into one, without the second header"
+    else:
+        advice = "remove one of the two"
+    return _diagnostic(f"invalid TOML: {written} is written twice, first in line {number}", spans, advice)
+
+
+def _earlier(text: str, end: int, name: str, *, is_table: bool) -> re.Match[str] | None:
+    """Return where a header or a key of the same table is first written, its start as group 1."""
+    escaped = re.escape(name)
+    if is_table:
+        return re.compile(rf"^[ \t]*(\[{{1,2}})[ \t]*{escaped}[ \t]*\]{{1,2}}", re.M).search(text, 0, end)
+    table = text.rfind("\n[", 0, end)
+    start = max(table, 0)
+    return re.compile(rf"^[ \t]*()(?:{escaped}|\"{escaped}\"|'{escaped}')(?=[ \t]*=)", re.M).search(
+        text, start, end
+    )

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from etconfig.base.records import record
 
 _BOOLS: Mapping[str, str] = {"yes": "true", "on": "true", "no": "false", "off": "false"}
-_NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NULLS = ("none", "null", "nil", "undefined", "~")
 _TEXT_KEYS = ("name", "extends", "description", "match", "profile", "method", "if", "prefer", "allow", "deny")
 _MAX_SHOWN = 60
@@ -16,12 +15,7 @@ _PLAIN_KEY = re.compile(r"[\w-]+", re.ASCII)
 
 _DOTTED = re.compile(r"[a-z_]\w*(\.\w+)+", re.ASCII)
 _OPERATOR = re.compile(r"&&|\|\||[=!<>]=|\s[<>*/%+?-]\s|\d[*/+]\d|[a-z]\(|\s(and|or|in)\s")
-_PREFIXED = re.compile(r"""(?:[rR]|[fFbBuU]|[rR][bB]|[bB][rR])((["']).*\2)""")
-_LEADING_POINT = re.compile(r"[+-]?\.\d[\d_]*([eE][+-]?\d+)?")
-_TRAILING_POINT = re.compile(r"([+-]?\d[\d_]*)\.")
-_LEADING_ZEROS = re.compile(r"([+-]?)0+(\d+(?:\.\d+)?)")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}([, ]\d{3})+(\.\d+)?")
-_BASE_PREFIX = re.compile(r"0([XBO])([0-9A-Fa-f_]+)")
+_NUMBER = re.compile(r"[+-]?[\d.][\d., _]*|0[XBO]\w+", re.ASCII)
 
 
 @record(frozen=True)
@@ -51,51 +45,20 @@ def guess_value(text: str, key: str) -> ValueGuess:
         return ValueGuess(f"{shown} is not a TOML value", advice, folded, is_safe=True)
     if folded in _BOOLS:
         return ValueGuess(f"{shown} is not a TOML value", "write true or false", _BOOLS[folded])
-    if folded in _NUMBER_WORDS:
-        number = str(_NUMBER_WORDS.index(folded))
-        return ValueGuess(f"{shown} is not a TOML value", "write numbers in digits", number)
     if folded in _NULLS:
         advice = "remove the line; what an option inherits is undone by { unset = true }"
         return ValueGuess(f"TOML has no {shown}", advice)
-    return _guess_number(text) or _guess_text(text, key)
-
-
-def _guess_number(text: str) -> ValueGuess | None:
-    problem = f"{shortened(text)} is not a TOML number"
-    if _LEADING_POINT.fullmatch(text):
-        number = text.replace(".", "0.", 1)
-        return ValueGuess(problem, "write a digit before the point", number, is_safe=True)
-    if match := _TRAILING_POINT.fullmatch(text):
-        return ValueGuess(problem, "write a digit after the point", f"{match[1]}.0", is_safe=True)
-    if match := _BASE_PREFIX.fullmatch(text):
-        number = f"0{match[1].lower()}{match[2]}"
-        return ValueGuess(problem, "write the prefix in lower case", number, is_safe=True)
-    if match := _LEADING_ZEROS.fullmatch(text):
-        return ValueGuess(problem, "remove the leading zeros", match[1] + match[2])
-    if _THOUSANDS.fullmatch(text):
-        return ValueGuess(problem, "write numbers without separators", re.sub("[, ]", "", text))
-    return None
-
-
-def _guess_text(text: str, key: str) -> ValueGuess:
-    shown = shortened(text)
-    if match := _PREFIXED.fullmatch(text):
-        content = match[1][1:-1]
-        return ValueGuess(f"{shown} is not a TOML string", "write strings without a prefix", quoted(content))
-    if text[0] == "(" and text[-1] == ")" and key not in _TEXT_KEYS:
-        return ValueGuess(
-            f"{shown} is not a TOML value", "write arrays in square brackets", f"[{text[1:-1]}]"
-        )
-    if text[0] == "`" == text[-1] and len(text) > 1:
-        return ValueGuess("a string is in backquotes", 'write strings in "..."', quoted(text[1:-1]))
-    if text[0] not in "\"'" and text[-1] in "\"'" and text.count(text[-1]) == 1:
-        return ValueGuess("a string has no opening quote", "write both quotes", quoted(text[:-1]))
-    if "#" in text or "\n" in text or (not is_expression(text) and set("\"'[]{}") & set(text)):
-        return ValueGuess(f"{shown} is not a TOML value", 'write text in quotes, as in name = "value"')
-    if is_expression(text) and key not in _TEXT_KEYS:
+    if _NUMBER.fullmatch(text):
+        advice = "write decimal digits, on both sides of a point, as in 0.5 or 1000000"
+        return ValueGuess(f"{shown} is not a TOML number", advice)
+    problem, is_formula = f"{shown} is not a TOML value", is_expression(text)
+    if "#" in text or "\n" in text or (not is_formula and set("\"'`[](){}") & set(text)):
+        advice = 'write text in quotes, as in name = "value", and arrays in square brackets'
+        return ValueGuess(problem, advice)
+    if is_formula and key not in _TEXT_KEYS:
         problem = f"{shown} is an expression, not a value"
         return ValueGuess(problem, "write an expression in a table", f"{{ expr = {quoted(text)} }}")
-    return ValueGuess(f"{shown} is not a TOML value", "write text in quotes", quoted(text))
+    return ValueGuess(problem, "write text in quotes", quoted(text))
 
 
 def shortened(text: str) -> str:

@@ -129,7 +129,7 @@ class Liveness:
         if place is None:
             return
         live = self._latest.get(place)
-        if live is None:  # the bytes are those that an earlier run left
+        if live is None:  # an earlier run left the bytes
             live = self._latest[place] = LiveRange(place, -1, self._never, self.end, is_fixed=True)
             self._mixed.append(place)
         elif live.overwritten < index or self._is_partial(live, value):

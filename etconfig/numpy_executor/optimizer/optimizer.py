@@ -75,7 +75,7 @@ class BindCall(Protocol):
 
 
 class Optimizer:
-    """Binds the kernel calls of one straight plan, in order, and finds those that need not run.
+    """Binds the kernel calls of one straight plan, in order, and finds calls that need not run.
 
     The plan is analyzed when the first call is met that might gain by it.
     """

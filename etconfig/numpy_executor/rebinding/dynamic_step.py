@@ -67,7 +67,7 @@ class BoundSteps(NamedTuple):
 
 
 def undo(before: Sequence[TensorState], failed: int) -> None:
-    """Undo the changes of state that belong to steps after the one that failed."""
+    """Undo the changes of state that belong to steps after the failed one."""
     for tensor, array, token, is_alias, start in before:
         if start > failed:
             become(tensor, array, token, is_alias=is_alias)
@@ -174,7 +174,7 @@ class DynamicStep(StoppableStep):
             step = step._next
 
     def run(self, stop: StopCheck | None = None) -> None:
-        """Run the instructions of this step, without those that have become a step of their own."""
+        """Run the instructions of this step that have not become their own step."""
         # written out, not in functions: this runs before every step, also when nothing has changed
         key = (
             *[

@@ -39,7 +39,7 @@ def refer(grown: bytearray, tables: Cursor, place: tuple[int, Layout, str], targ
         grown: The tables that are being changed.
         tables: Reads them as they were.
         place: The position of a table, its layout, and the field's name.
-        target: The new position that the field shall refer to, after that of the field.
+        target: The new position that the field shall refer to, after the field's position.
 
     Raises:
         MalformedProgramError: the table lacks the field.

@@ -38,8 +38,8 @@ def replace_payloads(
         program: The bytes of a .pte.
         backend_id: The backend whose delegates are changed.
         change: Returns a new payload for an old one.
-        location: The place of the new payloads: in the tables, or in segments after them; by default that
-            of the old ones.
+        location: The place of the new payloads: in the tables, or in segments after them; by default the
+            place of the old ones.
 
     Raises:
         ProgramError: `program` is not a program, or is malformed in the parts that are read here.

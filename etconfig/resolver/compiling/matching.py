@@ -136,7 +136,7 @@ class Matcher:
         self._found += twice
         value = _typed(spec, info, assignment)
         if isinstance(value, OptionProblem):
-            from etconfig.mistakes.resolver.assigned_values import value_problem  # most values are right
+            from etconfig.mistakes.resolver import value_problem  # most values are right
 
             self._found += [value_problem(each, info, assignment) for each in value.each]
             return None
@@ -236,7 +236,7 @@ def _typed(
 def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Expression) -> object | Diagnostic:
     if fits_type(info.type, expression.type):
         return expression
-    from etconfig.mistakes.resolver.assigned_values import expression_problem
+    from etconfig.mistakes.resolver import expression_problem
 
     return expression_problem(spec, info, expression)
 
@@ -246,7 +246,7 @@ def _unknown_methods(
 ) -> Iterator[Diagnostic]:
     """Yield a problem for each name in an array of methods that the program does not have.
 
-    It is a warning if it is nearly that of one, and else a note: the configuration may serve other programs.
+    It is a warning if it resembles one of them, and else a note: the configuration may serve other programs.
     """
     for index, name in enumerate(value if isinstance(value, (list, tuple)) else ()):
         if name in methods:

@@ -64,8 +64,8 @@ def override_parts(overrides: Overrides, find_backend: FindBackend) -> Iterator[
 def typed_values(overrides: Mapping[str, object], backends: Collection[str]) -> Iterator[tuple[str, object]]:
     """Yield the path and the plain value of every option that a mapping sets, as it may be nested.
 
-    A key with a dot is the path of an option. Another key stands for a backend, `forward:NpuBackend` for that
-    of one method, and a name that no backend has for a method if all its values are tables in turn.
+    A key with a dot is the path of an option. Another key stands for a backend, `forward:NpuBackend` for one
+    of a method, and a name that no backend has for a method if all its values are tables in turn.
 
     Args:
         overrides: The mapping.
@@ -109,7 +109,7 @@ def _check_key(key: object) -> None:
 
 
 def _table(value: object) -> Mapping[str, object] | None:
-    """Return a table of options, of an options object those that its author set; else None."""
+    """Return a table of options, of an options object what its author set; else None."""
     if isinstance(value, Mapping):
         return value
     if is_options(value):

@@ -22,7 +22,7 @@ def read_program_values(
     """Return the values that all delegates of a backend in one method agree on, by option.
 
     An option has one value for the whole method. If delegates disagree on it, each keeps its own at run time,
-    so none of these values is that of the option.
+    so the option has none of these values.
 
     Args:
         spec: The backend.

@@ -78,7 +78,7 @@ class Target:
     Attributes:
         method: Its name, or `ANY_METHOD`.
         backends: The ids of the backends that it delegates to.
-        instances: Instances of it that the caller names, in addition to those that layers declare.
+        instances: Instances of it that the caller names, in addition to the layers' instances.
         program: For backends whose options the program fixes ahead of time, the values by option.
         is_model: True if an engine runs it without a program, so that it is not a method.
     """

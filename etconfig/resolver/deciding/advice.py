@@ -123,7 +123,7 @@ class AdviceReader:
         except ProfileError as error:
             problems += error.diagnostics
         if value is not None and not fits_type(info.type, value.type):
-            from etconfig.mistakes.resolver.assigned_values import expression_problem
+            from etconfig.mistakes.resolver import expression_problem
 
             problems.append(replace(expression_problem(spec, info, value), fix=None))
         if problems or value is None:
@@ -203,7 +203,7 @@ def _accepted(
     value = check_value(spec, info, result)
     if not isinstance(value, OptionProblem):
         return value
-    from etconfig.mistakes.resolver.assigned_values import computed_value_problem  # most values are right
+    from etconfig.mistakes.resolver import computed_value_problem  # most values are right
 
     return _blamed(spec, info, computed_value_problem(value, entry.value.span, entry.value, device.values))
 

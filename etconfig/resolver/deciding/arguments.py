@@ -238,7 +238,7 @@ ShownOption: TypeAlias = "tuple[str, str, str, str]"
 
 
 def set_and_default_rows(arguments: Arguments) -> tuple[list[ShownOption], list[ShownOption]]:
-    """Return the options that something sets, and those that have the default of their schema."""
+    """Return the options that something sets, and the options with the default of their schema."""
     set_here: list[ShownOption] = []
     defaults: list[ShownOption] = []
     for backend, resolved in arguments.backends.items():

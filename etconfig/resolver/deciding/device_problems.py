@@ -18,7 +18,7 @@ def verify_on_device(resolution: Resolution, facts: Mapping[str, object]) -> Ite
 
     Args:
         resolution: The options.
-        facts: The values of the device's known facts by name, also of those that no option depends on.
+        facts: The values of the device's known facts by name, even if no option depends on them.
 
     Raises:
         PluginCallError: a backend's `verify_on_device` failed, or returned something else than sentences.

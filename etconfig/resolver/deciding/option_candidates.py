@@ -68,7 +68,7 @@ class OptionCandidates:
 
     @cached_property
     def effective(self) -> Sequence[Candidate]:
-        """The candidates that can decide on some device: all but those that an unconditional one hides."""
+        """The candidates that can decide on some device: all that no unconditional one hides."""
         hiding = (
             index
             for index, candidate in enumerate(self.candidates)
@@ -205,7 +205,7 @@ class OptionCandidates:
         value = check_value(self.spec, self.info, result)
         if not isinstance(value, OptionProblem):
             return value
-        from etconfig.mistakes.resolver.assigned_values import computed_value_problem  # most values are right
+        from etconfig.mistakes.resolver import computed_value_problem  # most values are right
 
         return computed_value_problem(value, candidate.span, expression, device.values)
 
@@ -250,7 +250,7 @@ class OptionCandidates:
         value = check_value(self.spec, self.info, device.values[fact])
         if not isinstance(value, OptionProblem):
             return value
-        from etconfig.mistakes.resolver.assigned_values import default_problem
+        from etconfig.mistakes.resolver import default_problem
 
         return default_problem(value, fact, device.values)
 

@@ -63,7 +63,7 @@ class OptionsInForce(Mapping[str, ComparedOption], HasView):
         return tuple(name for name, option in self._options.items() if option.differs)
 
     def without_defaults(self) -> OptionsInForce:
-        """Return the view of the options that something sets or recommends, and of those that differ."""
+        """Return the view of the options that something sets or recommends, or that differ."""
         kept = {
             name: option
             for name, option in self._options.items()

@@ -35,7 +35,7 @@ class KnownPrograms:
             others lack. None if all of them count.
         unread: The names of programs that could not be read, so that they may have what others lack.
         is_complete: False if the configuration may serve other programs, too, that nobody named. Then
-            it is not a mistake that no program has a name, unless it is nearly that of a model.
+            it is not a mistake that no program has a name, unless it is nearly a model's.
         noun: What they consist of, in messages: see `noun_of`.
     """
 

@@ -65,7 +65,7 @@ class Provenance(HasView):
 
 
 def provenance_table(caption: str, provenance: Provenance) -> Table:
-    """Return the value and those that it beat as a table."""
+    """Return the value and the values that it beat as a table."""
     rows = [("wins", _value_text(provenance.winner), str(provenance.winner.origin))]
     if len(provenance.origins) > 1:
         rows += [(f"key {key!r}", "", str(origin)) for key, origin in provenance.keys.items()]

@@ -244,7 +244,7 @@ class Resolution(HasView):
         Args:
             path: `[METHOD[@INSTANCE]:]BACKEND.OPTION`. Without a method, every method instance is meant;
                 without an instance, the default one, or all named ones if only those have arguments.
-                Without a backend, the one that has such an option, if there is only one.
+                Without a backend, the only one that has such an option.
 
         Raises:
             OptionError: the path means nothing here; with a suggestion.

@@ -74,8 +74,8 @@ class CombinationVerifier:
         Args:
             spec: The backend.
             layers: The layers; their assignments were verified one by one.
-            methods: The methods of a program that delegate to the backend; None for those that the layers
-                name and any other.
+            methods: The methods of a program that delegate to the backend; None for all that the
+                layers name, and any other.
         """
         own = [a for layer in layers for a in layer.assignments if a.path.backend == spec.id]
         if not own or not self._can_conflict(spec, own):
@@ -178,7 +178,7 @@ def _layers_of_backend(layers: Sequence[Layer], backend: str) -> tuple[Layer, ..
 
 
 def _targets(layers: Sequence[Layer], backend: str, methods: Collection[str] | None) -> tuple[Target, ...]:
-    """Return the methods of the program; without one, those that are named, and any other."""
+    """Return the methods of the program; without one, the named ones, and any other."""
     if methods is not None:
         return tuple(Target(method=method, backends=(backend,)) for method in methods)
     named = {a.path.method for layer in layers for a in layer.assignments if a.path.method}

@@ -187,7 +187,6 @@ class TestSeveral:
         ("memory.total=4 GiB", "write 4294967296"),
         ("memory.total=4_000", "write 4000"),
         ("power.battery_level=20%", "write 0.2"),
-        ("power.battery_level=0,2", "write 0.2"),
         ("power.battery_level=20", "write 0.2"),
         ("power.source==battery", "did you mean 'battery'?"),
         ("cpu.features=[avx2, fma", 'write ["avx2", "fma"]'),

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from profile_texts import problems_of, write_profiles
+from profile_texts import load_profile, problems_of, write_profiles
 
 from etconfig.app.installation.installation import PROFILE_PATH_VARIABLE, PROJECT_VARIABLE, Installation
 from etconfig.diagnostics import Diagnostic
-from etconfig.profile.inheritance import load_profile
 from etconfig.profile.library import Provider
 from etconfig.profile.trust import check_trusted
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from profile_texts import REGISTRY, problems_of, said, write_profiles
+from profile_texts import REGISTRY, load_profile, problems_of, said, write_profiles
 
 from etconfig.errors import InternalError
 from etconfig.profile import library as library_module
-from etconfig.profile.inheritance import load_chain, load_profile
+from etconfig.profile.inheritance import load_chain
 from etconfig.profile.library import ProfileLibrary, ProfileSource, bundled_profiles
 from etconfig.profile.selector import match_profiles
 

@@ -1,4 +1,4 @@
-"""`coerce_value`: the one rule for values from TOML and from text."""
+"""`coerce`: the one rule for values from TOML and from text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Annotated
 
 import pytest
 from npu import INFOS, PowerMode
-from option_texts import coerce_text
+from option_texts import coerce_text, coerce_value
 
 from etconfig.diagnostics import Severity
 from etconfig.errors import OptionError
-from etconfig.schema.coerce import Mismatch, coerce, coerce_value, show_value
+from etconfig.schema.coerce import Mismatch, coerce, show_value
 from etconfig.schema.constraints import Le
 from etconfig.schema.option_type import read_option_type
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import model_validator
 
-from etconfig.mistakes.options.option_values import help_with_value
+from etconfig.mistakes.options import help_with_value
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.constraints import Ge, Le, MultipleOf
 from etconfig.schema.declaration import option
@@ -29,27 +29,23 @@ class Stepped(BackendOptions):
 @pytest.mark.parametrize(
     ("name", "raw", "expected"),
     [
-        ("timeout", "1.5 ms", "write 1000 or 2000"),
-        ("timeout", 1999, "write 1000 or 2000"),
-        ("lanes", 5, "write 4 or 8"),
-        ("lanes", 2, "write 4"),
-        ("lanes", 10, "write 8"),
-        ("lanes", 40, None),
+        ("timeout", "1.5 ms", None),
+        ("lanes", 5, None),
         ("size", "1 KB", 'write "1 KiB"'),
         ("size", 3, None),
         ("timeout", "much", "write a number and one of ns, us, ms, s, min, h"),
-        ("timeout", 0.5, "write a whole number"),
+        ("timeout", 0.5, None),
         ("threads", "-1", None),
         ("threads", "-1.0", None),
         ("threads", "64", None),
         ("threads", "4", "write 4 without quotes"),
-        ("threads", "1.5", "write a whole number"),
+        ("threads", "1.5", None),
         ("share", "-0.5", None),
         ("share", "0.5", "write 0.5 without quotes"),
-        ("share", "half", "write a number"),
+        ("share", "half", None),
     ],
 )
-def test_a_multiple_nearby_is_suggested(name: str, raw: Any, expected: str | None) -> None:
+def test_only_what_fits_is_suggested(name: str, raw: Any, expected: str | None) -> None:
     wanted = Stepped.option_infos()[name].type
     mismatch = coerce(wanted, raw)
     assert isinstance(mismatch, Mismatch)

@@ -70,7 +70,7 @@ def validate_inventory(inventory: InventoryRequest, limit: int | None, as_json: 
     findings: list[InventoryFinding] = []
     registry = make_installation().fact_registry
     with inventory.database() as database:
-        opener = inventory.opener(database, registry)
+        opener = inventory.reading.opener(database, registry)
         parts = [part for part in map(opener.open, sources) if part is not None]
         for number, part in enumerate(parts, 1):
             show_part(part, number, len(parts))

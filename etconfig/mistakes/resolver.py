@@ -1,43 +1,45 @@
-"""Problems of values, with the way out that only a document has: an expression, or no value at all.
+"""Problems of values and option paths, with the way out; imported only for texts that are wrong.
 
-This module is imported only for values that are wrong.
+Values get the way out that only a document has: an expression, or no value at all.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from etconfig.base.option_path import parse_option_path
 from etconfig.base.provenance import OriginKind
-from etconfig.diagnostics import Diagnostic, Fix, Rewriting, Span, nearest
+from etconfig.diagnostics import Diagnostic, Fix, Rewriting, Span, nearest, nearest_backend
 from etconfig.expression import Expression, ExpressionType
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import shown_value
 from etconfig.profile.layer import Assignment, TextValue
-from etconfig.resolver.proving.expression_fit import replacing_expression
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.problem import OptionProblem
 from etconfig.schema.spec import BackendSpec
 
-_DEFAULT_WORDS = frozenset(("", "all", "auto", "default", "max", "none", "null", "nil", "unset"))
-_CERTAIN_DEFAULT_WORDS = frozenset(("", "auto", "default", "unset"))
-"""The words that cannot mean a value, as 0, `none` and `max` may where the default follows no fact."""
-_PLAIN_DEFAULT_WORDS = frozenset(("", "default", "unset"))
-"""The words that mean the default even where a number below 0 stands for a choice of the engine."""
+_PLAIN_DEFAULT_WORDS = ("", "default", "unset")
+"""The words that mean the default even where a number stands for a choice of the engine."""
+_DEFAULT_WORDS = (*_PLAIN_DEFAULT_WORDS, "auto", "all", "none", "null", "nil")
 _EXPRESSION_WORDS = frozenset(("exp", "expr", "expression", "eval", "formula", "computed"))
 _NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
 _KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
 _QUOTED_TABLE = re.compile(r"\{\s*expr\s*=\s*(\"[^\"\\]*\"|'[^']*')\s*\}")
-_LITERAL = re.compile(r"[\"']?(-?[0-9]+(?:\.[0-9]+)?)[\"']?")
 _TABLES = (OptionKind.TABLE, OptionKind.RECORD)
 _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 _EXPRESSION_IN_PROFILE = "write expressions in a profile, as { expr = ... }"
 _BOUND_HELP = "keep it in range with min and max, choose with a condition, or correct the fact"
 _NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
 _NO_FLOATS = "there are no floats of ints; compare, as in cpu.available_cores > 4 ? 1.0 : 0.5"
+_PATH_HELP = "`etconfig backends` lists the backends, `etconfig schema BACKEND` their options"
+_SEPARATOR = re.compile(r"[\s./:\[\]]+")
+_WORDS_FOR_TABLES = ("options", "methods", "instances")
+_MAX_LENGTH = 200
+_LISTED = 8
 
 
 def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignment) -> Diagnostic:
@@ -48,7 +50,7 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
         return found
     raw = assignment.value
     if isinstance(raw, TextValue):
-        return _text_of_a_caller(found, info, raw.text)
+        return _value_of_a_caller(found, info, raw.text)
     if assignment.place.find().origin.kind in _GIVEN_BY_HAND:
         return _value_of_a_caller(found, info, raw)
     if isinstance(raw, dict) and info.type.kind not in _TABLES:
@@ -69,17 +71,8 @@ def _quoted_expression(found: Diagnostic, raw: str, span: Span) -> Diagnostic:
     return found
 
 
-def _text_of_a_caller(found: Diagnostic, info: OptionInfo, text: str) -> Diagnostic:
-    """Advise for a value of `--set` or an environment variable."""
-    if names_a_fact(text):
-        return replace(found, help=_EXPRESSION_IN_PROFILE, fix=None)
-    if _means_default(text, info):
-        return replace(found, help=_leave_it_out(info, text), fix=None)
-    return found
-
-
 def _value_of_a_caller(found: Diagnostic, info: OptionInfo, raw: object) -> Diagnostic:
-    """Advise for a typed value of overrides in Python, which have neither expressions nor `unset`."""
+    """Advise for overrides, which have neither expressions nor `unset`."""
     if isinstance(raw, dict) and info.type.kind not in _TABLES:
         key = next(iter(raw), None) if len(raw) == 1 else None
         if key == "expr":
@@ -88,9 +81,9 @@ def _value_of_a_caller(found: Diagnostic, info: OptionInfo, raw: object) -> Diag
             return replace(found, help=_leave_it_out(info, None))
         return replace(found, help="write the value itself")
     if (raw is None and _has_default(info)) or _means_default(raw, info):
-        return replace(found, help=_leave_it_out(info, raw))
+        return replace(found, help=_leave_it_out(info, raw), fix=None)
     if isinstance(raw, str) and names_a_fact(raw):
-        return replace(found, help=_EXPRESSION_IN_PROFILE)
+        return replace(found, help=_EXPRESSION_IN_PROFILE, fix=None)
     return found
 
 
@@ -100,7 +93,7 @@ def _leave_it_out(info: OptionInfo, raw: object) -> str:
 
 
 def _own_choice(info: OptionInfo, raw: object) -> str:
-    """Return where to look for a number by which the engine chooses: -1 often is one, and not the default."""
+    """Return where to look for -1, by which an engine often chooses, and which is not the default."""
     if not isinstance(raw, str) or raw.strip().casefold() in _PLAIN_DEFAULT_WORDS:
         return ""
     if info.type.kind is not OptionKind.INTEGER or isinstance(coerce(info.type, -1), Mismatch):
@@ -117,9 +110,8 @@ def _means_default(raw: object, info: OptionInfo) -> bool:
     if not _has_default(info) or info.type.kind is OptionKind.CHOICE:
         return False
     if isinstance(raw, str):
-        is_number = info.type.kind in (OptionKind.INTEGER, OptionKind.FLOAT)
-        return raw.strip().casefold() in _DEFAULT_WORDS or (is_number and raw.strip() in ("0", "-1"))
-    return type(raw) is int and raw in (0, -1) and info.type.kind is not OptionKind.STRING
+        return raw.strip().casefold() in _DEFAULT_WORDS
+    return type(raw) is int and raw in (0, -1) and info.from_fact is not None
 
 
 def _default_source(info: OptionInfo) -> str:
@@ -127,13 +119,13 @@ def _default_source(info: OptionInfo) -> str:
 
 
 def _without_value(found: Diagnostic, info: OptionInfo, raw: object) -> Diagnostic:
-    follows, own = _default_source(info), _own_choice(info, raw)
-    fix = None
-    written = found.spans[0].underlined or ""
+    fix, own, written = None, _own_choice(info, raw), found.spans[0].underlined or ""
     word = written.strip("\"'").strip().casefold()
-    if written and not own and (word in _CERTAIN_DEFAULT_WORDS or info.from_fact is not None):
+    if written and not own and (word in _PLAIN_DEFAULT_WORDS or info.from_fact is not None):
         fix = Rewriting(written.strip("\"'"), "{ unset = true }").at(found.spans[0])
-    return replace(found, help=f"write {{ unset = true }} for the default{follows}{own}", fix=fix)
+    return replace(
+        found, help=f"write {{ unset = true }} for the default{_default_source(info)}{own}", fix=fix
+    )
 
 
 def computed_value_problem(
@@ -185,30 +177,12 @@ def _special_table(found: Diagnostic, raw: Mapping[str, object], span: Span) -> 
 def expression_problem(spec: BackendSpec, info: OptionInfo, expression: Expression) -> Diagnostic:
     """Return the diagnostic of an expression whose type an option does not have."""
     given = f"an expression of type {expression.type}"
-    better = next(_better_expressions(info.type, expression), None)
-    help = f"write {better}" if better is not None else _advice(info.type, expression.type)
     return Diagnostic(
         code="invalid-value",
         message=f"{spec.id}.{info.name}: expected {info.expected}, given {given}",
         spans=(expression.span,),
-        help=help,
-        fix=None if better is None else replacing_expression(expression, better),
+        help=_advice(info.type, expression.type),
     )
-
-
-def _better_expressions(wanted: OptionType, expression: Expression) -> Iterator[str]:
-    """Yield the expressions of the right type that were probably meant."""
-    source = expression.source.strip()
-    literal = _LITERAL.fullmatch(source)
-    number = None if literal is None else float(literal.group(1))
-    if number is not None and wanted.kind is OptionKind.FLOAT:
-        yield repr(number)
-    elif number is not None and wanted.kind is OptionKind.INTEGER and number.is_integer():
-        yield str(int(number))
-    if source[1:-1] in ("true", "false") and wanted.kind is OptionKind.BOOLEAN:
-        yield source[1:-1]
-    if wanted.kind is OptionKind.ARRAY and not expression.type.is_list:
-        yield f"[{source}]"
 
 
 def _advice(wanted: OptionType, given: ExpressionType) -> str | None:
@@ -216,6 +190,8 @@ def _advice(wanted: OptionType, given: ExpressionType) -> str | None:
         return _NO_ROUNDING
     if wanted.kind is OptionKind.FLOAT and given is ExpressionType.INT:
         return _NO_FLOATS
+    if wanted.kind is OptionKind.ARRAY and not given.is_list:
+        return "write an array: [...]"
     if wanted.kind is OptionKind.BOOLEAN:
         return 'write a condition, as in os.name == "linux"'
     if wanted.kind is OptionKind.CHOICE and len(wanted.choices) > 1:
@@ -225,3 +201,61 @@ def _advice(wanted: OptionType, given: ExpressionType) -> str | None:
         values = ["2", "1"] if wanted.kind is OptionKind.INTEGER else ["1.0", "0.5"]
         return f'choose with a condition: power.source == "mains" ? {values[0]} : {values[1]}'
     return None
+
+
+def path_help(text: str, options: Mapping[str, Collection[str]], *, with_value: bool) -> str:
+    """Return an instruction with the path, or the assignment, that was probably meant.
+
+    Args:
+        text: The text that is wrong.
+        options: The names of the options of every known backend.
+        with_value: True if the text should be an assignment `PATH=VALUE`.
+    """
+    if len(text) > _MAX_LENGTH or not text.isprintable():
+        return _PATH_HELP
+    path, _, value = text.partition("=") if with_value else (text, "", "")
+    words = [word for word in _SEPARATOR.split(path) if word and word not in _WORDS_FOR_TABLES]
+    meant = [each for each in _paths(words, options) if _is_path(each)]
+    ending = f"={value.strip() or 'VALUE'}" if with_value else ""
+    if meant:
+        return f"write {' or '.join(f'{each}{ending}' for each in meant[:_LISTED])}"
+    names = sorted(options.get(words[-1], ())) if words else []
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return (
+        f"write {words[-1]}.OPTION; its options are {', '.join(names[:_LISTED])}{more}"
+        if names
+        else _PATH_HELP
+    )
+
+
+def _paths(words: Sequence[str], options: Mapping[str, Collection[str]]) -> list[str]:
+    """Return the paths that words probably mean: several if several backends have the option."""
+    if not words or words[-1] in options:
+        return []
+    *before, option = words
+    backend = _backend(before[-1], options) if before else None
+    if backend is not None:
+        before.pop()
+        known = options.get(backend, ())
+        found = [f"{backend}.{option if option in known else nearest(option, known) or option}"]
+    else:
+        every = sorted({name for names in options.values() for name in names})
+        option = option if option in every else nearest(option, every) or option
+        found = [f"{name}.{option}" for name, names in sorted(options.items()) if option in names]
+    scope = ".".join(before)
+    return [f"{scope}:{each}" if scope else each for each in found]
+
+
+def _backend(word: str, options: Mapping[str, Collection[str]]) -> str | None:
+    """Return the backend that a word in front of an option names; None if it is rather a method."""
+    if word in options:
+        return word
+    return nearest_backend(word, options) or (word if word[:1].isupper() else None)
+
+
+def _is_path(path: str) -> bool:
+    try:
+        parse_option_path(path)
+    except ValueError:
+        return False
+    return True

@@ -1,14 +1,15 @@
-"""Guesses at the fact that was meant by a name that no fact has."""
+"""Guesses at the fact, or its value, that was meant; imported only for wrong names and values."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from etconfig.diagnostics.suggest import edit_distance, is_certain, nearest
 from etconfig.facts.builtin import BUILTIN_FACTS
-from etconfig.facts.registry import INDEX, INDEX_PATTERN, FactRegistry
+from etconfig.facts.registry import INDEX, INDEX_PATTERN, FactInfo, FactRegistry, FactType, FactValue
 
 _MAX_NAME_LENGTH = 200
 _LETTERS_PER_EDIT = 5
@@ -18,6 +19,10 @@ _PREFIX_LENGTH = 3
 _FILLERS = frozenset({INDEX, "num", "number"})
 _INFIX = f".{INDEX}"
 _NUMBER = re.compile(INDEX_PATTERN)
+_WRITTEN_NUMBER = re.compile(r"-?[0-9][0-9_]{0,18}(?:\.[0-9]{1,15})?")
+_PERCENT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?%")
+_SIZE = re.compile(r"([0-9]{1,9})(?:\.0)? ?([kKMGT])(i?)B")
+_POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def likely_facts(name: str, registry: FactRegistry) -> tuple[str, ...]:
@@ -150,3 +155,50 @@ def _same_word(written: str, known: str) -> bool:
     if written == known or (len(written) >= _PREFIX_LENGTH and known.startswith(written)):
         return True
     return len(known) > _PREFIX_LENGTH and edit_distance(written, known, 1) <= 1
+
+
+def likely_value(info: FactInfo, value: object) -> FactValue | None:
+    """Return the value that `value` most likely means, which `info` accepts; None if there is none."""
+    for guess in _guesses(info, value):
+        try:
+            return info.check(guess)
+        except ValueError:
+            continue
+    return None
+
+
+def fact_value_in_toml(value: FactValue) -> str:
+    """Return a value as TOML has it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _guesses(info: FactInfo, value: object) -> Iterator[object]:
+    if isinstance(value, float) and value.is_integer() and info.type is FactType.INT:
+        yield int(value)
+    if isinstance(value, (int, float)) and info.unit == "fraction" and not isinstance(value, bool):
+        yield value / 100
+    if isinstance(value, str):
+        yield from _meant_by_text(info, value)
+
+
+def _meant_by_text(info: FactInfo, value: str) -> Iterator[object]:
+    text = value.strip().lstrip("=").strip().strip("\"'")
+    if info.type is FactType.STRING_LIST:
+        items = [part.strip().strip("\"'") for part in text.strip("[](){}").split(",")]
+        yield tuple(item for item in items if item)
+    elif info.type is FactType.BOOL and text.casefold() in ("true", "false"):
+        yield text.casefold() == "true"
+    elif info.type is FactType.STRING and text != value:
+        yield text
+    else:
+        yield from _numbers(info, text)
+
+
+def _numbers(info: FactInfo, text: str) -> Iterator[float]:
+    if _WRITTEN_NUMBER.fullmatch(text):
+        number = float(text.replace("_", ""))
+        yield int(number) if number.is_integer() and info.type is FactType.INT else number
+    elif percent := _PERCENT.fullmatch(text):
+        yield float(percent.group(1)) / 100
+    elif (size := _SIZE.fullmatch(text)) and info.unit == "bytes":
+        yield int(size.group(1)) * (1024 if size.group(3) else 1000) ** _POWERS[size.group(2)]

@@ -9,10 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
-
-from annotated_types import MultipleOf
 
 from etconfig.base.records import record
 from etconfig.diagnostics import Rewriting
@@ -25,8 +22,6 @@ _YES = frozenset(("true", "yes", "on", "y", "enable", "enabled", "1"))
 _NO = frozenset(("false", "no", "off", "n", "disable", "disabled", "0"))
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _NUMBER_AND_WORD = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,15})?) ?([A-Za-z]+|%)")
-_DECIMAL_COMMA = re.compile(r"-?[0-9]{1,15},[0-9]{1,15}")
-_NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _SCOPE = re.compile(r"::|\.(?=[A-Za-z])")
 """The mark between an enum and its member in C++ and in Python."""
 
@@ -160,10 +155,6 @@ def _numbers(wanted: OptionType, raw: object) -> Iterator[_Guess]:
             and number == python_type(number)
         ):
             yield _Guess(python_type(number), is_safe=True)
-        if text.casefold() in _NUMBER_WORDS:
-            yield _Guess(python_type(_NUMBER_WORDS.index(text.casefold())))
-        if _DECIMAL_COMMA.fullmatch(text):
-            yield _Guess(float(text.replace(",", ".")))
         match = _NUMBER_AND_WORD.fullmatch(text)
         if match:
             yield from _with_unit(wanted, *match.groups())
@@ -246,19 +237,6 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
         return f"write a table: {_written(wanted, raw)}"
     if wanted.kind is OptionKind.ARRAY and not isinstance(raw, (list, tuple)):
         return f"write an array: {_written(wanted, raw)}"
-    number = _whole_number(wanted, raw)
-    if number is not None:
-        return _nearest_multiples(wanted, number)
-    number_meant = parse_scalar(raw.strip()) if isinstance(raw, str) else raw
-    if wanted.kind is OptionKind.INTEGER and isinstance(raw, (float, str)):
-        is_whole = isinstance(number_meant, int) or (
-            isinstance(number_meant, float) and number_meant.is_integer()
-        )
-        return None if is_whole else "write a whole number"
-    if wanted.kind is OptionKind.FLOAT and isinstance(raw, str):
-        return "write a number" if isinstance(number_meant, (str, bool)) else None
-    if wanted.kind is OptionKind.BOOLEAN and not isinstance(raw, bool):
-        return "write true or false"
     return None
 
 
@@ -292,18 +270,3 @@ def _pair(key: str, value: str, *, as_json: bool) -> str:
     if as_json:
         return f'{{"{key}": {value}}}'
     return f"{{ {key if _BARE_KEY.fullmatch(key) else toml_text(key)} = {value} }}"
-
-
-def _whole_number(wanted: OptionType, raw: object) -> int | None:
-    """Return the integer that a number or a quantity stands for, which may be out of bounds."""
-    value = coerce(replace(wanted, constraints=()), raw)
-    return value if wanted.kind is OptionKind.INTEGER and isinstance(value, int) else None
-
-
-def _nearest_multiples(wanted: OptionType, number: int) -> str | None:
-    steps = [each.bound for each in wanted.constraints if each.kind is MultipleOf]
-    if len(steps) != 1 or not isinstance(steps[0], int):
-        return None
-    below = number // steps[0] * steps[0]
-    near = [each for each in (below, below + steps[0]) if not isinstance(coerce(wanted, each), Mismatch)]
-    return f"write {' or '.join(map(str, near))}" if near else None

@@ -1,1 +1,0 @@
-"""Names and values of facts that are wrong."""

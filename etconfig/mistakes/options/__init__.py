@@ -1,1 +1,0 @@
-"""Values that do not fit their options."""

@@ -1,1 +1,0 @@
-"""Option paths and assignments that are wrong."""
