@@ -19,11 +19,9 @@ from etconfig.base.plain_data import RepeatedKeyError, jsonable
 from etconfig.base.records import record
 from etconfig.diagnostics import Respelling, guessed, nearest, nearest_word, shown_names_near
 from etconfig.diagnostics.error_text import error_text
-from etconfig.errors import OptionError
-from etconfig.schema.declaration import MISSING, OptionInfo
+from etconfig.schema.declaration import MISSING
 from etconfig.schema.known_keys import KnownKey, text_meant
 from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType
-from etconfig.schema.problem import OptionProblem, ProblemKind
 from etconfig.schema.text import parse_scalar
 from etconfig.schema.units import Unit, parse_quantity
 
@@ -86,32 +84,11 @@ class Mismatch:
         return f"expected {self.expected}, given {self.given}"
 
 
-def coerce_value(info: OptionInfo, raw: object) -> object:
-    """Convert `raw` to a value of option `info` within its bounds.
-
-    A value that already has the option's type stays as it is.
-
-    Args:
-        info: The option.
-        raw: A value from TOML, JSON or Python.
-
-    Raises:
-        OptionError: `raw` does not fit the option; its only diagnostic says what would.
-    """
-    result = coerce(info.type, raw)
-    if not isinstance(result, Mismatch):
-        return result
-    problem = OptionProblem(
-        kind=ProblemKind.INVALID,
-        option=info.name,
-        message=f"{info.name}{result.place}: {result.message}",
-        help=result.help,
-    )
-    raise OptionError(diagnostics=(problem.to_diagnostic(),))
-
-
 def coerce(wanted: OptionType, raw: object) -> object | Mismatch:
-    """Do the same as `coerce_value`, but return a problem instead of raising it."""
+    """Convert a value from TOML, JSON or Python to the type of an option, within its bounds.
+
+    A value that already has the type stays as it is; one that does not fit is a problem.
+    """
     if raw is None and wanted.is_optional:
         return None
     if isinstance(raw, RepeatedKeyError):

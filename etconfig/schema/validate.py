@@ -65,7 +65,7 @@ def check_value(schema: OptionsSchema, info: OptionInfo, raw: object) -> object 
     Args:
         schema: The owner of the option.
         info: The option.
-        raw: A value from TOML, JSON or Python; see `coerce_value`.
+        raw: A value from TOML, JSON or Python; see `coerce`.
     """
     value = coerce(info.type, raw)
     if not isinstance(value, Mismatch):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from etconfig.schema.coerce import coerce_value
+from coerced_values import coerce_value
+
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.text import read_text
 

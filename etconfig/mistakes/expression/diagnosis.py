@@ -47,10 +47,9 @@ def diagnose(
         is_fact: Returns True for the name of a fact.
     """
     is_too_much = any(problem.code in _TOO_MUCH for problem in problems)
-    respelled = None if is_too_much else respell(source.text, is_fact)
-    if respelled is None:
+    pieces, spellings = ([], []) if is_too_much else respell(source.text, is_fact)
+    if not spellings:
         return tuple(problems)
-    pieces, spellings = respelled
     text = "".join(piece.text for piece in pieces)
     left = _problems_of(pieces, source, check)
     left = [] if any(problem.code in _TOO_MUCH for problem in left) else left
@@ -87,9 +86,8 @@ def _problems_of(
 def _has_other_reading(source: ExpressionSource, check: ProblemFinder, is_fact: IsFact) -> bool:
     """Return True if another language may bind the operators in another way, and that is valid, too."""
     readings = list(islice(other_readings(source.text), _MAX_READINGS + 1))
-    found = (respell(reading, is_fact) for reading in readings)
     return len(readings) > _MAX_READINGS or any(
-        each is not None and not _problems_of(each[0], source, check) for each in found
+        not _problems_of(respell(reading, is_fact)[0], source, check) for reading in readings
     )
 
 

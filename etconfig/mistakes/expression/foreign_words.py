@@ -107,15 +107,15 @@ def size_in_bytes(text: str) -> str | None:
     return " * ".join([number, *[str(base)] * power])
 
 
-def respell(text: str, is_fact: IsFact) -> tuple[list[Piece], list[Spelling]] | None:
-    """Replace foreign spellings; None if there are none.
+def respell(text: str, is_fact: IsFact) -> tuple[list[Piece], list[Spelling]]:
+    """Replace foreign spellings.
 
     Args:
         text: The expression.
         is_fact: Returns True for the name of a fact.
 
     Returns:
-        The pieces of the new text, and the spellings.
+        The pieces of the new text, and the spellings, of which there may be none.
     """
     pieces = _pieces(text)
     spellings: list[Spelling] = []
@@ -132,7 +132,7 @@ def respell(text: str, is_fact: IsFact) -> tuple[list[Piece], list[Spelling]] | 
         is_operator = piece.kind in ("operator", "words") or (after_value and found is not None)
         is_prefix = found is not None and found[1].startswith("!") and piece.kind == "name"
         after_value = piece.text in (")", "]", "}") or not (is_operator or is_prefix or piece.text == "in")
-    return (pieces, spellings) if spellings else None
+    return pieces, spellings
 
 
 def other_readings(text: str) -> Iterator[str]:

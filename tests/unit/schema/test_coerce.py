@@ -6,12 +6,13 @@ import enum
 from typing import Annotated
 
 import pytest
+from coerced_values import coerce_value
 from npu import INFOS, PowerMode
 from option_texts import coerce_text
 
 from etconfig.diagnostics import Severity
 from etconfig.errors import OptionError
-from etconfig.schema.coerce import Mismatch, coerce, coerce_value, show_value
+from etconfig.schema.coerce import Mismatch, coerce, show_value
 from etconfig.schema.constraints import Le
 from etconfig.schema.option_type import read_option_type
 

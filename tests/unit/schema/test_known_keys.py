@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from coerced_values import coerce_value
 from pydantic import ValidationError
 
 from etconfig.errors import OptionError
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, KnownKey, option
-from etconfig.schema.coerce import coerce_value
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.markdown import markdown_reference
 from etconfig.schema.problem import OptionProblem

@@ -6,13 +6,13 @@ import json
 
 import jsonschema
 import pytest
+from coerced_values import coerce_value
 from hypothesis import given
 from hypothesis import strategies as st
 from npu import INFOS, SPEC
 
 from etconfig.base.plain_data import jsonable
 from etconfig.errors import OptionError
-from etconfig.schema.coerce import coerce_value
 from etconfig.schema.declaration import Wire, option
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.markdown import markdown_reference
