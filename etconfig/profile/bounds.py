@@ -18,6 +18,8 @@ MAX_NESTING = 32
 """The most arrays and inline tables inside each other."""
 MAX_DIGITS = 64
 """The most digits that a number may have: parsing time grows with their square."""
+MAX_PROBLEMS = 4_000
+"""The most problems of a document that are looked for at once: each takes about 50 us."""
 
 _LONG_NUMBER = re.compile(rf"[0-9][0-9a-fA-Fxob_]{{{MAX_DIGITS},}}")
 _DIGITS = bytes(ord("0") if chr(byte) in "0123456789abcdefABCDEFxo_" else byte for byte in range(256))
@@ -76,6 +78,12 @@ def _structure(text: str) -> Iterator[tuple[int, str]]:
 
 def _digit_count(word: str) -> int:
     return len(re.sub("^0[xob]|_", "", word))
+
+
+def too_many_problems(last: Diagnostic) -> Diagnostic:
+    """Return the error after the last problem that was looked for."""
+    message = f"there are more than {MAX_PROBLEMS} problems; the rest was not checked"
+    return Diagnostic(code="document-too-large", message=message, spans=last.spans[:1])
 
 
 def too_large(span: Span) -> DocumentError:

@@ -21,7 +21,7 @@ _MAX_COMPARED = 32
 _MAX_SHOWN = 80
 _MAX_KNOWN = 1024
 
-_MAX_STEPS = 800_000
+_MAX_STEPS = 500_000
 """The most steps to examine the conditions of a file and to compare its overlays: less than half a second."""
 
 _FOR_OVERLAYS = 0.3

@@ -41,12 +41,12 @@ def read_facts(root: TomlTable, registry: FactRegistry, kind: OriginKind) -> Map
             is_one_of_many = unknown >= MAX_GUESSED
             unknown += 1
             problem = unknown_fact(name, registry, table.key_span(name), is_one_of_many=is_one_of_many)
-            table.problems.append(problem)
+            table.add(problem)
             continue
         try:
             values[name] = info.check(value)
         except ValueError as error:
-            table.problems.append(invalid_value(name, info, value, error, table.value_span(name)))
+            table.add(invalid_value(name, info, value, error, table.value_span(name)))
     return _HandSetFacts(values, table, kind)
 
 

@@ -16,7 +16,7 @@ from etconfig.profile.bundled_conditions import bundled_parser
 from etconfig.profile.document import Document, load_document
 from etconfig.profile.library import ProfileFile, ProfileLibrary, Provider
 from etconfig.profile.linearization import OrderConflict, ordered_bases
-from etconfig.profile.profile import FoundProfile, Profile, Reference, parse_profile, salvage_profile
+from etconfig.profile.profile import FoundProfile, Profile, Reference, salvage_profile
 
 MAX_CHAIN_LENGTH = 10
 """The most profiles on a path from a profile to a base."""
@@ -76,6 +76,7 @@ class ProfileReader:
         self.library = library
         self.expressions: ExpressionParser = bundled_parser(library.registry)
         self.wrong: Document | None = None
+        self._salvaged: Profile | None = None
         self._read: dict[str, Profile] = {}
         self._is_for_one_run = is_for_one_run
         self._walked: dict[str, _Walked] = {}
@@ -93,8 +94,12 @@ class ProfileReader:
         """
         profile = self._read.get(file.real_path)
         if profile is None:
+            self._salvaged = None
             document = self.wrong = load_document(file.path)
-            profile = parse_profile(document, self.expressions)
+            profile, error = salvage_profile(document, self.expressions)
+            if error is not None:
+                self._salvaged = profile
+                raise error
             self.wrong = None
             _check_name(profile, file)
             if file.provider is Provider.BUNDLED:
@@ -143,7 +148,10 @@ class ProfileReader:
         Raises:
             ConfigError: the file cannot be read, or is not TOML.
         """
-        profile = salvage_profile(self.document(file.path), self.expressions)
+        document = self.document(file.path)
+        profile = self._salvaged if document is self.wrong else None
+        if profile is None:
+            profile, _ = salvage_profile(document, self.expressions)
         walk = _Walk(self)
         walked = walk.with_bases(file, profile, (file,))
         return walk.chain(walked), walked.problems

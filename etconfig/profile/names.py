@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from fnmatch import translate
 from functools import lru_cache
 
 from etconfig.base.option_path import parse_option_path
@@ -15,6 +17,8 @@ PROFILE_NAME_RULE = "names are words of letters, digits, '.', '_' and '-', joine
 """The names that `is_profile_name` accepts, in words for diagnostics."""
 
 _GLOB_CHARACTERS = frozenset("*?[")
+WILDCARDS = re.compile(r"[*?\[\]]")
+"""Characters that may be part of a wildcard in a pattern."""
 
 # the place of each name in an option path, whose grammar alone defines the names
 _PATHS = {
@@ -42,6 +46,34 @@ def is_profile_name(name: str) -> bool:
 def is_glob(name: str) -> bool:
     """Return True if a method's name is a pattern."""
     return not _GLOB_CHARACTERS.isdisjoint(name)
+
+
+def name_matcher(pattern: str) -> Callable[[str], object]:
+    """Return a function that returns something true for the names that a pattern fits.
+
+    Patterns with no wildcard but `*`, which are most, need no regular expression: compiling one takes
+    longer than all comparisons of a small document.
+    """
+    if WILDCARDS.search(pattern.replace("*", "")):
+        return re.compile(translate(pattern)).match
+    first, *pieces = pattern.split("*")
+    if not pieces:
+        return pattern.__eq__
+
+    def fits(name: str) -> bool:
+        *middle, last = pieces
+        end = len(name) - len(last)
+        if not name.startswith(first) or not name.endswith(last):
+            return False
+        position = len(first)
+        for piece in middle:
+            position = name.find(piece, position, end)
+            if position < 0:
+                return False
+            position += len(piece)
+        return position <= end
+
+    return fits
 
 
 def is_name_of(role: str, name: str) -> bool:

@@ -71,6 +71,7 @@ _BLANK = re.compile(r"[ \t\n]*")
 _KEY_PART = re.compile(r"""[ \t]*([A-Za-z0-9_-]+|"[^"\\\n]*"|'[^'\n]*'|(?="))""")
 _AFTER_KEY_PART = re.compile(r"[ \t]*([.=\]])[ \t]*")
 _ONE_LINE_STRING = re.compile(r"""("[^"\\\n]*"|'[^'\n]*')(?!["'])""")
+_PLAIN_ELEMENT = re.compile(r"""[ \t\n]*([\w.+-]+|"[^"\\\n]*"|'[^'\n]*')[ \t\n]*(?:,|(?=\]))""", re.ASCII)
 _BARE_VALUE = re.compile(r"[^\n,#\]}]*[^\s,#\]}]")
 
 
@@ -166,6 +167,13 @@ class _Scanner:
         self.offset += 1
         index = 0
         while self.skip_blank() != "]":
+            while match := _PLAIN_ELEMENT.match(self.text, self.offset):
+                start, self.offset = match.start(1), match.end()
+                element = (*path, index)
+                self.positions[element] = Position(start, match.end(1), start, match.end(1))
+                index += 1
+            if self.skip_blank() == "]":
+                break
             start = self.offset
             element = (*path, index)
             self.value(element)

@@ -10,6 +10,7 @@ from pathlib import Path
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.diagnostics import Span
+from etconfig.errors import ProfileError
 from etconfig.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.profile.document import Document
 from etconfig.profile.evidence import TuningEvidence, read_evidence
@@ -98,19 +99,23 @@ def parse_profile(document: Document, expressions: ExpressionParser) -> Profile:
     Raises:
         ProfileError: with every problem of the document.
     """
-    root = TomlTable(document, (), document.data, [])
-    profile = _read_profile(root, expressions)
-    if root.problems:
-        raise root.error()
+    profile, error = salvage_profile(document, expressions)
+    if error is not None:
+        raise error
     return profile
 
 
-def salvage_profile(document: Document, expressions: ExpressionParser) -> Profile:
-    """Read what can be read of a profile that is wrong somewhere, so that the rest can be checked, too.
+def salvage_profile(document: Document, expressions: ExpressionParser) -> tuple[Profile, ProfileError | None]:
+    """Return what can be read of a profile, and the error with every problem of its document.
 
-    What is wrong is left out and not reported again; the name may be empty.
+    What is wrong is left out; the name may be empty.
+
+    Raises:
+        ProfileError: the document has more problems than are looked for at once.
     """
-    return _read_profile(TomlTable(document, (), document.data, []), expressions)
+    root = TomlTable(document, (), document.data, [])
+    profile = _read_profile(root, expressions)
+    return profile, root.error() if root.problems else None
 
 
 def _read_profile(root: TomlTable, expressions: ExpressionParser) -> Profile:

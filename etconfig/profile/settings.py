@@ -114,7 +114,7 @@ def read_expression(
     try:
         return expressions.parse(text, partial(table.value_span, key), expect)
     except ProfileError as error:
-        table.problems.extend(error.diagnostics)
+        table.add(*error.diagnostics)
         return None
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.errors import ProfileError
+from etconfig.profile.bounds import MAX_PROBLEMS, too_many_problems
 from etconfig.profile.document import Document
 from etconfig.profile.positions import KeyPath
 
@@ -67,8 +68,23 @@ class TomlTable:
     def report(
         self, code: str, message: str, span: Span, help: str | None = None, fix: Fix | None = None
     ) -> None:
-        """Add a problem."""
-        self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=help, fix=fix))
+        """Add a problem.
+
+        Raises:
+            ProfileError: there are more than are looked for at once.
+        """
+        self.add(Diagnostic(code=code, message=message, spans=(span,), help=help, fix=fix))
+
+    def add(self, *problems: Diagnostic) -> None:
+        """Add problems.
+
+        Raises:
+            ProfileError: there are more than are looked for at once.
+        """
+        self.problems.extend(problems)
+        if len(self.problems) > MAX_PROBLEMS:
+            self.problems.append(too_many_problems(self.problems[-1]))
+            raise self.error()
 
     def error(self) -> ProfileError:
         """Return an error with all problems of the document, in the order of their places."""

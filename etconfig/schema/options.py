@@ -31,6 +31,8 @@ class BackendOptions(BaseModel):
 
     Raises:
         TypeError: a subclass breaks a rule; the message names the class and the option.
+        pydantic.ValidationError: a wrong value or name is given to the class. It is a `ValueError`; values
+            by path are refused with etconfig's own messages.
     """
 
     # Defer building the validator: the defaults are coerced first, and most classes never need one.

@@ -186,6 +186,18 @@ class TestPipes:
             2, "", "error: cannot write to stdout: No space left on device\n"
         )
 
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+    @pytest.mark.parametrize(
+        "command",
+        [f"validate {FINDINGS}", "explain B.o none.pte", "facts --fact x.y=1", "no-command", "doctor"],
+    )
+    def test_messages_that_find_no_place_change_neither_result_nor_status(
+        self, shell: Callable[..., Outcome], command: str
+    ) -> None:
+        expected = shell(f"etconfig {command}")
+        assert shell(f"etconfig {command} 2> /dev/full") == Outcome(expected.status, expected.stdout, "")
+        assert shell(f"etconfig {command} > /dev/full 2> /dev/full").status == 2
+
     @pytest.mark.parametrize("command", ["--version", "facts"])
     def test_a_closed_stdout_is_not_an_error(self, shell: Callable[..., Outcome], command: str) -> None:
         assert shell(f"etconfig {command} >&-") == Outcome(0, "", "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from effort import scaled
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -87,3 +89,31 @@ class TestAnyText:
                 spans = [Span(file="p.toml")]
             assert spans
             assert all(1 <= span.column <= len(lines[span.line - 1]) + 1 for span in spans)
+
+
+def test_elements_of_arrays_have_their_places_however_they_are_written() -> None:
+    chance = random.Random(5)
+    items = (
+        "1",
+        "-2.5e3",
+        "0x1F",
+        "true",
+        "inf",
+        '"x"',
+        "'y'",
+        '""',
+        "''",
+        '"""z"""',
+        '""","""',
+        "'''q',]'''",
+    )
+    items += ('"a\\"]"', "1979-05-27 07:32:00", "07:32:00", "[]", "[1, [2,3,]]", "{b = [4,5]}", '"é"')
+    for _ in range(scaled(200)):
+        chosen = chance.choices(items, k=chance.randrange(8))
+        between = [chance.choice((",", " , ", ",\n  ", " # a comment, with ]\n,", ",# x\n")) for _ in chosen]
+        inside = "".join(map("".join, zip(chosen, between, strict=True)))
+        document = parse_document(f"a = [{inside} # y\n]\n", "board.toml")
+        places = [document.positions["a", index] for index in range(len(chosen))]
+        written = [document.source.text[place.value_start : place.value_end] for place in places]
+        assert written == chosen
+        assert document.positions["a",].value_end == len(document.source.text) - 1

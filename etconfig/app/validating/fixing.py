@@ -16,7 +16,6 @@ from typing import Any
 
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Edit, Fix, Span
-from etconfig.errors import DocumentError
 from etconfig.profile.document import Document, parse_document
 from etconfig.profile.positions import KeyPath
 
@@ -114,9 +113,7 @@ class _Repair:
         self.edits: dict[int, list[Edit]] = {}  # made so far, by index of the line
         self.count = 0
         self.unparsed = max(_MAX_PARSED, 2 * len(text))
-        from etconfig.mistakes.toml.syntax_problems import failing_offset
-
-        self.was_toml = failing_offset(text) is None
+        self.was_toml = _is_toml(text)
 
     @property
     def text(self) -> str:
@@ -240,11 +237,9 @@ def _is_table(document: Document, path: KeyPath) -> bool:
 
 
 def _is_toml(text: str) -> bool:
-    try:
-        parse_document(text, "fixed")
-    except DocumentError:
-        return False
-    return True
+    from etconfig.mistakes.toml.syntax_problems import failing_offset
+
+    return failing_offset(text) is None
 
 
 def _hunks(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:

@@ -192,17 +192,18 @@ class Validator:
             chain, project = self._read_project(path) if is_project else (self._read_profile(path), None)
             layers = layers_of(chain, project)
         except ConfigError as error:
-            is_text = all(problem.code != "invalid-toml" for problem in error.diagnostics)
+            failed = {each.spans[0].file for each in error.diagnostics if each.code == "invalid-toml"}
+            is_text = str(path) not in failed
             of_engine = None if is_text else model_file_problem(path)
             if of_engine is not None:
                 yield of_engine
                 return
-            of_models = None if is_project else self._problems_as_models(path)
+            of_models = None if is_project or not is_text else self._problems_as_models(path)
             if of_models is not None:
                 yield from of_models
                 return
             yield from error.diagnostics
-            yield from self._salvaged_problems(path, is_project)
+            yield from self._salvaged_problems(path, is_project) if is_text else ()
             return
         yield from self._condition_problems(layers[-1], None if project else chain[-1])
         if project is None and path in self.of_directories and chain[-1].match is not None:

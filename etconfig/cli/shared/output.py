@@ -48,12 +48,17 @@ _DISPLAY = {"quiet": f"{__name__}.quiet", "color": f"{__name__}.color"}
 
 
 def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print on stdout or stderr. If nobody reads it any more, the command goes on, for its exit status."""
+    """Print on stdout or stderr.
+
+    If nobody reads it any more, or stderr takes no messages, the command goes on, for its exit status.
+    """
     stream = command_errors() if err else command_output()
     try:
         # colors are those of `style_for`; all else is escaped
         click.echo(escape_unencodable(text, stream.encoding), file=stream, nl=nl, color=True)
-    except BrokenPipeError:
+    except OSError as error:
+        if not err and not isinstance(error, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         context = click.get_current_context(silent=True)
         if context is not None and not err:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,13 @@ def command_output() -> TextIO:
 def command_errors() -> TextIO:
     """Return the stream for messages of the command, whatever a plugin does to `sys.stderr`."""
     return sys.stderr if _streams is None else _streams[1]
+
+
+def write_error(text: str) -> None:
+    """Write a message; if standard error takes none, as on a full disk, the command goes on."""
+    with suppress(OSError):
+        command_errors().write(text)
+        command_errors().flush()
 
 
 @contextmanager

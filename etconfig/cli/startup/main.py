@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from etconfig.base.version import __version__
-from etconfig.cli.shared.standard_output import command_errors, command_output, show_unencodable
+from etconfig.cli.shared.standard_output import (
+    command_errors,
+    command_output,
+    show_unencodable,
+    write_error,
+)
 from etconfig.cli.startup.quick_answers import quick_text
 
 _INTERRUPTED = 130
@@ -40,13 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from etconfig.diagnostics.escape import escape_line
 
         during = f"stopped during {escape_line(str(stopped))}\n" if str(stopped) else ""
-        command_errors().write(f"\n{during}")  # after the ^C that the terminal shows
+        write_error(f"\n{during}")  # after the ^C that the terminal shows
         status = _INTERRUPTED
     except (ImportError, MemoryError, OSError, RuntimeError, SystemError) as error:
         if _is_short_of_memory(error):
-            command_errors().write(
-                "error: the system gives this process too little memory, or too few threads\n"
-            )
+            write_error("error: the system gives this process too little memory, or too few threads\n")
             status = 2
         elif isinstance(error, OSError):
             status = _give_up_output(error)
@@ -121,7 +124,7 @@ def _print_traceback(_kind: object, error: BaseException, _trace: object) -> Non
 
     from etconfig.diagnostics.escape import escape_lines
 
-    command_errors().write(escape_lines("".join(format_exception(error))))
+    write_error(escape_lines("".join(format_exception(error))))
 
 
 def _give_up_output(error: OSError) -> int:
@@ -136,5 +139,5 @@ def _give_up_output(error: OSError) -> int:
     from etconfig.diagnostics.escape import escape_line
 
     place = escape_line(str(error.filename or "cannot write to stdout"))
-    command_errors().write(f"error: {place}: {error.strerror}\n")
+    write_error(f"error: {place}: {error.strerror}\n")
     return 2

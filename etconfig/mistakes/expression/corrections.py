@@ -164,7 +164,7 @@ class Corrector:
     def negated_comparison(self, node: Binary) -> Correction:
         """Return the correction of `!a == b`."""
         inside = self.source.text[node.left.start + 1 : node.end].lstrip()
-        return _writing(node, f"!({inside})", is_safe=True)
+        return _writing(node, f"!({inside})")
 
     def value(self, fact: FactInfo, literal: Literal) -> Correction:
         """Return the correction of a value with which a fact is compared and that it never has."""

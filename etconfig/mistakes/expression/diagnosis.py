@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeAlias
 
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.expression.source import ExpressionSource
-from etconfig.mistakes.expression.foreign_words import IsFact, Piece, respell
+from etconfig.mistakes.expression.foreign_words import IsFact, Piece, other_readings, respell
 
 _TOO_MUCH = frozenset(("expression-too-large", "invisible-character"))
+
+_MAX_READINGS = 4
+"""The most other readings of one expression that are checked; with more, no fix is safe."""
 
 _MAX_TRIED = 16
 """The most fixes of one expression that are tried by themselves; others are not offered."""
@@ -43,18 +47,17 @@ def diagnose(
         is_fact: Returns True for the name of a fact.
     """
     is_too_much = any(problem.code in _TOO_MUCH for problem in problems)
-    respelled = None if is_too_much else respell(source.text, is_fact)
-    if respelled is None:
+    pieces, spellings = ([], []) if is_too_much else respell(source.text, is_fact)
+    if not spellings:
         return tuple(problems)
-    pieces, spellings = respelled
     text = "".join(piece.text for piece in pieces)
-    place = Span(file="expression", length=max(1, len(text)), text=text)
-    left = check(_RespelledSource(text, place, source))
+    left = _problems_of(pieces, source, check)
     left = [] if any(problem.code in _TOO_MUCH for problem in left) else left
     fix = None
     if not any(problem.code == "invalid-expression" and problem.fix is None for problem in left):
-        is_safe = all(spelling.is_safe for spelling in spellings)
-        fix = _fix_of_all(source, text, left, is_safe=is_safe)
+        is_certain = all(problem.fix for problem in left) and not _has_other_reading(source, check, is_fact)
+        spellings = [each._replace(is_safe=each.is_safe and is_certain) for each in spellings]
+        fix = _fix_of_all(source, text, left, is_safe=all(each.is_safe for each in spellings))
     has_own_fixes = fix is not None and not left and all(piece.start < piece.end for piece in pieces)
     found: list[Diagnostic] = []
     for each in spellings:
@@ -70,6 +73,22 @@ def diagnose(
         moved = source.diagnostic(problem.message, first, last, code=problem.code, help=problem.help)
         found.append(replace(moved, fix=fix if problem.fix else None))
     return tuple(sorted(found, key=lambda problem: problem.spans[0].column))
+
+
+def _problems_of(
+    pieces: Sequence[Piece], source: ExpressionSource, check: ProblemFinder
+) -> Sequence[Diagnostic]:
+    text = "".join(piece.text for piece in pieces)
+    place = Span(file="expression", length=max(1, len(text)), text=text)
+    return check(_RespelledSource(text, place, source))
+
+
+def _has_other_reading(source: ExpressionSource, check: ProblemFinder, is_fact: IsFact) -> bool:
+    """Return True if another language may bind the operators in another way, and that is valid, too."""
+    readings = list(islice(other_readings(source.text), _MAX_READINGS + 1))
+    return len(readings) > _MAX_READINGS or any(
+        not _problems_of(respell(reading, is_fact)[0], source, check) for reading in readings
+    )
 
 
 def _written_place(pieces: Sequence[Piece], start: int, end: int) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
@@ -26,7 +26,7 @@ _PIECE = re.compile(
     | (?P<words>     \b (?i: is\s+not ) \b )
     | (?P<name>      {_NAME} )
     | (?P<number>    [0-9.][\w.]* )
-    | (?P<operator>  === | !== | =~ | [=!<>]= | => | =< | <> | && | \|\| | [^\s\w] )
+    | (?P<operator>  === | !== | =~ | =!(?!=) | [=!<>]= | => | =< | <> | && | \|\| | [^\s\w] )
     | (?P<blank>     \s+ )
     """,
     re.VERBOSE | re.ASCII,
@@ -35,7 +35,7 @@ _OPERATORS = {
     **dict.fromkeys(("and", "&", "andalso"), "&&"),
     **dict.fromkeys(("or", "|", "orelse"), "||"),
     **dict.fromkeys(("=", "===", "is", "eq", "equals"), "=="),
-    **dict.fromkeys(("!==", "<>", "ne", "\u2260", "is not"), "!="),
+    **dict.fromkeys(("!==", "<>", "=!", "ne", "\u2260", "is not"), "!="),
     **dict.fromkeys(("=>", "\u2265", "ge", "gte"), ">="),
     **dict.fromkeys(("=<", "\u2264", "le", "lte"), "<="),
     "gt": ">",
@@ -46,7 +46,15 @@ _OPERATORS = {
 }
 """Operators by their spelling elsewhere, in lower case."""
 _POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
-_ENDS = frozenset(("&&", "||", "?", ":", ",", "&", "|", "and", "or"))
+_WORDS = frozenset(("and", "or", "andalso", "orelse", "not"))
+_LEVELS = {
+    **dict.fromkeys(("?", ":", ","), 0),
+    "||": 1,
+    "&&": 2,
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "in"), 3),
+    "not": 4,
+}
+"""How strongly operators bind in this language, and `not` as it is written in it."""
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(B|[kKMGT]i?B)")
 
 IsFact: TypeAlias = Callable[[str], bool]
@@ -99,26 +107,17 @@ def size_in_bytes(text: str) -> str | None:
     return " * ".join([number, *[str(base)] * power])
 
 
-def respell(text: str, is_fact: IsFact) -> tuple[list[Piece], list[Spelling]] | None:
-    """Replace foreign spellings; None if there are none, or if a string does not end.
+def respell(text: str, is_fact: IsFact) -> tuple[list[Piece], list[Spelling]]:
+    """Replace foreign spellings.
 
     Args:
         text: The expression.
         is_fact: Returns True for the name of a fact.
 
     Returns:
-        The pieces of the new text, and the spellings.
+        The pieces of the new text, and the spellings, of which there may be none.
     """
-    pieces: list[Piece] = []
-    position = 0
-    while position < len(text):
-        match = _PIECE.match(text, position)
-        if match is None:
-            return None
-        kind = match.lastgroup or ""
-        kind = "null" if kind == "equal" or match["null"] else kind
-        pieces.append(Piece(kind, position, match.end(), match[0]))
-        position = match.end()
+    pieces = _pieces(text)
     spellings: list[Spelling] = []
     after_value = False
     for index, piece in enumerate(pieces):
@@ -133,7 +132,55 @@ def respell(text: str, is_fact: IsFact) -> tuple[list[Piece], list[Spelling]] | 
         is_operator = piece.kind in ("operator", "words") or (after_value and found is not None)
         is_prefix = found is not None and found[1].startswith("!") and piece.kind == "name"
         after_value = piece.text in (")", "]", "}") or not (is_operator or is_prefix or piece.text == "in")
-    return (pieces, spellings) if spellings else None
+    return pieces, spellings
+
+
+def other_readings(text: str) -> Iterator[str]:
+    """Yield an expression with brackets where languages that have its operators may see them.
+
+    `|` and `&` may bind more strongly than any other operator, and signs more strongly than words.
+    """
+    pieces = [piece for piece in _pieces(text) if piece.kind != "blank"]
+    words = [" ".join(piece.text.casefold().split()) for piece in pieces]
+    levels = [_level(word) for word in words]
+    for index, word in enumerate(words):
+        if word not in ("|", "&", "||", "&&", "?"):
+            continue
+        ends = [_end_of_operand(words, levels, index, step) for step in (-1, 1)]
+        if any(0 <= end < len(pieces) and levels[end] > levels[index] for end in ends):
+            start, end = pieces[ends[0] + 1].start, pieces[ends[1] - 1].end
+            yield f"{text[:start]}({text[start:end]}){text[end:]}"
+
+
+def _end_of_operand(words: list[str], levels: list[int], index: int, step: int) -> int:
+    """Return the place before or after an operand of a sign in another language."""
+    sign, depth, place = words[index], 0, index + step
+    while 0 <= place < len(words):
+        word, level = words[place], levels[place]
+        depth += step * ((word in ("(", "[")) - (word in (")", "]")))
+        if depth < 0:
+            break
+        if depth == 0 and level >= 0 and (word != "not" or step < 0):
+            is_bit_operator = sign in ("|", "&") and (sign, word) != ("|", "&")
+            is_weaker = level <= levels[index] and (sign != "?" or word == ",")
+            if is_bit_operator or is_weaker or word in _WORDS:
+                break
+        place += step
+    return place
+
+
+def _level(word: str) -> int:
+    """Return how strongly an operator binds in this language; -1 for another piece, or arithmetic."""
+    return _LEVELS.get(_OPERATORS.get(word, word), -1)
+
+
+def _pieces(text: str) -> list[Piece]:
+    pieces: list[Piece] = []
+    for match in _PIECE.finditer(text):
+        kind = match.lastgroup or ""
+        kind = "null" if kind == "equal" or match["null"] else kind
+        pieces.append(Piece(kind, match.start(), match.end(), match[0]))
+    return pieces
 
 
 _Found: TypeAlias = "tuple[Spelling, str] | None"
@@ -214,7 +261,7 @@ def _negation(pieces: list[Piece], index: int, text: str) -> _Found:
     for place in range(index + 1, len(pieces)):
         each = pieces[place]
         depth += (each.text in ("(", "[")) - (each.text in (")", "]"))
-        if depth < 0 or (depth == 0 and each.text.casefold() in _ENDS):
+        if depth < 0 or (depth == 0 and _level(each.text.casefold()) in (0, 1, 2)):
             break
         if each.kind != "blank":
             last = place

@@ -46,6 +46,8 @@ def help_for_character(text: str, position: int) -> str | None:
     """Return what to do about a character that begins no token."""
     if text[position] == "=" and not text[:position].strip():
         return "remove it: an expression starts with a value"
+    if text[position] == "=" and (before := text[:position].rstrip()[-1]) in "!<>":
+        return f"write {before}= without a space"
     return _CHARACTERS.get(text[position : position + 2]) or _CHARACTERS.get(text[position])
 
 

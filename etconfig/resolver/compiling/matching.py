@@ -11,6 +11,7 @@ from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, guessed_fix, nearest_backend
 from etconfig.expression import Expression
+from etconfig.profile.bounds import MAX_PROBLEMS, too_many_problems
 from etconfig.profile.layer import UNSET, Assignment, Layer, TextValue
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.resolver.deciding.expression_types import fits_type
@@ -116,6 +117,10 @@ class Matcher:
 
     def match_one(self, layer: Layer, assignment: Assignment) -> MatchedAssignment | None:
         """Match one assignment of a layer; return None if it found no option or has problems."""
+        if len(self._found) > MAX_PROBLEMS:
+            if self._found[-1].code != "document-too-large":
+                self._found.append(too_many_problems(self._found[-1]))
+            return None
         path = assignment.path
         if layer.kind in _GIVEN_BY_HAND:
             self._found += _unmatched_scope(layer, assignment, self.names)

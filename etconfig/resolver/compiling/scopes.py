@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Set
-from fnmatch import translate
 from operator import itemgetter
 from typing import TypeAlias
 
 from etconfig.base.provenance import Sourced
-from etconfig.profile.names import is_glob
+from etconfig.profile.names import WILDCARDS, is_glob, name_matcher
 from etconfig.resolver.compiling.matching import MatchedAssignment
 from etconfig.resolver.deciding.advice import AdviceEntries
 from etconfig.resolver.deciding.backend_candidates import BackendCandidates
@@ -18,8 +17,6 @@ from etconfig.schema.spec import BackendSpec
 
 _MAX_PIECE = 8
 """The most characters of a literal piece that are looked up: short ones keep the look-ups few."""
-
-_WILDCARDS = re.compile(r"[*?\[\]]")
 
 
 class MethodPatterns:
@@ -51,38 +48,10 @@ class MethodPatterns:
         return [pattern for pattern, fits in near if fits(method)]
 
 
-def name_matcher(pattern: str) -> Callable[[str], object]:
-    """Return a function that returns something true for the names that a pattern fits.
-
-    Patterns with no wildcard but `*`, which are most, need no regular expression: compiling one takes
-    longer than all comparisons of a small document.
-    """
-    if _WILDCARDS.search(pattern.replace("*", "")):
-        return re.compile(translate(pattern)).match
-    first, *pieces = pattern.split("*")
-    if not pieces:
-        return pattern.__eq__
-
-    def fits(name: str) -> bool:
-        *middle, last = pieces
-        end = len(name) - len(last)
-        if not name.startswith(first) or not name.endswith(last):
-            return False
-        position = len(first)
-        for piece in middle:
-            position = name.find(piece, position, end)
-            if position < 0:
-                return False
-            position += len(piece)
-        return position <= end
-
-    return fits
-
-
 def _literal_piece(pattern: str) -> str:
     """Return characters that every name contains which the pattern fits; empty if it has none."""
     outside = re.sub(r"\[.*\]", "*", pattern)  # from the first bracket to the last
-    return max(_WILDCARDS.split(outside), key=len)[:_MAX_PIECE]
+    return max(WILDCARDS.split(outside), key=len)[:_MAX_PIECE]
 
 
 _Numbered: TypeAlias = "tuple[int, str, Candidate]"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
+from itertools import islice
 from typing import TypeAlias
 
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, Span, guessed_fix, nearest
+from etconfig.profile.bounds import MAX_PROBLEMS, too_many_problems
 from etconfig.profile.layer import Assignment, InstanceDeclaration, Layer
-from etconfig.profile.names import is_glob
+from etconfig.profile.names import is_glob, name_matcher
 
 ProgramMethods: TypeAlias = "Mapping[str, Sequence[str]]"
 """The methods of a program, and the backends that each delegates to."""
@@ -76,12 +77,14 @@ def verify_against_programs(
     """
     for layer in layers:
         notes: dict[str, list[Diagnostic]] = {}
-        for problem in _problems(layer, programs, installed):
+        found = _problems(layer, programs, installed)
+        for problem in islice(found, MAX_PROBLEMS):
             if problem.is_error:
                 yield problem
             else:
                 notes.setdefault(problem.message, []).append(problem)
         yield from map(_joined, notes.values())
+        yield from map(too_many_problems, islice(found, 1))
 
 
 def verify_assignment(
@@ -271,7 +274,7 @@ def _meant(pattern: str | None, methods: Collection[str]) -> Sequence[str]:
     """Return the methods that a pattern means; there may be thousands, and nearly all patterns are names."""
     if pattern is not None and not is_glob(pattern):
         return [pattern] if pattern in methods else []
-    return [method for method in methods if pattern is None or fnmatchcase(method, pattern)]
+    return list(methods) if pattern is None else list(filter(name_matcher(pattern), methods))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -14,7 +14,8 @@ from etconfig import FactSheet
 from etconfig.diagnostics import suggest
 from etconfig.diagnostics.suggest import edit_distance
 from etconfig.profile.hand_set_facts import MAX_GUESSED
-from etconfig.resolver.compiling.scopes import MethodPatterns, name_matcher
+from etconfig.profile.names import name_matcher
+from etconfig.resolver.compiling.scopes import MethodPatterns
 
 SMALL = 150
 SHEET = '{"etconfig_fact_sheet": 1, "facts": {"cpu.available_cores": {"value": 4, "origin": "file"}}}'

@@ -21,7 +21,7 @@ class TestNames:
     """A plain name is compared with no other."""
 
     def test_a_name_is_looked_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delattr(program_check, "fnmatchcase")
+        monkeypatch.delattr(program_check, "name_matcher")
         assert problems("decode:CpuBackend.threads") == []
         assert problems("CpuBackend.threads") == []
         assert problems("decod:CpuBackend.threads") == ["the program has no method 'decod'"]
