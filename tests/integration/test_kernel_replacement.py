@@ -133,7 +133,8 @@ class TestPreference:
         (problem,) = etconfig.validate_file(path)
         assert (problem.code, problem.help) == (
             "invalid-toml",
-            'write it in quotes: "aten::relu.out" = "etconfig"',
+            "quote parts with other characters than letters, digits, _ and -, and operators as a whole: "
+            '"aten::relu.out" = "etconfig"',
         )
         assert problem.fix is not None
         path.write_text('[kernels.prefer]\n"aten::relu.out" = "etconfig"\n')

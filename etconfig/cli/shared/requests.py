@@ -204,7 +204,7 @@ class Share(click.FloatRange):
 
     name = "share"
 
-    def __init__(self, highest: float | None = 1.0) -> None:
+    def __init__(self, highest: float | None = 1) -> None:
         super().__init__(min=0, max=highest)
         self._highest = math.inf if highest is None else highest
 

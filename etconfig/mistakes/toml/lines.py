@@ -203,7 +203,7 @@ def _unquoted_key(line: str, start: int, end: int) -> LineProblem | None:
     if wrong is None or set("\"'[]{}=#, \t") & set(text) or (_WRONG_SIGN.search(text) and "::" not in text):
         return None
     repaired = quoted(text) if re.fullmatch(r"\w+::[\w.]+", text) else ".".join(map(key_text, parts))
-    advice = "quote operators, and parts with other characters than letters, digits, _ and -"
+    advice = "quote parts with other characters than letters, digits, _ and -, and operators as a whole"
     return _changed(line, start, end, repaired, f"the key {shortened(wrong)} needs quotes", advice)
 
 
