@@ -27,7 +27,7 @@ OF_ONE_PROGRAM = (
     ("explain", "ReferenceCpuBackend.num_threads"),
     ("diff", "generic/any", "generic/any", "--program"),
     ("run", "--input", "x.npy", "--output", "y.npz"),
-    ("bench", "--runs", "1", "--warmup", "0"),
+    ("bench", "--pairs", "6"),
     ("watch", "--count", "1", "--interval", "0"),
 )
 
