@@ -20,6 +20,7 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.errors import PluginError
 from etconfig.facts.sheet import FactSheet
 from etconfig.resolver.compiling.overrides import layer_from_overrides
+from etconfig.resolver.deciding.device_problems import notes_on_device
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.schema.declaration import Scope
 
@@ -154,7 +155,7 @@ class ResolvedOptions:
         profile: The name of the profile.
         fingerprint: The fingerprint of the resolution.
         runs_on: The executor of a program, or the id of the backend whose engine runs the model.
-        warnings: The warnings of the resolution.
+        notes: The warnings of the resolution, and the notes about the device.
     """
 
     values: Mapping[str, object]
@@ -162,7 +163,7 @@ class ResolvedOptions:
     profile: str | None
     fingerprint: str
     runs_on: str
-    warnings: tuple[Diagnostic, ...]
+    notes: tuple[Diagnostic, ...]
 
     def differing(self, other: ResolvedOptions) -> dict[str, object]:
         """Return the values that another configuration has not, or has differently."""
@@ -205,5 +206,5 @@ def _of_backends(resolution: Resolution, request: SubjectRequest, runs_on: str) 
         profile=resolution.profile,
         fingerprint=resolution.fingerprint(),
         runs_on=runs_on,
-        warnings=tuple(resolution.warnings),
+        notes=(*resolution.warnings, *notes_on_device(resolution)),
     )

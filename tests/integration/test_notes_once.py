@@ -84,3 +84,10 @@ def test_validate_has_the_same_note(cli: Callable[..., Outcome], place: Path) ->
     found = _notes(cli("validate", "etconfig.toml", "--program", "model.pte", *ON_DEVICE))
     assert len(undecided) == 1
     assert undecided[0] in found
+
+
+def test_tune_has_them_for_this_device(cli: Callable[..., Outcome], place: Path) -> None:
+    (place / "etconfig.toml").write_text(PROJECT)
+    expected = sorted(_notes(cli("resolve", "model.pte")))
+    assert sorted(_notes(cli("tune", "model.pte", "--budget", "0s", "--only", "num_threads"))) == expected
+    assert expected

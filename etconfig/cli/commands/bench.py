@@ -107,7 +107,7 @@ def command(
         others = [*swept(base, sweep), *(changed(workplace, base, each) for each in against)]
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    show_diagnostics(workplace.resolved(base).warnings)
+    show_diagnostics(workplace.resolved(base).notes)
     with measuring_progress() as progress:
         report = compare_requests(
             workplace,

@@ -14,7 +14,7 @@ from etconfig.cli.shared.measured_model import (
     measured_model_options,
     measuring_progress,
 )
-from etconfig.cli.shared.output import print_json, print_table, show
+from etconfig.cli.shared.output import print_json, print_table, show, show_diagnostics
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     FiniteNumber,
@@ -142,6 +142,7 @@ def command(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     measured = model.find(request)
+    show_diagnostics(measured.workplace.resolved(measured.base).notes)
     options = TuneOptions(
         limits=TuneLimits(budget_s=budget, min_gain=min_gain, seed=seed),
         inputs=measured.inputs,
