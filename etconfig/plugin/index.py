@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -98,13 +98,25 @@ class PluginIndex:
 
     def entries(self, group: str) -> tuple[EntryPoint, ...]:
         """Return the entry points of `group` that may be used, given ones first, in the order of the path."""
-        given = {entry.name: entry for entry in self.given if entry.group == group}
+        return tuple(each for each in self._usable if each.group == group)
+
+    @cached_property
+    def _usable(self) -> Sequence[EntryPoint]:
+        given = {(entry.group, entry.name): entry for entry in self.given}
         installed = (
             entry
             for entry in self.installed
-            if entry.group == group and entry.name not in given and self.policy.refusal(entry) is None
+            if (entry.group, entry.name) not in given and self.policy.refusal(entry) is None
         )
         return (*given.values(), *installed)
+
+    @cached_property
+    def _named(self) -> Mapping[tuple[str, str], Sequence[EntryPoint]]:
+        """The entry points that may be used, by group and name: there may be thousands."""
+        named: dict[tuple[str, str], list[EntryPoint]] = {}
+        for entry in self._usable:
+            named.setdefault((entry.group, entry.name), []).append(entry)
+        return named
 
     def find(self, group: str, name: str) -> EntryPoint:
         """Return the entry point called `name`.
@@ -127,7 +139,7 @@ class PluginIndex:
 
     def candidates(self, group: str, name: str) -> list[EntryPoint]:
         """Return the entry points called `name` that may be used, or the choice of `policy.prefer`."""
-        matches = [entry for entry in self.entries(group) if entry.name == name]
+        matches = [*self._named.get((group, name), ())]
         preferred = normalized_name(self.policy.prefer.get(name, ""))
         return [each for each in matches if normalized_name(each.distribution) == preferred][:1] or matches
 

@@ -67,6 +67,19 @@ class TestFind:
         index = index_of("twin-one", "twin-two", deny=["twin-one"])
         assert index.find(BACKENDS, "TwinNpu").distribution == "Twin.Two"
 
+    def test_the_policy_is_asked_once_about_each_entry(self, monkeypatch):
+        asked = []
+        monkeypatch.setattr(PluginPolicy, "refusal", lambda _policy, entry: asked.append(entry))
+        index = index_of("acme-npu", "twin-one")
+        for entry in index.installed:
+            index.candidates(entry.group, entry.name)
+            index.entries(entry.group)
+        assert sorted(map(id, asked)) == sorted(map(id, index.installed))
+
+    def test_entries_stay_in_the_order_of_the_path(self):
+        index = index_of("twin-one", "acme-npu", "twin-two")
+        assert [*index.entries(BACKENDS)] == [each for each in index.installed if each.group == BACKENDS]
+
     def test_an_index_cannot_be_changed(self):
         with pytest.raises(dataclasses.FrozenInstanceError):
             index_of().installed = ()  # type: ignore[misc]
