@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -47,4 +48,6 @@ def parse_bound(text: str) -> Bound:
         limit = float(match[2]) if unit is None else float(parse_quantity(match[2], unit))
     except ValueError as error:
         raise ValueError(f"{text!r} is not a bound: {error}") from None
+    if not 0 < limit < math.inf:
+        raise ValueError(f"{text!r} is not a bound: the limit must be above 0 and finite")
     return Bound(match[1], limit, f"{match[1]} < {match[2]}")

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from etconfig.base.number_text import format_bytes, format_seconds
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.profile.evidence import gain_text
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
 from etconfig.schema.coerce import show_value
-from etconfig.tuning.contest import Trial
+from etconfig.tuning.contest import Memory, Trial
 from etconfig.tuning.space import Space, configuration_text
 from etconfig.tuning.study import outcome_data
 from etconfig.tuning.tuning import Found
@@ -70,9 +71,7 @@ class TuneReport(HasView):
         """The result in a sentence."""
         whole = self.found.whole
         if whole is not None and whole.ratio is not None:
-            return f"{gain_text(whole.ratio.ratio, self.objective)} {whole.ratio.interval}: " + (
-                configuration_text(self.found.better)
-            )
+            return f"{shown_gain(whole.ratio, self.objective)}: {configuration_text(self.found.better)}"
         if self.found.is_interrupted:
             return "interrupted: nothing is confirmed"
         return "nothing better than what is configured"
@@ -102,8 +101,10 @@ class TuneReport(HasView):
             yield f"{path} = {show_value(self.found.better[path])}: {shown} by itself"
         if self.control is not None:
             yield _control_text(self.control)
+        if not self.found.is_reduced:
+            yield "the time was over before each option was left out: some of them may not matter"
         if not self.found.is_complete:
-            yield "the time was over: run it again to go on, or with a larger --budget"
+            yield "the time was over before all were compared; run it again with a larger --budget"
         yield from self.notes
 
     def rows(self, limit: int | None = _SHOWN) -> list[tuple[str, ...]]:
@@ -147,6 +148,12 @@ class TuneReport(HasView):
     def _view(self) -> View:
         table = Table(headers=HEADERS, rows=self.rows())
         return View(title=f"{self.model}: {self.verdict}", lines=self.lines, tables=(table,))
+
+
+def shown_gain(ratio: PairedRatio, objective: str) -> str:
+    """Return a gain and its interval as users say it: `1.72 x [1.68, 1.78]`, or `0.80 x the memory [...]`."""
+    shown = ratio if objective == Memory.name else ratio.inverse()
+    return f"{gain_text(ratio.ratio, objective)} {shown.interval}"
 
 
 def _control_text(outcome: Trial) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from etconfig.app.configuring.profile_choice import choose_profile
 from etconfig.app.installation.engine_version import engine_text
 from etconfig.app.installation.installation import Installation
 from etconfig.app.locking.evidence_check import model_hash
@@ -17,7 +19,7 @@ from etconfig.base.parameters import AnyPath, as_path
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.base.written_files import FilesOfRun
-from etconfig.errors import TuningError
+from etconfig.errors import MeasurementError, TuningError
 from etconfig.facts.overrides import FactOverrides
 from etconfig.facts.sheet import FactSheet
 from etconfig.measuring.processes import make_subject
@@ -38,6 +40,7 @@ from etconfig.tuning.tuned_profile import (
     CORES,
     TUNED,
     TunedProfile,
+    base_of,
     device_facts,
     extended,
     profile_name,
@@ -172,9 +175,9 @@ def tune(
     options = TuneOptions(
         objective=objective,
         limits=TuneLimits(budget_s=budget_s, min_gain=min_gain, seed=seed),
-        bounds=bounds,
-        only=only,
-        also=also,
+        bounds=_listed(bounds),
+        only=_listed(only),
+        also=_listed(also),
         tolerance=tolerance,
         inputs=inputs,
         reference=reference,
@@ -183,6 +186,11 @@ def tune(
     )
     other = None if control is None else str(as_path("control", control))
     return tune_request(workplace, base, options, control=other, progress=progress)
+
+
+def _listed(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts, of which one may be given by itself."""
+    return (texts,) if isinstance(texts, str) else texts
 
 
 def tune_request(
@@ -208,9 +216,12 @@ def tune_request(
         TuningError, EtconfigError, ValueError: as for `tune`.
     """
     files = files or FilesOfRun()
+    _check_numbers(options)
     if options.output is not None:
         files.check(options.output, TUNED)
     resolution, sha256 = resolve_model(workplace, base)
+    if options.output is not None:
+        _check_not_in_force(workplace, base, resolution.facts, options.output)
     other = None
     if control is not None:
         other = find_model(workplace, replace(base, model=control), method=base.method, models=None)
@@ -245,12 +256,15 @@ def tune_request(
         space=space,
         found=found,
         outcomes=study.outcomes(),
-        notes=_notes(found, arguments, options.limits),
+        notes=_notes(found, arguments, base, options),
         study=None if options.study is None else str(options.study),
         resumed=study.resumed,
     )
     if other is not None and found.better and not found.is_interrupted:
-        report = replace(report, control=_control(workplace, other, contest, found))
+        try:
+            report = replace(report, control=_control(workplace, other, contest, found))
+        except KeyboardInterrupt:  # the gain is confirmed all the same
+            report = replace(report, found=replace(found, is_interrupted=True))
     if found.whole is None:
         return report
     output = options.output or Path("tuned.toml")
@@ -268,6 +282,8 @@ def resolve_model(workplace: Workplace, request: SubjectRequest) -> tuple[Resolu
         OSError: the file cannot be read.
     """
     if request.backend is not None:
+        if not Path(request.model).is_file():
+            raise MeasurementError(label=request.model, reason="there is no such file")
         resolution = workplace.resolve(request, workplace.engine_model(request))
         return resolution, model_hash(Path(request.model).read_bytes())
     with workplace.open_program(request) as program:
@@ -334,8 +350,32 @@ def _infos(space: Space, arguments: Arguments) -> Iterator[OptionInfo]:
         yield arguments.backends[backend].options.option_infos()[option]
 
 
-def _notes(found: Found, arguments: Arguments, limits: TuneLimits) -> Sequence[str]:
-    """Return what the user must know: a noisy machine, and settings that beat every profile."""
+def _check_numbers(options: TuneOptions) -> None:
+    """Raise ValueError for a number that no search can keep to."""
+    given = {"budget_s": options.limits.budget_s, "tolerance": options.tolerance}
+    for name, value in {**given, "min_gain": options.limits.min_gain}.items():
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{name} is {value}; expected a finite number of at least 0")
+    if options.limits.min_gain >= 1:
+        raise ValueError(f"min_gain is {options.limits.min_gain}; expected less than 1")
+
+
+def _check_not_in_force(workplace: Workplace, base: SubjectRequest, facts: FactSheet, output: Path) -> None:
+    """Raise TuningError if the new profile would replace one that is in force, and so extend itself."""
+    chain = choose_profile(
+        workplace.installation, base.profile, facts, require_match=base.require_match
+    ).chain
+    for profile in chain:
+        if profile.path is not None and output.exists() and output.samefile(profile.path):
+            raise TuningError(
+                problem=f"{output} is in force, so the new profile would extend itself",
+                help=f"tune from what it extends: --profile {base_of(profile, output)}",
+            )
+
+
+def _notes(found: Found, arguments: Arguments, base: SubjectRequest, options: TuneOptions) -> Sequence[str]:
+    """Return what the user must know, such as of a noisy machine, or of settings that beat every profile."""
+    limits, output = options.limits, options.output
     notes = [*guessed_note(found.open_inputs)]
     if found.noise is not None and abs(1 - found.noise.ratio) > limits.min_gain:
         notes.append("the machine is noisy: only gains above the noise count; stop what else runs on it")
@@ -344,6 +384,10 @@ def _notes(found: Found, arguments: Arguments, limits: TuneLimits) -> Sequence[s
         origin = arguments.backends[backend].origin(option)
         if origin.kind is OriginKind.PROJECT:
             notes.append(f"{origin.place} sets {path} and beats every profile: change it there")
+    if found.better and base.backend is not None and base.method == "model":
+        notes.append(f"the options are for every model of {base.backend}; --method NAME is for one")
+    if found.whole is None and output is not None and output.exists():
+        notes.append(f"{output} is from an earlier run, and stays as it is")
     return notes
 
 
@@ -379,6 +423,8 @@ def _profile(
         device=device,
         noise=found.noise.ratio,
         objective=report.objective,
+        backend=base.backend,
+        shapes=base.shapes,
         whole=found.whole.ratio,
         gains=found.options,
         comment=(f"{Path(base.model).name}: {report.verdict}",),

@@ -11,6 +11,7 @@ from pathlib import Path
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.base.written_files import FileKind, head_of
+from etconfig.profile.profile import Profile
 from etconfig.resolver.explaining.toml_text import toml_key, toml_value
 from etconfig.tuning.space import Combination
 
@@ -38,6 +39,8 @@ class TunedProfile:
         device: The facts that decide whether it suits a device.
         noise: The ratio of two equal configurations.
         objective: What was measured.
+        backend: The backend whose engine runs the model; None for a program.
+        shapes: The shapes of inputs that were made up for an engine's model.
         whole: The ratio of all options together.
         gains: The gain of each option.
         comment: What to know, in lines.
@@ -53,6 +56,8 @@ class TunedProfile:
     device: Mapping[str, object]
     noise: float
     objective: str
+    backend: str | None
+    shapes: Sequence[str]
     whole: PairedRatio
     gains: Mapping[str, PairedRatio]
     comment: Sequence[str] = ()
@@ -81,6 +86,10 @@ class TunedProfile:
         yield f"device = {{ {device} }}"
         yield f"noise = {self.noise:.4f}"
         yield f"objective = {toml_value(self.objective)}"
+        if self.backend is not None:
+            yield f"backend = {toml_value(self.backend)}"
+        if self.shapes:
+            yield f"shapes = {toml_value(list(self.shapes))}"
         yield from _gain_lines(self.whole)
         for path, gain in self.gains.items():
             yield from ("", "[[evidence.options]]", f"option = {toml_value(path)}")
@@ -104,6 +113,14 @@ def extended(profile: str | None, resolved: str | None, output: Path) -> str | N
     if profile is not None and profile.endswith(".toml"):
         return Path(os.path.relpath(profile, output.parent)).as_posix()
     return resolved
+
+
+def base_of(profile: Profile, path: Path) -> str:
+    """Return the profile that a tuned one extends, as a request names it."""
+    if not profile.extends:
+        return "generic/any"
+    target = profile.extends[-1].target
+    return str(path.parent / target) if target.endswith(".toml") else target
 
 
 def profile_name(output: Path) -> str:

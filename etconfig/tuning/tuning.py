@@ -57,6 +57,7 @@ class Found:
         count: The number of combinations of the search.
         is_complete: False if the time was over before all of them were compared.
         is_interrupted: True if Ctrl-C ended it.
+        is_reduced: False if the time was over, or Ctrl-C came, before each option was left out once.
         open_inputs: The inputs whose sizes were guessed, as `NAME=1,3,1,1`.
     """
 
@@ -69,6 +70,7 @@ class Found:
     count: int = 0
     is_complete: bool = True
     is_interrupted: bool = False
+    is_reduced: bool = True
     open_inputs: tuple[str, ...] = ()
 
 
@@ -118,6 +120,7 @@ class _Search:
         self.count = min(space.size - 1, _PROPOSED_AT_MOST) if space.size > MAX_EXHAUSTIVE else space.size - 1
         self.pair_s = 0.0
         self.is_complete = True
+        self.began = clock()
         self.open_inputs: tuple[str, ...] = ()
         self.seed = limits.seed
 
@@ -152,7 +155,8 @@ class _Search:
         with closing(incumbent):
             load_s, self.open_inputs = incumbent.load_s, incumbent.open_inputs
             self.pair_s = max(0.0, elapsed - 2 * FRESH_LOADS * load_s) / NOISE_PAIRS
-            seconds, began = self.limits.budget_s * _SEARCH_SHARE, self.clock()
+            seconds = max(0.0, self.limits.budget_s * _SEARCH_SHARE - (self.clock() - self.began))
+            began = self.clock()
             plan = plan_search(self.count, pair_s=self.pair_s, load_s=load_s, seconds=seconds)
             done = 0
 
@@ -179,6 +183,9 @@ class _Search:
     def _confirm(self, finalists: list[Trial]) -> Found:
         rejected: list[Trial] = []
         for number, finalist in enumerate(finalists):
+            if number and not self._has_time():
+                self.is_complete = False
+                break
             self.show("confirming", number, len(finalists), finalist)
             outcome = self._fresh(finalist.configuration, _CONFIRM_PAIRS, _CONFIRM_SHARE)
             if self._is_gain(outcome):
@@ -188,25 +195,17 @@ class _Search:
 
     def _reduced(self, winner: Trial, rejected: tuple[Trial, ...]) -> Found:
         """Leave out, one after the other, the options of the winner without which it is as good."""
-        kept, gains = dict(winner.configuration), {}
-        share = (1 - _SEARCH_SHARE - 2 * _CONFIRM_SHARE) / len(kept)
-        for number, path in enumerate(winner.configuration):
-            without = {name: value for name, value in kept.items() if name != path}
-            if not without:
-                continue  # the last one is the whole gain
-            self.show("leaving out", number, len(winner.configuration), winner)
-            outcome = self._fresh(without, _OMIT_PAIRS, share, base=winner.configuration)
-            ratio = outcome.ratio
-            if outcome.failure is not None or ratio is None:
-                continue  # the others need it
-            if ratio.low > 1 and ratio.ratio > 1 + self.limits.min_gain:
-                gains[path] = ratio.inverse()
-            else:
-                kept = without
-        whole = winner
-        if len(kept) < len(winner.configuration):
-            again = self._fresh(kept, _CONFIRM_PAIRS, _CONFIRM_SHARE)
-            whole, kept = (again, kept) if self._is_gain(again) else (winner, dict(winner.configuration))
+        whole, kept = winner, dict(winner.configuration)
+        gains: dict[str, PairedRatio] = {}
+        is_reduced, is_interrupted = True, False
+        try:
+            is_reduced, smaller = self._left_out(winner, gains)
+            if len(smaller) < len(kept):
+                self.show("confirming", 0, 1, winner)
+                again = self._fresh(smaller, _CONFIRM_PAIRS, _CONFIRM_SHARE)
+                whole, kept = (again, smaller) if self._is_gain(again) else (winner, kept)
+        except KeyboardInterrupt:  # the gain is confirmed already
+            is_reduced, is_interrupted = False, True
         assert whole.ratio is not None  # a gain has one
         if len(kept) == 1:
             gains = dict.fromkeys(kept, whole.ratio)
@@ -216,7 +215,36 @@ class _Search:
             options={path: gains[path] for path in kept if path in gains},
             dropped=tuple(path for path in winner.configuration if path not in kept),
             unconfirmed=rejected,
+            is_reduced=is_reduced,
+            is_interrupted=is_interrupted,
         )
+
+    def _left_out(self, winner: Trial, gains: dict[str, PairedRatio]) -> tuple[bool, dict[str, object]]:
+        """Leave out each option; return True if there was time for all, and those that matter.
+
+        The ratio of each option that matters goes into `gains`.
+        """
+        kept = dict(winner.configuration)
+        share = (1 - _SEARCH_SHARE - 2 * _CONFIRM_SHARE) / len(kept)
+        for number, path in enumerate(winner.configuration):
+            without = {name: value for name, value in kept.items() if name != path}
+            if not without:
+                continue  # the last one is the whole gain
+            if not self._has_time():
+                return False, kept
+            self.show("leaving out", number, len(winner.configuration), winner)
+            outcome = self._fresh(without, _OMIT_PAIRS, share, base=winner.configuration)
+            ratio = outcome.ratio
+            if outcome.failure is not None or ratio is None:
+                continue  # the others need it
+            if ratio.low > 1 and ratio.ratio > 1 + self.limits.min_gain:
+                gains[path] = ratio.inverse()
+            else:
+                kept = without
+        return True, kept
+
+    def _has_time(self) -> bool:
+        return self.clock() - self.began < self.limits.budget_s
 
     def _fresh(
         self,

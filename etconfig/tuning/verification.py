@@ -18,11 +18,11 @@ from etconfig.measuring.processes import make_subject
 from etconfig.measuring.subjects import MeasuredSubject
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.profile.evidence import TuningEvidence
-from etconfig.profile.profile import Profile
 from etconfig.tuning.contest import FRESH_LOADS, Contest, Memory, Trial
 from etconfig.tuning.space import Combination
 from etconfig.tuning.study import outcome_data
 from etconfig.tuning.tune import TuneOptions, make_objective, resolve_model
+from etconfig.tuning.tuned_profile import base_of
 from etconfig.tuning.tuning import is_gain
 
 _PAIRS = 100
@@ -82,14 +82,17 @@ def verify_tuned(
         TuningError: the profile has no evidence.
         EtconfigError: it cannot be read, or the model cannot be loaded with the profile that it extends.
     """
-    tuned = replace(request, profile=str(path), label="tuned")
+    tuned = replace(request, profile=str(path), label=str(path))
     resolution, sha256 = resolve_model(workplace, tuned)
     profile = choose_profile(workplace.installation, path, resolution.facts).profile
     evidence = profile.evidence
     if evidence is None:
         help = "`etconfig tune MODEL --output FILE` writes a profile with evidence"
         raise TuningError(problem=f"{path} has no [evidence] to verify", help=help)
-    below = replace(request, profile=_extended(profile, path), label="without it")
+    if evidence.backend is not None and evidence.backend != request.backend:
+        problem = f"{path} was measured with {evidence.backend}, and not with {request.backend}"
+        raise TuningError(problem=problem, help="leave --backend out")
+    below = replace(request, profile=base_of(profile, path), label="the profile that it extends")
 
     in_own_process = evidence.objective == Memory.name
 
@@ -114,14 +117,6 @@ def verify_tuned(
         min_gain=options.limits.min_gain,
         stale=tuple(_stale(evidence, sha256, resolution.facts)),
     )
-
-
-def _extended(profile: Profile, path: Path) -> str:
-    """Return the profile that a tuned one extends, as a request names it."""
-    if not profile.extends:
-        return "generic/any"
-    target = profile.extends[-1].target
-    return str(path.parent / target) if target.endswith(".toml") else target
 
 
 def _stale(evidence: TuningEvidence, sha256: str, facts: FactSheet) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,15 +133,21 @@ def command(
     from etconfig.tuning.tuning import TuneLimits
     from etconfig.tuning.verification import verify_tuned
 
-    study = output.with_suffix(".study.jsonl") if study is None and output is not None else study
-    for path, kind in ((output, TUNED), (study, STUDY)):
-        if path is not None:
-            check_can_write(path, kind)
+    if output is not None:
+        check_can_write(output, TUNED)
+        study = study or output.with_suffix(".study.jsonl")
+    if study is not None:
+        check_can_write(study, STUDY)
     try:
         for each in choices["bounds"]:
             parse_bound(each)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if verify is not None:
+        evidence = request.installation.profile_chain(verify)[-1].evidence
+        if evidence is not None:  # the same conditions as then
+            backend, shapes = model.backend or evidence.backend, model.shapes or evidence.shapes
+            model = replace(model, backend=backend, shapes=shapes)
     measured = model.find(request)
     show_diagnostics(measured.workplace.resolved(measured.base).notes)
     options = TuneOptions(
@@ -189,24 +196,25 @@ def _print_report(report: TuneReport, output: Path | None) -> None:
     if report.profile_text is None:
         return
     if output is not None:
-        show(f"written to {output}; use it with --profile {output}, or in a directory of profiles")
+        show(f"written to {output}; use it with --profile {output}")
         return
     show("with --output PROFILE it writes:")
     show()
-    show(report.profile_text.rstrip("\n"))
+    for line in report.profile_text.splitlines():
+        show(line)
 
 
 def _print_check(checked: EvidenceCheck) -> None:
-    from etconfig.profile.evidence import gain_text
+    from etconfig.tuning.report import shown_gain
 
     evidence, now = checked.evidence, checked.now
-    then = gain_text(evidence.whole.ratio, evidence.objective)
-    show(f"{checked.profile}: {then} {evidence.whole.interval} on {evidence.made}, {evidence.engine}")
+    then = shown_gain(evidence.whole, evidence.objective)
+    show(f"{checked.profile}: {then} on {evidence.made}, {evidence.engine}")
     for line in checked.stale:
         show(line)
     show(f"noise: two equal configurations differ by {abs(1 - checked.noise.ratio):.1%}")
     if now.ratio is None or now.failure is not None:
         show(f"now it fails: {now.failure}")
         return
-    shown = f"{gain_text(now.ratio.ratio, evidence.objective)} {now.ratio.interval}"
+    shown = shown_gain(now.ratio, evidence.objective)
     show(f"now: {shown}; {'still better' if checked.holds else 'no longer better with certainty'}")
