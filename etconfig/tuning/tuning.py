@@ -23,6 +23,8 @@ _CONFIRM_PAIRS = (30, 400)
 _OMIT_PAIRS = (30, 120)
 """The same for a comparison with an option left out."""
 _SEARCH_SHARE, _CONFIRM_SHARE = 0.6, 0.15
+_LEAST_SEARCH_SHARE = 0.3
+"""The share of the time that the search has, however long the noise took."""
 
 TuneProgress: TypeAlias = "Callable[[str, int, int, Trial | None], object]"
 """Called with a phase, what is done of it, of how much, and the best outcome so far."""
@@ -155,7 +157,9 @@ class _Search:
         with closing(incumbent):
             load_s, self.open_inputs = incumbent.load_s, incumbent.open_inputs
             self.pair_s = max(0.0, elapsed - 2 * FRESH_LOADS * load_s) / NOISE_PAIRS
-            seconds = max(0.0, self.limits.budget_s * _SEARCH_SHARE - (self.clock() - self.began))
+            budget_s = self.limits.budget_s
+            left_s = budget_s * _SEARCH_SHARE - (self.clock() - self.began)
+            seconds = max(budget_s * _LEAST_SEARCH_SHARE, left_s)
             began = self.clock()
             plan = plan_search(self.count, pair_s=self.pair_s, load_s=load_s, seconds=seconds)
             done = 0

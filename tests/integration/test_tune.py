@@ -60,7 +60,7 @@ def test_a_gain_becomes_a_profile_with_evidence(cli: Cli, times: dict[str, float
     times.update({f"{THREADS}=1": 0.5, f"{ACCUMULATE}=fp64": 0.999})
     done = cli(*TUNE, "--output", "tuned.toml")
     assert (done.status, done.stderr) == (0, "")
-    assert re.search(r"^(1.9|2.0)\d x \[0.\d+, 0.\d+\]: num_threads 1$", done.stdout, re.MULTILINE)
+    assert re.search(r"^(1.9|2.0)\d x \[1.\d+, 2.\d+\]: num_threads 1$", done.stdout, re.MULTILINE)
     written = tomli.loads((place / "tuned.toml").read_text())
     evidence = written["evidence"]
     assert written["profile"] == {
@@ -212,6 +212,9 @@ def test_what_cannot_be_asked_for_is_refused(cli: Cli, place: Path) -> None:
         ("--only", "label"): "no option is called 'label'",
         ("--also", THREADS): f"'{THREADS}' is not an option with values\n  = help: write --also PATH=V1,V2",
         ("--also", f"{THREADS}=many"): f"{THREADS} cannot be 'many': expected an integer",
+        ("--bound", "error < nan"): "'error < nan' is not a bound: the limit must be above 0 and finite",
+        ("--bound", "latency < 0 ms"): "is not a bound: the limit must be above 0 and finite",
+        ("--output", "."): "cannot write .: Is a directory",
     }
     found = {arguments: cli("tune", "model.pte", *arguments) for arguments in cases}
     wrong = {
@@ -259,3 +262,46 @@ def test_a_control_model_that_cannot_be_loaded_is_an_error_before_the_search(cli
     assert (done.status, done.stdout) == (2, "")
     assert "other.pte" in done.stderr
     assert not (place / "study.jsonl").exists()
+
+
+def test_the_profile_in_force_is_not_replaced(cli: Cli, times: dict[str, float], place: Path) -> None:
+    times[f"{THREADS}=1"] = 0.5
+    assert cli(*TUNE, "--output", "tuned.toml").status == 0
+    (place / "above.toml").write_text("[profile]\nname = 'above'\nextends = ['tuned.toml']\n")
+    written = (place / "tuned.toml").read_bytes()
+    for in_force, message in (
+        ("tuned.toml", "cannot write tuned.toml: the command reads it; give another file"),
+        ("above.toml", "tuned.toml is in force, so the new profile would extend itself"),
+    ):
+        done = cli("tune", "model.pte", *CPU, "--profile", in_force, "--output", "tuned.toml")
+        assert (done.status, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"error: {message}\n")
+        assert (place / "tuned.toml").read_bytes() == written
+    assert done.stderr.endswith("  = help: tune from what it extends: --profile generic/any\n")
+    times.clear()  # now nothing is better: the old profile stays, and that is said
+    done = cli(*TUNE, "--output", "tuned.toml", "--study", "other.jsonl")
+    assert "tuned.toml is from an earlier run, and stays as it is" in done.stdout
+    assert (place / "tuned.toml").read_bytes() == written
+
+
+def test_without_a_file_the_profile_is_printed_as_it_would_be_written(
+    cli: Cli, times: dict[str, float], place: Path
+) -> None:
+    times[f"{THREADS}=1"] = 0.5
+    _, _, printed = cli(*TUNE).stdout.partition("with --output PROFILE it writes:\n\n")
+    assert tomli.loads(printed)["evidence"]["objective"] == "latency"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"budget_s": -1.0}, {"budget_s": float("nan")}, {"tolerance": float("nan")}, {"min_gain": float("inf")}],
+)
+def test_numbers_that_no_search_can_keep_to_are_refused(place: Path, given: dict[str, Any]) -> None:
+    (name,) = given
+    with pytest.raises(ValueError, match=f"{name} is .*; expected a finite number of at least 0"):
+        etconfig.tune("model.pte", **given)
+
+
+def test_one_text_is_a_list_of_one(times: dict[str, float], place: Path) -> None:
+    report = etconfig.tune("model.pte", only=THREADS, bounds="error < 1", profile="generic/any", budget_s=0.1)
+    assert [each.path for each in report.space.dimensions] == [THREADS]

@@ -87,6 +87,27 @@ class TestWhatIsFound:
                 wrong.append((seed, found))
         assert wrong == []
 
+    def test_a_confirmed_gain_survives_ctrl_c_while_options_are_left_out(self) -> None:
+        machine = SyntheticMachine(0, luck=0.002)
+        study = Study(None, IDENTITY, FilesOfRun())
+
+        def progress(phase: str, *shown: object) -> None:
+            if phase == "leaving out":
+                raise KeyboardInterrupt
+
+        limits = TuneLimits(budget_s=20.0)
+        found = find_better(contest_of(machine, planted), SPACE, study, limits, progress, machine.clock)
+        assert (found.is_interrupted, found.is_reduced) == (True, False)
+        assert found.whole is not None
+        assert found.better == found.whole.configuration
+
+    def test_the_time_bounds_confirmations_too(self) -> None:
+        machine = SyntheticMachine(0, noise=0.001, luck=0.05)  # luck makes finalists that are rejected
+        began = machine.now_s
+        found = tuned(machine, contest_of(machine, lambda options: 1.0), limits=TuneLimits(budget_s=0.5))
+        assert len(found.unconfirmed) <= 1
+        assert machine.now_s - began < 2.0
+
     def test_the_winner_of_a_lucky_load_is_rejected_by_confirmation(self) -> None:
         machine = SyntheticMachine(1, noise=0.01)
         loads: list[str] = []
