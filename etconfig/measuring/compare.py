@@ -18,12 +18,19 @@ from etconfig.app.installation.installation import Installation
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.parameters import AnyPath
 from etconfig.base.records import record
-from etconfig.errors import EtconfigError, MeasurementError
+from etconfig.errors import MeasurementError
 from etconfig.facts.overrides import FactOverrides
 from etconfig.facts.sheet import FactSheet
-from etconfig.measuring.pairs import MIN_PAIRS, PairSample, block_size, measure_blocks
+from etconfig.measuring.pairs import MIN_PAIRS, PairSample, block_size, check_effort, measure_blocks
 from etconfig.measuring.processes import make_subject
-from etconfig.measuring.report import ComparisonReport, MeasuredRow, output_error, quantiles_s
+from etconfig.measuring.report import (
+    ComparisonReport,
+    MeasuredRow,
+    noise_notes,
+    output_error,
+    output_notes,
+    quantiles_s,
+)
 from etconfig.measuring.requests import Values, Variant, changed, find_subject, swept
 from etconfig.measuring.shapes import Shapes, guessed_note
 from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject, arranged, reason_of
@@ -36,6 +43,7 @@ _WARM_UP_RUNS = 5
 _WARM_UP_NS = 20_000_000
 _MOST_WARM_UP_RUNS = 1000
 _NOISE = "the noise floor"
+_HASHED_BYTES = 1 << 20
 
 
 @record(frozen=True, kw_only=True)
@@ -99,7 +107,7 @@ def compare(
         executor: The executor of a program; by default that of the project file, else `numpy`.
         optimize: False runs every instruction of a program as it says.
         pairs: The number of pairs for each configuration, at least 6; None for as many as `seconds` allows.
-        seconds: The time for each configuration.
+        seconds: The time for each configuration, from 0 on.
         own_processes: Give each configuration a process of its own. Those that differ in an option of the
             whole process always have one.
         models: A file of models; by default those of the project file.
@@ -114,9 +122,11 @@ def compare(
     Raises:
         MeasurementError: no installed engine runs the model, or several do; or the incumbent fails in a
             process of its own.
-        ValueError: `sweep` or `against` is malformed, or there are too few pairs.
+        ValueError: `sweep` or `against` is malformed, there are too few pairs, or `seconds` is negative or
+            not finite.
         EtconfigError: the incumbent does not resolve, load or run.
     """
+    check_effort(pairs, seconds)
     workplace, request = find_subject(
         model,
         installation=installation,
@@ -217,10 +227,10 @@ def compare_requests(
             peak_bytes=own.peak_bytes,
             error=own_error,
         )
-    path = Path(base.model)
+    made_up = guessed_note(own.open_inputs) if inputs is None else ()
     return ComparisonReport(
         model=base.model,
-        sha256=hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None,
+        sha256=_sha256(Path(base.model)),
         method=base.method,
         instance=base.instance,
         runs_on=incumbent.runs_on,
@@ -231,7 +241,7 @@ def compare_requests(
         incumbent=own_row,
         rows=tuple(rows),
         instructions=instructions,
-        notes=guessed_note(own.open_inputs) if inputs is None else (),
+        notes=(*made_up, *noise_notes(noise), *output_notes([own_row, *rows])),
         is_interrupted=is_interrupted,
         machine=describe_machine(),
     )
@@ -270,7 +280,10 @@ class _Measured:
     ) -> tuple[PairSample, float]:
         """Measure another subject; return the sample, and the error of its outputs."""
         outputs = other.run(arranged(self.values, self.subject.input_names, other))
-        error = output_error(outputs, self.expected)
+        try:
+            error = output_error(outputs, self.expected)
+        except Exception as problem:  # of outputs, which may be any objects
+            raise MeasurementError(label=other.label, reason=reason_of(problem)) from problem
         sample = measure_subjects(self.subject, other, self.effort, progress)
         self.times_ns.extend(sample.all_first_ns)
         return sample, error
@@ -321,8 +334,29 @@ def _resolved(workplace: Workplace, request: SubjectRequest) -> ResolvedOptions 
     """Return the options of a configuration, or the reason why it has none."""
     try:
         return workplace.resolved(request)
-    except EtconfigError as error:
-        return reason_of(error)
+    except Exception as error:  # of a plugin, which may raise anything
+        return reason_of(error) + _hint(workplace, request)
+
+
+def _hint(workplace: Workplace, request: SubjectRequest) -> str:
+    """Return what to do about an option of another engine; empty if there is none."""
+    named = {text.partition(".")[0] for text in request.overrides}
+    others = sorted(named & {*workplace.installation.backend_ids} - {request.backend})
+    return f"; add backend={others[0]}" if request.backend is not None and others else ""
+
+
+def _sha256(path: Path) -> str | None:
+    """Return the hash of a file, read in blocks; None for a directory, or if it cannot be read any more."""
+    found = hashlib.sha256()
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            while block := file.read(_HASHED_BYTES):
+                found.update(block)
+    except OSError:
+        return None
+    return found.hexdigest()
 
 
 def _checked_error(base: SubjectRequest, outputs: Sequence[Any], reference: Sequence[Any]) -> float:

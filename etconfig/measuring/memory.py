@@ -30,6 +30,11 @@ class PeakMemory:
         peak = peak_rss_bytes()
         return None if peak is None or self._before_bytes is None else max(0, peak - self._before_bytes)
 
+    def resident_growth_bytes(self) -> int | None:
+        """Return the growth of the memory that is resident now; None on systems that do not report it."""
+        now = _resident_bytes()
+        return None if now is None or self._before_bytes is None else max(0, now - self._before_bytes)
+
 
 def _resident_bytes() -> int | None:
     if not _STATUS.exists():

@@ -6,6 +6,7 @@ alternate, the order of each pair is swapped, and only the least time of a block
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -108,8 +109,8 @@ def measure_pairs(
         progress: Called after each pair with the share that is done, from 0 to 1.
 
     Raises:
-        ValueError: there are too few pairs, `block` is less than 1, or neither `pairs` nor `seconds` is
-            given, or both.
+        ValueError: there are too few pairs, `seconds` is negative or not finite, `block` is less than 1, or
+            neither `pairs` nor `seconds` is given, or both.
     """
     return measure_blocks(
         timed(first, clock),
@@ -135,8 +136,7 @@ def measure_blocks(
     """Do the same as `measure_pairs` with sides that time their runs themselves, such as other processes."""
     if (pairs is None) == (seconds is None):
         raise ValueError("give either pairs or seconds")
-    if pairs is not None and pairs < MIN_PAIRS:
-        raise ValueError(f"pairs is {pairs}; expected {MIN_PAIRS} or more")
+    check_effort(pairs, seconds)
     if block < 1:
         raise ValueError(f"block is {block}; expected 1 or more")
     sides: tuple[list[tuple[int, ...]], list[tuple[int, ...]]] = ([], [])
@@ -160,6 +160,14 @@ def measure_blocks(
     )
 
 
+def check_effort(pairs: int | None, seconds: float | None) -> None:
+    """Check the size of a measurement. Raises ValueError."""
+    if pairs is not None and pairs < MIN_PAIRS:
+        raise ValueError(f"pairs is {pairs}; expected {MIN_PAIRS} or more")
+    if seconds is not None and not 0 <= seconds < math.inf:
+        raise ValueError(f"seconds is {seconds}; expected a number from 0 on")
+
+
 def timed(call: Callable[[], object], clock: Clock = time.perf_counter_ns) -> TimedBlock:
     """Return a side that calls a function."""
 
@@ -181,7 +189,7 @@ def block_size(run_ns: int, seconds: float) -> int:
         run_ns: The time of one run in nanoseconds.
         seconds: The time for all pairs.
     """
-    return max(1, min(MAX_BLOCK, int(seconds * 1e9 / (2 * _WANTED_PAIRS * max(run_ns, 1)))))
+    return int(max(1, min(MAX_BLOCK, seconds * 1e9 / (2 * _WANTED_PAIRS * max(run_ns, 1)))))
 
 
 def _pairs_to_do(pairs: int | None, seconds: float | None, clock: Clock) -> Iterator[float]:

@@ -11,11 +11,8 @@ from typing import Any
 
 from etconfig.errors import MeasurementError
 from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject
-from etconfig.measuring.worker import decode_values, describe, encode_values
+from etconfig.measuring.worker import END_S, decode_values, describe, encode_values
 from etconfig.measuring.workplace import SubjectRequest, Workplace
-
-_END_S = 5.0
-"""The time that a process has to end by itself."""
 
 
 def make_subject(workplace: Workplace, request: SubjectRequest, *, in_own_process: bool) -> MeasuredSubject:
@@ -61,7 +58,11 @@ class ProcessSubject(MeasuredSubject):
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Run once, and keep the inputs for `time_block`; return the outputs. Raises MeasurementError."""
-        found = self._ask("run", encode_values(inputs))
+        try:
+            values = encode_values(inputs)
+        except ValueError as error:
+            raise MeasurementError(label=self.label, reason=f"its inputs: {error}") from error
+        found = self._ask("run", values)
         if self.peak_bytes is None:
             self.peak_bytes = found["peak_bytes"]
         return decode_values(found["outputs"])
@@ -78,7 +79,7 @@ class ProcessSubject(MeasuredSubject):
         with suppress(OSError):
             self._process.stdin.close()
         try:
-            self._process.wait(_END_S)
+            self._process.wait(END_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -101,7 +102,7 @@ class ProcessSubject(MeasuredSubject):
 
     def _ended(self) -> int:
         try:
-            return self._process.wait(_END_S)
+            return self._process.wait(END_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()

@@ -23,6 +23,10 @@ REPORT_VERSION = 2
 QUANTILES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 """The latencies that are reported."""
 
+_MUCH_NOISE = 0.1
+_OTHER_OUTPUTS = 0.01
+_MOST_NOTES = 5
+
 Verdict: TypeAlias = Literal["faster", "slower", "same"]
 """`same`: the interval contains 1, or the difference is within the noise floor."""
 
@@ -205,17 +209,45 @@ def output_error(outputs: Sequence[Any], reference: Sequence[Any]) -> float:
     """
     if len(outputs) != len(reference):
         raise ValueError(f"gives {len(outputs)} output(s), and the reference has {len(reference)}")
-    return max(
-        (_error(index, *pair) for index, pair in enumerate(zip(outputs, reference, strict=True))), default=0
-    )
+    pairs = enumerate(zip(outputs, reference, strict=True))
+    return max((_error(f"out{index}", *pair) for index, pair in pairs), default=0)
 
 
-def _error(index: int, output: Any, reference: Any) -> float:
-    if not isinstance(output, (np.ndarray, np.generic, int, float)):
-        return 0.0 if output == reference else math.inf
-    found, wanted = np.asarray(output, np.float64), np.asarray(reference, np.float64)
+def noise_notes(noise: PairedRatio | None) -> tuple[str, ...]:
+    """Return what to know about a large noise floor, in a sentence; nothing if it is small."""
+    if noise is None or noise.noise <= _MUCH_NOISE:
+        return ()
+    return (f"two equal objects differ by {noise.noise:.0%}: stop what else runs on this machine",)
+
+
+def output_notes(rows: Sequence[MeasuredRow]) -> tuple[str, ...]:
+    """Return the rows with other outputs, each in a sentence; of many, the first ones."""
+    others = [row for row in rows if row.error is not None and row.error > _OTHER_OUTPUTS]
+    notes = [f"{row.label} gives other outputs: error {row.error:.2g}" for row in others[:_MOST_NOTES]]
+    return (*notes, *([f"{len(others)} give other outputs"] if len(others) > _MOST_NOTES else []))
+
+
+def _error(name: str, output: Any, reference: Any) -> float:
+    if isinstance(output, Mapping) and isinstance(reference, Mapping):
+        if output.keys() != reference.keys():
+            return math.inf
+        output, reference = list(output.values()), [reference[key] for key in output]
+    if isinstance(output, (list, tuple)) and isinstance(reference, (list, tuple)):
+        if len(output) != len(reference):
+            raise ValueError(f"{name} has {len(output)} value(s), and that of the reference {len(reference)}")
+        return _largest(name, output, reference)
+    found, wanted = np.asarray(output), np.asarray(reference)
     if found.shape != wanted.shape:
-        raise ValueError(f"out{index} has the shape {found.shape}, and that of the reference {wanted.shape}")
+        raise ValueError(f"{name} has the shape {found.shape}, and that of the reference {wanted.shape}")
+    if found.dtype.hasobject or wanted.dtype.hasobject:
+        if found.ndim:
+            return _largest(name, found.ravel().tolist(), wanted.ravel().tolist())
+        return 0.0 if _is_equal(found.item(), wanted.item()) else math.inf
+    if {found.dtype.kind, wanted.dtype.kind} & {*"USmM"} or found.dtype.names or wanted.dtype.names:
+        return 0.0 if _is_equal(found, wanted) else math.inf
+    is_complex = "c" in (found.dtype.kind, wanted.dtype.kind)
+    number: type[np.generic] = np.complex128 if is_complex else np.float64
+    found, wanted = found.astype(number), wanted.astype(number)
     is_same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
     with np.errstate(invalid="ignore", over="ignore"):
         difference = np.where(is_same, 0.0, np.abs(found - wanted))
@@ -223,3 +255,14 @@ def _error(index: int, output: Any, reference: Any) -> float:
     largest = float(finite.max(initial=0.0)) or 1.0
     error = float(np.max(difference, initial=0.0))
     return error / largest if math.isfinite(error) else math.inf
+
+
+def _largest(name: str, output: Sequence[Any], reference: Sequence[Any]) -> float:
+    return max((_error(name, *pair) for pair in zip(output, reference, strict=True)), default=0.0)
+
+
+def _is_equal(output: Any, reference: Any) -> bool:
+    try:
+        return output is reference or bool(np.all(output == reference))
+    except Exception:  # of an object, which may raise anything
+        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ Values: TypeAlias = "Mapping[str, Sequence[object]] | Sequence[str]"
 VARIANT_KEYS = ("model", "backend", "profile", "instance", "executor")
 """The keys of a variant that are not option paths."""
 
+_MOST_COMBINATIONS = 10_000
 _PROGRAM_SUFFIXES = (".pte", ".bpte")
 _ENGINE_PLUGINS = ("etconfig-onnxruntime", "etconfig-openvino")
 
@@ -104,6 +106,13 @@ def find_model(
     if request.backend is None and path.suffix in _PROGRAM_SUFFIXES:
         return replace(request, method=method or "forward")
     backends = [request.backend] if request.backend else engines_for(workplace.installation, path)
+    name = method or "model"
+    if backends:
+        catalog = find_catalog(workplace.installation, models)
+        declared = {each.name: [r.target for r in each.backends] for each in catalog.of_engines}
+        name = method or (path.stem if path.stem in declared else name)
+        chosen = [each for each in backends if each in declared.get(name, ())]
+        backends = chosen if len(chosen) == 1 else backends
     if len(backends) > 1:
         raise MeasurementError(
             label=model,
@@ -113,7 +122,6 @@ def find_model(
     if not backends:
         _refuse_engine_model(path)
         return replace(request, method=method or "forward")
-    name = method or _name_of(path, find_catalog(workplace.installation, models))
     return replace(request, method=name, backend=backends[0])
 
 
@@ -121,9 +129,11 @@ def swept(base: SubjectRequest, values: Values) -> Iterator[SubjectRequest]:
     """Yield a request for each combination of values.
 
     Raises:
-        ValueError: a text is not `PATH=VALUE,VALUE`.
+        ValueError: a text is not `PATH=VALUE,VALUE`, or there are more than 10,000 combinations.
     """
     axes = list(_axes(values))
+    if math.prod(len(texts) for _, texts in axes) > _MOST_COMBINATIONS:
+        raise ValueError(f"sweep has more than {_MOST_COMBINATIONS:,} combinations; leave out values")
     names = [path.rpartition(".")[2] for path, _ in axes]
     is_clear = len({*names}) == len(names)
     for chosen in itertools.product(*(texts for _, texts in axes)):
@@ -194,14 +204,6 @@ def _of_catalog(
     return replace(request, model=str(choice.variant.path), method=method or "forward", data=data)
 
 
-def _name_of(path: Path, catalog: ModelCatalog) -> str:
-    """Return the name of the engine's model that a file is for."""
-    names = [model.name for model in catalog.of_engines]
-    if path.stem in names or not names:
-        return path.stem if path.stem in names else "model"
-    return names[0] if len(names) == 1 else "model"
-
-
 def _refuse_engine_model(path: Path) -> None:
     """Raise MeasurementError for a file of an engine that is not installed."""
     if not path.is_file():
@@ -220,11 +222,12 @@ def _refuse_engine_model(path: Path) -> None:
 def _axes(values: Values) -> Iterator[tuple[str, list[str]]]:
     if isinstance(values, Mapping):
         for path, each in values.items():
-            yield path, [_text(value) for value in each]
+            listed = [each] if isinstance(each, str) else itertools.islice(each, _MOST_COMBINATIONS + 1)
+            yield path, [_text(value) for value in listed]
         return
-    for text in values:
-        path, equals, listed = text.partition("=")
-        texts = _split(listed)
+    for text in [values] if isinstance(values, str) else values:
+        path, equals, right = text.partition("=")
+        texts = _split(right)
         if not (path and equals) or "" in texts:
             raise ValueError(f"expected PATH=VALUE,VALUE, given {text!r}")
         yield path, texts

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ from etconfig.app.programs.executors import records_events
 from etconfig.errors import BackendUnavailableError, EtconfigError, InvalidInputError, MeasurementError
 from etconfig.measuring.memory import PeakMemory
 from etconfig.measuring.pairs import timed
-from etconfig.measuring.shapes import MadeUpShapes
+from etconfig.measuring.shapes import MadeUpShapes, check_made_up_size
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.tracing import RecordingTracer
@@ -80,6 +82,7 @@ class LoadedSubject(MeasuredSubject):
         self.label = request.label
         self._peak = PeakMemory()
         self._runnable: _Runnable
+        self.open_inputs = ()
         if request.backend is None:
             if request.shapes:
                 raise MeasurementError(
@@ -90,14 +93,18 @@ class LoadedSubject(MeasuredSubject):
             with workplace.open_program(request) as program:
                 resolution = workplace.resolve(request, program)
             start = time.perf_counter()
-            self._runnable = _ProgramMethod(workplace.open_program(request), resolution, request)
+            with self._of_engine():
+                self._runnable = _ProgramMethod(workplace.open_program(request), resolution, request)
         else:
             models = workplace.engine_model(request)
             resolution = workplace.resolve(request, models)
             start = time.perf_counter()
-            self._runnable = _EngineModel(models, resolution, request)
+            with self._of_engine():
+                self._runnable = _EngineModel(models, resolution, request)
         self.load_s = time.perf_counter() - start
         self.peak_bytes = None
+        self._loaded_bytes = self._peak.growth_bytes()
+        self._resident_bytes = self._peak.resident_growth_bytes()
         self.input_names = self._runnable.input_names
         self.open_inputs = self._runnable.open_inputs
         self._block: Callable[[int], Sequence[int]] | None = None
@@ -105,26 +112,17 @@ class LoadedSubject(MeasuredSubject):
 
     def generate(self, seed: int) -> list[Any]:
         """Make up inputs that fit. Raises InvalidInputError."""
-        return self._runnable.generate(seed)
+        with self._of_engine():
+            return self._runnable.generate(seed)
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Run once, and keep the inputs for `time_block`; return the outputs."""
         execute, self._inputs = self._runnable.execute, inputs
-        try:
+        run_peak = PeakMemory()  # of the run alone: making up inputs does not count
+        with self._of_engine():
             outputs = [_own(each) for each in execute(inputs)]
-        except EtconfigError:
-            raise
-        except Exception as error:  # of an engine, which may raise anything
-            guessed = ", ".join(self.open_inputs)
-            raise MeasurementError(
-                label=self.label,
-                reason=reason_of(error),
-                help=f"sizes that the model leaves open were 1 ({guessed}); --shape gives others"
-                if guessed
-                else None,
-            ) from error
         if self._block is None:
-            self.peak_bytes = self._peak.growth_bytes()
+            self.peak_bytes = _peak_of(self._loaded_bytes, self._resident_bytes, run_peak.growth_bytes())
         self._block = timed(lambda: execute(inputs))
         return outputs
 
@@ -132,7 +130,8 @@ class LoadedSubject(MeasuredSubject):
         """Run a number of times on the inputs of `run`; return the time of each run in nanoseconds."""
         if self._block is None:
             raise ValueError("run it once, so that there are inputs")
-        return self._block(count)
+        with self._of_engine():
+            return self._block(count)
 
     def instruction_times(self, runs: int) -> tuple[InstructionTime, ...]:
         """Run again with a tracer; return the time of each operator and delegate, the longest first.
@@ -147,7 +146,25 @@ class LoadedSubject(MeasuredSubject):
     def close(self) -> None:
         """Release everything."""
         self._block = None
-        self._runnable.close()
+        with self._of_engine():
+            self._runnable.close()
+
+    @contextmanager
+    def _of_engine(self) -> Iterator[None]:
+        """Raise MeasurementError for what an engine or its plugin raises, which may be anything."""
+        try:
+            yield
+        except EtconfigError:
+            raise
+        except Exception as error:
+            guessed = ", ".join(self.open_inputs)
+            raise MeasurementError(
+                label=self.label,
+                reason=reason_of(error),
+                help=f"sizes that the model leaves open were 1 ({guessed}); --shape gives others"
+                if guessed
+                else None,
+            ) from error
 
 
 class _Runnable(ABC):
@@ -170,7 +187,7 @@ class _Runnable(ABC):
 class _ProgramMethod(_Runnable):
     def __init__(self, program: LoadedProgram, resolution: Resolution, request: SubjectRequest) -> None:
         arguments = resolution.arguments(request.method, request.instance)
-        self._program = program
+        self._program, self._label = program, request.label
         self._load = partial(program.load_method, request.method, arguments, optimize=request.optimize)
         try:
             self._meta = program.metadata(request.method)
@@ -181,6 +198,9 @@ class _ProgramMethod(_Runnable):
         self.execute = self._method.execute
 
     def generate(self, seed: int) -> list[Any]:
+        tensors = [each for each in range(self._meta.num_inputs()) if self._meta.input_tag(each) == "Tensor"]
+        infos = [(f"input {each}", self._meta.input_tensor_meta(each)) for each in tensors]
+        check_made_up_size(self._label, [(name, info.sizes(), info.nbytes()) for name, info in infos])
         return generate_inputs(self._meta, seed)
 
     def traced(self, inputs: Sequence[Any], runs: int) -> tuple[InstructionTime, ...]:
@@ -212,7 +232,7 @@ class _EngineModel(_Runnable):
             )
         self._label = request.label
         self._built = resolution.build(request.method, request.model, instance=request.instance)
-        self._runner: ModelRunner = spec.runner(self._built)
+        self._runner: ModelRunner = _checked_runner(request.label, spec.runner(self._built))
         self.input_names = tuple(each.name for each in self._runner.inputs)
         self._made_up = MadeUpShapes.of(self._runner.inputs, request.shapes, request.label)
         self.open_inputs = self._made_up.guessed
@@ -226,10 +246,12 @@ class _EngineModel(_Runnable):
                 help="give them in order: --input FILE.npy",
             )
         random = np.random.default_rng(seed)
-        return [
-            made_up_array(shape, np.dtype(each.dtype), random)
-            for each, shape in zip(self._runner.inputs, self._made_up.shapes, strict=True)
-        ]
+        names, dtypes = self.input_names, [np.dtype(each.dtype) for each in self._runner.inputs]
+        forms = [*zip(names, self._made_up.shapes, dtypes, strict=True)]
+        check_made_up_size(
+            self._label, [(name, shape, math.prod(shape) * dtype.itemsize) for name, shape, dtype in forms]
+        )
+        return [made_up_array(shape, dtype, random) for _, shape, dtype in forms]
 
     def close(self) -> None:
         super().close()
@@ -240,9 +262,32 @@ def reason_of(error: BaseException) -> str:
     """Return an error in one line: its text, with its class if that is not etconfig's."""
     if isinstance(error, MeasurementError):  # the label stands beside it
         return error.reason if error.help is None else f"{error.reason} ({error.help})"
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # of an error that cannot say what it is
+        text = ""
     is_own = type(error).__module__.partition(".")[0].startswith("etconfig")
     return text if is_own and text else f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
+def _checked_runner(label: str, runner: object) -> ModelRunner:
+    """Return what a plugin made to run a model, if it can be one. Raises MeasurementError."""
+    from etconfig.backend import ModelInput, ModelRunner
+
+    if not isinstance(runner, ModelRunner):
+        raise MeasurementError(
+            label=label, reason=f"its plugin gives {type(runner).__name__} in place of a ModelRunner"
+        )
+    wrong = [each for each in runner.inputs if not (isinstance(each, ModelInput) and type(each.name) is str)]
+    if wrong:
+        kind = type(wrong[0]).__name__
+        raise MeasurementError(label=label, reason=f"its plugin declares an input wrongly: {kind}")
+    return runner
+
+
+def _peak_of(loading: int | None, loaded: int | None, run: int | None) -> int | None:
+    """Return the peak from the growth while loading, the growth that stayed, and the growth of a run."""
+    return None if loading is None or loaded is None or run is None else max(loading, loaded + run)
 
 
 def _own(value: Any) -> Any:

@@ -17,6 +17,7 @@ from etconfig.report.model import Table, View
 MemoryOrigin: TypeAlias = Literal["read", "measured", "declared", "assumed"]
 """The source of a size: the program, a measurement, a backend's vendor, or none, the surest first."""
 
+_MOST_MARGIN = 1_000_000
 _ORIGINS: tuple[MemoryOrigin, ...] = ("read", "measured", "declared", "assumed")
 
 
@@ -90,10 +91,11 @@ class MemoryNeed(HasView):
             margin: The share of the need that shall stay free: 0.1 asks for 10 % more.
 
         Raises:
-            ValueError: the margin is not a number from 0 on.
+            ValueError: the margin is not a number from 0 to 1,000,000.
         """
-        if not 0 <= margin < math.inf:
-            raise ValueError(f"margin is {margin}; expected a share of the need, such as 0.1")
+        if not 0 <= margin <= _MOST_MARGIN:
+            given = "too large" if margin > _MOST_MARGIN else margin
+            raise ValueError(f"margin is {given}; expected a share of the need, such as 0.1")
         return MemoryFit.of(math.ceil(self.peak.size_bytes * (1 + margin)), facts.values)
 
     def check(self, facts: FactSheet, margin: float = 0.0) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import io
+import json
+import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -21,9 +26,13 @@ from etconfig import load_program
 from etconfig.analysis import generate_inputs
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.cli.rendering.comparison_text import interval_plot
+from etconfig.cli.shared import measured_model
 from etconfig.measuring import compare as comparing
 from etconfig.measuring.picture import MARK
-from etconfig.measuring.report import MeasuredRow, output_error, quantiles_s
+from etconfig.measuring.processes import make_subject
+from etconfig.measuring.report import MeasuredRow, noise_notes, output_error, output_notes, quantiles_s
+from etconfig.measuring.worker import decode_values, encode_values
+from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.plugin.v1 import ModelRunner
 
 Cli = Callable[..., Outcome]
@@ -111,7 +120,7 @@ class TestReport:
     def test_it_is_printed_as_text(self, cli: Cli) -> None:
         done = cli(*BENCH)
         assert (done.status, done.stderr) == (0, "")
-        lines = done.stdout.splitlines()
+        lines = [line for line in done.stdout.splitlines() if not line.startswith("two equal objects")]
         assert lines[0] == "forward of model.pte, numpy, profile generic/linux-x86_64"
         assert lines[2].startswith("noise floor ")
         assert lines[2].endswith("6 pairs)")
@@ -204,6 +213,10 @@ class TestVariants:
             (("--sweep", "X.y"), "expected PATH=VALUE,VALUE, given 'X.y'"),
             (("--sweep", "X.y=1,"), "expected PATH=VALUE,VALUE, given 'X.y=1,'"),
             (("--against", "left"), "expected KEY=VALUE, given 'left'; a key is an option path or one of"),
+            (
+                ("--sweep", "X.y=" + "1," * 100 + "1", "--sweep", "X.z=" + "1," * 100 + "1"),
+                "sweep has more than 10,000",
+            ),
             (("--pairs", "5"), "5 is not in the range x>=6"),
             (("--fail-if-slower", "much"), "'much' is not a share, such as 99.5% or 0.995"),
             (("--output", "picture.png"), "expected a file that ends with .html or .svg, given picture.png"),
@@ -211,6 +224,21 @@ class TestVariants:
             done = cli("bench", "model.pte", *words, *ON_DEVICE)
             assert done.status == 2, words
             assert message in done.stderr, (words, done.stderr)
+
+    @pytest.mark.parametrize("sweep", [{"X.y": range(10**10)}, {f"X.y{i}": [1, 2] for i in range(64)}])
+    def test_a_sweep_has_a_limit(self, place: Path, sweep: Any) -> None:
+        with pytest.raises(ValueError, match="sweep has more than 10,000 combinations; leave out values"):
+            etconfig.compare("model.pte", sweep=sweep, **QUICK)
+
+    @pytest.mark.parametrize("sweep", [CORES.rpartition(",")[0], {CORES.partition("=")[0]: "1"}])
+    def test_a_single_text_is_one(self, place: Path, sweep: Any) -> None:
+        found = etconfig.compare("model.pte", sweep=sweep, **QUICK)
+        assert [each.label for each in found.rows] == ["num_threads=1"]
+
+    @pytest.mark.parametrize("choices", [{"seconds": each} for each in (-1, math.nan, math.inf)])
+    def test_a_time_is_finite(self, choices: Any) -> None:
+        with pytest.raises(ValueError, match="expected a number from 0 on"):
+            etconfig.compare("absent.pte", **choices)
 
     def test_the_incumbent_must_work(self, cli: Cli) -> None:
         done = cli(*BENCH, "--set", "ReferenceNpuBackend.core=9")
@@ -251,14 +279,23 @@ class TestEngines:
 
     def test_open_sizes_are_1_and_said_so_or_given(self, installation: etconfig.Installation) -> None:
         guessed = etconfig.compare("model.tiny", installation=installation, **QUICK)
-        assert guessed.notes == ("sizes that the model leaves open are 1: values=1,3; --shape gives others",)
-        for shapes in ({"values": [7, 3]}, ["values=7,3"]):
+        note = "sizes that the model leaves open are 1: values=1,3; --shape gives others"
+        assert note in guessed.notes
+        for shapes in ({"values": [7, 3]}, ["values=7,3"], "values=7,3"):
             found = etconfig.compare("model.tiny", shapes=shapes, installation=installation, **QUICK)
-            assert (found.inputs, found.notes) == (("float32 [7, 3]", "bool [2]"), ())
+            assert found.inputs == ("float32 [7, 3]", "bool [2]")
+            assert note not in found.notes
 
     @pytest.mark.parametrize(
         ("shape", "message"),
         [
+            (
+                "values=99999999999999999999999999,3",
+                "1 GiB at most, and these take more: values .* most; give",
+            ),
+            ("values=100000000,3", r"these take more: values \[100000000, 3\] most; give smaller sizes"),
+            ("values=" + "9" * 5000, r"given 5,007 characters: 'values=9+'\.\.\.$"),
+            ("values=" + "1," * 50000 + "1", r"given 100,008 characters: 'values=1,"),
             ("values=7", r"values: expected the shape \[\?, 3\], given \[7\]"),
             ("values=7,4", r"values: expected the shape \[\?, 3\], given \[7, 4\]"),
             ("flags=3", r"flags: expected the shape \[2\], given \[3\]"),
@@ -272,6 +309,52 @@ class TestEngines:
     ) -> None:
         with pytest.raises((etconfig.EtconfigError, ValueError), match=message):
             etconfig.compare("model.tiny", shapes=[shape], installation=installation, **QUICK)
+
+    def test_an_input_has_one_shape(self, cli: Cli) -> None:
+        done = cli("bench", "model.pte", "--shape", "x=1,3", "--shape", "x=1,4", *ON_DEVICE)
+        assert done.status == 2
+        assert "expected one shape of x, given 2" in done.stderr
+
+    @pytest.mark.parametrize(
+        "name", ["build", "none", "raises", "inputs", "dtype", "negative", "later", "text"]
+    )
+    def test_nonsense_of_a_plugin_is_an_error_of_the_incumbent_or_a_row(
+        self, installation: etconfig.Installation, name: str
+    ) -> None:
+        class SilentError(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError
+
+        def build(options: tiny_engine.TinyOptions, path: str | None = None) -> object:
+            if name == "build" and options.threads == 2:
+                raise SilentError
+            return tiny_engine.build(options, path)
+
+        def runner(session: Any) -> Any:
+            good = tiny_engine.runner(session)
+            if session.threads != 2 or name == "build":
+                return good
+            if name == "raises":
+                raise SilentError
+            if name in ("later", "text"):
+                runs = iter([lambda values: good.run(values)] if name == "later" else [lambda values: 5])
+                return replace(good, run=lambda values: next(runs)(values))
+            values = good.inputs[0]
+            wrong = {
+                "inputs": replace(good, inputs=("values",)),
+                "dtype": replace(good, inputs=(replace(values, dtype="float33"), good.inputs[1])),
+                "negative": replace(good, inputs=(replace(values, shape=(-1, 3)), good.inputs[1])),
+            }
+            return wrong.get(name)
+
+        specs: Any = {"TinyEngine": replace(tiny_engine.SPEC, build=build, runner=runner)}
+        there: Any = {"installation": installation.with_backends(specs), **QUICK}
+        with pytest.raises(etconfig.errors.MeasurementError, match="as configured cannot be measured: "):
+            etconfig.compare("model.tiny", overrides=["TinyEngine.threads=2"], **there)
+        if name != "dtype":  # the incumbent makes up the inputs
+            bad, good = etconfig.compare("model.tiny", sweep={"TinyEngine.threads": [2, 3]}, **there).rows
+            assert bad.failure, name
+            assert good.failure is None
 
     def test_a_program_says_its_shapes_itself(self, place: Path) -> None:
         with pytest.raises(etconfig.EtconfigError, match="a program says the shapes of its inputs itself"):
@@ -298,9 +381,31 @@ class TestEngines:
         profile = "[profile]\nname = 'board'\n[methods.detector.options.TinyEngine]\nscale = 5\n"
         (place / "board.toml").write_text(profile)
         found = etconfig.compare(
-            "model.tiny", models="models.toml", profile="board.toml", installation=installation, pairs=6
+            "model.tiny", method="detector", profile="board.toml", installation=installation, pairs=6
         )
         assert (found.method, found.incumbent.options["TinyEngine.scale"]) == ("detector", 5)
+
+    def test_the_models_file_has_the_name_of_a_file_and_chooses_its_engine(
+        self, installation: etconfig.Installation, place: Path
+    ) -> None:
+        twice: Any = {"SecondEngine": replace(tiny_engine.SPEC, id="SecondEngine")}
+        there: Any = {"installation": installation.with_backends(twice), "models": "models.toml", **QUICK}
+        (place / "detector.tiny").write_bytes(b"tiny")
+        for model, method in (("detector.tiny", None), ("model.tiny", "detector")):
+            found = etconfig.compare(model, method=method, **there)
+            assert (found.method, found.runs_on) == ("detector", "TinyEngine")
+        with pytest.raises(etconfig.EtconfigError, match="several installed backends run such a file"):
+            etconfig.compare("model.tiny", **there)
+
+    def test_an_option_of_another_engine_says_how_to_choose_it(
+        self, installation: etconfig.Installation
+    ) -> None:
+        twice: Any = {"SecondEngine": replace(tiny_engine.SPEC, id="SecondEngine")}
+        there: Any = {"installation": installation.with_backends(twice), "backend": "TinyEngine", **QUICK}
+        against = ["SecondEngine.scale=2", "SecondEngine.scale=2 backend=SecondEngine"]
+        bad, good = etconfig.compare("model.tiny", against=against, **there).rows
+        assert str(bad.failure).endswith("; add backend=SecondEngine")
+        assert good.failure is None
 
     def test_what_cannot_be_found_says_what_to_do(
         self, installation: etconfig.Installation, place: Path
@@ -340,9 +445,6 @@ class TestProcesses:
         assert found.incumbent.peak_bytes is None or found.incumbent.peak_bytes > 0
 
     def test_a_process_that_dies_is_a_reason(self, place: Path, tmp_path: Path) -> None:
-        from etconfig.measuring.processes import make_subject
-        from etconfig.measuring.workplace import SubjectRequest, Workplace
-
         installation = etconfig.Installation()
         facts = etconfig.load_fact_sheet("device.json")
         workplace = Workplace(installation=installation, facts=facts, fact_overrides={})
@@ -356,6 +458,47 @@ class TestProcesses:
         absent = replace(request, model="absent.pte")
         with pytest.raises(etconfig.ExecutionError, match=r"it cannot be measured: .*absent\.pte"):
             make_subject(workplace, absent, in_own_process=True)
+
+    def test_making_up_inputs_takes_no_memory_of_the_model(self, place: Path) -> None:
+        facts = etconfig.load_fact_sheet("device.json")
+        workplace = Workplace(installation=etconfig.Installation(), facts=facts, fact_overrides={})
+        request = SubjectRequest(label="it", model="model.pte", profile="generic/any")
+        same = replace(request, overrides=("ReferenceCpuBackend.num_threads=1",))
+        with (
+            make_subject(workplace, request, in_own_process=True) as first,
+            make_subject(workplace, same, in_own_process=True) as second,
+        ):
+            inputs = first.generate(0)
+            first.run(inputs)
+            second.run(inputs)
+            if first.peak_bytes is not None:
+                assert second.peak_bytes == pytest.approx(first.peak_bytes, rel=0.02)
+
+    @pytest.mark.parametrize("is_hanging", [True, False])
+    def test_a_process_ends_quietly_with_the_one_that_measures(self, is_hanging: bool) -> None:
+        script = (
+            "import time; from etconfig.measuring import worker; worker.END_S = 0.1; "
+            + ("worker._serve = lambda *each: time.sleep(600); " if is_hanging else "")
+            + "worker.serve()"
+        )
+        pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        with subprocess.Popen([sys.executable, "-c", script], **pipes) as process:
+            process.stdout.close()  # type: ignore[union-attr]
+            _, errors = process.communicate(b'["load", {}]\n', timeout=60)
+        assert (process.returncode, errors) == (1, b"")
+
+    def test_values_are_sent_between_processes(self) -> None:
+        values = [np.array(["a", "b"]), np.array([["a", None]], object), np.array([1 + 2j]), 3, [1.5], "x"]
+        values += [np.array(["2026-01-01"], "datetime64[D]"), np.array(b"a\0b"), np.zeros((0, 2), np.float16)]
+        sent = decode_values(json.loads(json.dumps(encode_values(values))))
+        assert output_error(sent, values) == 0
+        assert [getattr(each, "dtype", None) for each in sent] == [
+            getattr(each, "dtype", None) for each in values
+        ]
+        assert decode_values(encode_values([3 + 4j, np.float32(2)])) == [3 + 4j, 2.0]
+        for wrong in ({"a": object()}, np.array([object()])):
+            with pytest.raises(ValueError, match="value 1 cannot be sent between processes: Object of type"):
+                encode_values([1, wrong])
 
 
 class TestVerdicts:
@@ -389,9 +532,31 @@ class TestVerdicts:
         assert output_error([np.array([np.nan, -4.0])], reference) == float("inf")
         assert output_error([np.array([np.nan])], [np.array([np.nan])]) == 0
         assert output_error([3], [3]) == output_error([None], [None]) == 0
-        for wrong in ([], [np.zeros(3)]):
+        assert output_error([np.array([3 + 4j])], [np.array([3 - 1j])]) == pytest.approx(5 / abs(3 - 1j))
+        assert output_error([[np.zeros(2), {"a": 1.0}]], [[np.zeros(2), {"a": 2.0}]]) == 0.5
+        for equal, other in (
+            (np.array(["a", "b"]), np.array(["a", "c"])),
+            (np.array(["a", np.zeros(2)], object), np.array(["a", np.ones(2)], object)),
+            (np.array(["2026-01-01"], "datetime64[D]"), np.array(["2026-01-02"], "datetime64[D]")),
+            (b"a", b"b"),
+            ({"a": 1}, {"b": 1}),
+        ):
+            assert output_error([equal], [copy.deepcopy(equal)]) == 0
+            assert output_error([other], [equal]) > 0.5
+        for wrong in ([], [np.zeros(3)], [[1.0]]):
             with pytest.raises(ValueError, match=r"output\(s\)|shape"):
                 output_error(wrong, reference)
+
+    def test_noise_and_other_outputs_are_notes(self) -> None:
+        floors = [PairedRatio(ratio=1, low=0.95, high=high, pairs=6) for high in (1.05, 3.49)]
+        assert [len(noise_notes(each)) for each in (None, *floors)] == [0, 0, 1]
+        assert noise_notes(floors[1])[0].startswith("two equal objects differ by 249%: stop what else runs")
+        rows = [MeasuredRow(label="it", options={}, latency_s={}, error=each) for each in (None, 0.01, 0.76)]
+        assert output_notes(rows) == ("it gives other outputs: error 0.76",)
+        assert output_notes(rows[2:] * 9)[-2:] == (
+            "it gives other outputs: error 0.76",
+            "9 give other outputs",
+        )
 
     def test_quantiles_are_the_nearest_ranks(self) -> None:
         shuffled = [(7 * i) % 101 * 10**9 for i in range(1, 101)]
@@ -478,3 +643,23 @@ class TestPicture:
 
 def test_progress_is_shown_on_a_terminal_only(terminal: Callable[..., str]) -> None:
     assert "the noise floor" in terminal(*BENCH)
+
+
+def test_progress_may_go_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    shown = Terminal()
+    monkeypatch.setattr(measured_model, "shows_progress", lambda: True)
+    monkeypatch.setattr(measured_model, "command_errors", lambda: shown)
+    with measured_model.measuring_progress() as update:
+        for share in (0.5, 0.1, 0.3, 0.2):
+            update("it", share)
+    assert [each.strip() for each in re.findall(r"([-\d]+%)", shown.getvalue())] == [
+        "0%",
+        "50%",
+        "10%",
+        "30%",
+        "20%",
+    ]

@@ -118,8 +118,11 @@ class TestBeforeLoading:
             MemoryBudgetError, match=r"digits.pte needs 165.7 KiB, has unknown: forward: payloads 65.91 KiB, "
         ):
             need.check(sheet)
-        with pytest.raises(ValueError, match=r"margin is -1; expected a share of the need, such as 0\.1"):
-            need.check(sheet, margin=-1)
+        for margin, shown in ((-1, "-1"), (1e308, "too large"), (10**400, "too large"), (math.nan, "nan")):
+            with pytest.raises(
+                ValueError, match=rf"margin is {shown}; expected a share of the need, such as 0\.1"
+            ):
+                need.check(sheet, margin=margin)
 
 
 class TestVariants:

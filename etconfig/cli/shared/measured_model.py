@@ -170,7 +170,7 @@ def measuring_progress() -> Iterator[Callable[[str, float], object]]:
         def update(label: str, done: float) -> None:
             if label != bar.label or int(100 * done) != bar.pos:  # drawing takes time
                 bar.label = label
-                bar.update(int(100 * done) - bar.pos)
+                bar.pos = int(100 * done)  # `update` takes no step back
                 bar.render_progress()
 
         yield update

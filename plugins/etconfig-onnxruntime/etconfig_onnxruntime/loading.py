@@ -39,11 +39,14 @@ def check_file(name: str, model: str | os.PathLike[str] | bytes) -> None:
         if not model:
             raise ModelRefusedError(model=name, cause="it is empty", help="pass the bytes of a model")
         return
-    if "\0" in name:
+    path = Path(model)
+    if "\0" in str(path):
         raise ModelRefusedError(
             model=name, cause="its path has a NUL character", help="pass the path of a file"
         )
-    path = Path(name)
+    if any("\udc80" <= each <= "\udcff" for each in str(path)):  # bytes that are not UTF-8
+        cause = "its path is not UTF-8 text, which ONNX Runtime needs"
+        raise ModelRefusedError(model=name, cause=cause, help="rename it, or pass its bytes")
     try:
         if not path.is_file() and not path.is_dir() and path.exists():
             # reading a pipe would wait, and a device has no end

@@ -110,7 +110,9 @@ def _check_bytes(name: str, model: str | os.PathLike[str] | bytes, options: Onnx
 def _name(model: str | os.PathLike[str] | bytes | None) -> str:
     if model is None:
         return "settings without a model"
-    return f"model of {len(model)} bytes" if isinstance(model, bytes) else os.fspath(model)
+    if isinstance(model, bytes):
+        return f"model of {len(model)} bytes"
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in os.fspath(model))
 
 
 def _check_metadata(name: str, session: Any, options: OnnxRuntimeOptions) -> None:

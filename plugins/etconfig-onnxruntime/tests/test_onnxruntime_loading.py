@@ -69,6 +69,18 @@ def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.posix
+def test_a_name_that_cannot_be_shown_is_escaped(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"a\xff\n.onnx")
+    for name, cause in ((path, "its path is not UTF-8 text"), (tmp_path / "a\nb.onnx", "cannot be read")):
+        with pytest.raises(ModelRefusedError, match=cause) as caught:
+            build_session(OnnxRuntimeOptions(), name)
+        assert str(caught.value).isprintable()
+    path.write_bytes(model())
+    with pytest.raises(ModelRefusedError, match="which ONNX Runtime needs; rename it, or pass its bytes"):
+        build_session(OnnxRuntimeOptions(), path)
+
+
+@pytest.mark.posix
 def test_a_pipe_or_a_device(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (str(tmp_path / "pipe"), "/dev/zero"):

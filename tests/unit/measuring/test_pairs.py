@@ -91,6 +91,7 @@ class TestOrder:
 
         for arguments, message in (
             ({}, "give either pairs or seconds"),
+            ({"seconds": -1.0}, "seconds is -1.0; expected a number from 0 on"),
             ({"pairs": 6, "seconds": 1.0}, "give either pairs or seconds"),
             ({"pairs": 5}, "pairs is 5; expected 6 or more"),
             ({"pairs": 6, "block": 0}, "block is 0; expected 1 or more"),
@@ -103,6 +104,7 @@ class TestOrder:
     def test_blocks_are_as_large_as_40_pairs_allow(self) -> None:
         sizes = [block_size(run_ns, 0.4) for run_ns in (0, 10_000, 1_000_000, 2_000_000, 10**9)]
         assert sizes == [50, 50, 5, 2, 1]
+        assert block_size(10**9, 1e308) == 50
 
 
 def exact_interval(logs: list[float]) -> tuple[int, int]:
