@@ -163,6 +163,22 @@ def test_a_lock_refuses_evidence_of_another_model_or_engine(
     ) in done.stderr
 
 
+@pytest.mark.parametrize("days", [1, 3])
+def test_evidence_of_the_future_is_questioned(
+    cli: Cli, times: dict[str, float], place: Path, days: int
+) -> None:
+    times.update({f"{THREADS}=1": 0.5})
+    assert cli(*TUNE, "--output", "tuned.toml").status == 0
+    text, day = (place / "tuned.toml").read_text(), datetime.date.today() + datetime.timedelta(days)
+    (place / "tuned.toml").write_text(re.sub(r"made = .*", f"made = {day}", text))
+    done = cli("validate", "tuned.toml")
+    said = (
+        f"warning[stale-evidence]: the options of profile 'tuned' were measured in the future: on {day}"
+        in done.stdout
+    )
+    assert (done.status, said) == (0, days > 1)
+
+
 def test_settings_that_beat_every_profile_are_named(cli: Cli, times: dict[str, float], place: Path) -> None:
     times.update({f"{THREADS}=1": 0.5})
     (place / "etconfig.toml").write_text("[options.ReferenceCpuBackend]\nnum_threads = 2\n")
