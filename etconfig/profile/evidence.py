@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
-from typing import Any
 
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
@@ -16,7 +17,19 @@ from etconfig.profile.table import TomlTable
 _INTERVAL_HELP = "write the least and the greatest ratio: interval = [0.56, 0.60]"
 _MEASURED_KEYS = ("ratio", "interval", "pairs")
 _REQUIRED = ("made", "model", "engine", "device", "noise")
-_KEYS = (*_REQUIRED, "objective", *_MEASURED_KEYS, "options")
+_KEYS = (*_REQUIRED, "backend", "shapes", "objective", *_MEASURED_KEYS, "options")
+OBJECTIVES = ("latency", "throughput", "memory")
+"""What may have been measured."""
+MODEL = r"sha256:[0-9a-f]+"
+"""The form of a model's hash."""
+ENGINE = r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])? \S+"
+"""The form of an engine with its version."""
+BACKEND = r"[A-Za-z_][A-Za-z0-9_-]*"
+"""The form of a backend's id."""
+OPTION = rf"{BACKEND}\.\S+"
+"""The form of an option."""
+SHAPE = r".+=\d{1,18}(,\d{1,18})*"
+"""The form of an input's shape."""
 
 
 @record(frozen=True, kw_only=True)
@@ -27,6 +40,8 @@ class TuningEvidence:
         made: The day of the measurement.
         model: `sha256:` and the hash of the model's file.
         engine: The name of the engine's distribution and its version, such as `onnxruntime 1.32.0`.
+        backend: The id of the backend whose engine runs the model; None for a program.
+        shapes: The shapes of inputs that were made up, as `NAME=1,3,48,192`.
         device: The facts of the device that it depends on.
         noise: The ratio of two equal configurations in the same run.
         objective: What was measured: `latency`, `throughput` or `memory`.
@@ -43,6 +58,8 @@ class TuningEvidence:
     objective: str
     whole: PairedRatio
     options: Mapping[str, PairedRatio]
+    backend: str | None = None
+    shapes: tuple[str, ...] = ()
     find_span: Callable[[], Span] = field(compare=False, repr=False)
 
     def sentence(self, option: str, today: datetime.date) -> str | None:
@@ -53,6 +70,7 @@ class TuningEvidence:
         days = (today - self.made).days
         where = next((str(value) for name, value in self.device.items() if name.endswith(".model")), "")
         age = "made today" if days == 0 else f"{days} {'day' if days == 1 else 'days'} old"
+        age = age if days >= 0 else f"made on {self.made}"
         return f"measured {gain_text(found.ratio, self.objective)}{where and f' on {where}'}; {age}"
 
 
@@ -71,12 +89,18 @@ def read_evidence(root: TomlTable) -> TuningEvidence | None:
     for key in (each for each in _REQUIRED if each not in meant):
         table.require(key, "`etconfig tune` writes it; leave [evidence] out if nothing was measured")
     device = table.table("device")
-    options = dict(map(_gain_of_option, table.array_of_tables("options")))
+    options = _options(table)
     made = table.typed("made", (datetime.date,), "a date")
-    model, engine = table.string("model"), table.string("engine")
+    model = _text(table, "model", MODEL, "sha256: and the hash of the model's file")
+    engine = _text(table, "engine", ENGINE, "NAME VERSION, such as onnxruntime 1.32.0")
+    backend = _text(table, "backend", BACKEND, "the id of a backend")
+    objective = _text(table, "objective", "|".join(OBJECTIVES), f"one of {', '.join(OBJECTIVES)}")
+    shapes = tuple(table.strings("shapes"))
+    for index in (index for index, each in enumerate(shapes) if not re.fullmatch(SHAPE, each)):
+        message = "'shapes' must be texts NAME=1,3,48,192"
+        table.report("wrong-type", message, table.value_span("shapes", index))
     noise = _ratio(table, "noise")
     whole = _gain(table)
-    objective = table.string("objective")
     if len(table.problems) > before or made is None or model is None or engine is None or noise is None:
         return None
     return TuningEvidence(
@@ -88,43 +112,66 @@ def read_evidence(root: TomlTable) -> TuningEvidence | None:
         objective=objective or "latency",
         whole=whole,
         options=options,
+        backend=backend,
+        shapes=shapes,
         find_span=partial(root.key_span, "evidence"),
     )
 
 
-def _gain_of_option(table: TomlTable) -> tuple[str, PairedRatio]:
-    """Read the option and the gain of an entry of `options`; what is missing or wrong is reported."""
-    meant = table.check_keys(("option", *_MEASURED_KEYS), "evidence")
-    for key in (each for each in ("option", "ratio") if each not in meant):
-        table.require(key, "`etconfig tune` writes it")
-    gain = _gain(table)
-    return table.string("option") or "", gain
+def _text(table: TomlTable, key: str, form: str, wanted: str) -> str | None:
+    """Return a text of a form; another one is reported."""
+    found = table.string(key)
+    if found is not None and not re.fullmatch(form, found):
+        table.report("wrong-type", f"{key!r} must be {wanted}", table.value_span(key))
+    return found
+
+
+def _options(table: TomlTable) -> dict[str, PairedRatio]:
+    """Read the gain of each option; what is missing or wrong is reported."""
+    found: dict[str, PairedRatio] = {}
+    for each in table.array_of_tables("options"):
+        meant = each.check_keys(("option", *_MEASURED_KEYS), "evidence")
+        for key in (key for key in ("option", "ratio") if key not in meant):
+            each.require(key, "`etconfig tune` writes it")
+        name = _text(each, "option", OPTION, "BACKEND.OPTION") or ""
+        if name in found:
+            each.report("wrong-type", f"{name!r} has its gain twice", each.value_span("option"))
+        found[name] = _gain(each)
+    return found
 
 
 def _gain(table: TomlTable) -> PairedRatio:
     """Read a gain; what is wrong in it is reported."""
-    ratio = _ratio(table, "ratio") or 1.0
-    low, high = _interval(table)
-    pairs = table.typed("pairs", (int,), "an int") or 0
-    return PairedRatio(ratio=ratio, low=low, high=high, pairs=pairs)
+    ratio, interval = _ratio(table, "ratio"), _interval(table)
+    pairs = table.typed("pairs", (int,), "an int")
+    if pairs is not None and pairs < 1:
+        table.report("wrong-type", "'pairs' must be 1 or more", table.value_span("pairs"))
+    if "ratio" not in table.data and {"interval", "pairs"} & table.data.keys():
+        table.require("ratio", "`etconfig tune` writes it")
+    if interval is not None and ratio is not None and not interval[0] <= ratio <= interval[1]:
+        message = "'interval' must contain the ratio"
+        table.report("wrong-type", message, table.value_span("interval"), _INTERVAL_HELP)
+    low, high = interval or (0.0, 0.0)
+    return PairedRatio(ratio=ratio or 1.0, low=low, high=high, pairs=pairs or 0)
 
 
 def _ratio(table: TomlTable, key: str) -> float | None:
     """Return a ratio, which is above 0."""
-    found: Any = table.typed(key, (int, float), "a number")
-    if found is not None and not 0 < found < float("inf"):
+    found = table.typed(key, (int, float), "a number")
+    if found is not None and not 0 < found < math.inf:
         table.report("wrong-type", f"{key!r} must be a ratio above 0, but is {found}", table.value_span(key))
         return None
     return None if found is None else float(found)
 
 
-def _interval(table: TomlTable) -> tuple[float, float]:
-    """Return an interval; from 0 to 0 if it is missing or wrong."""
+def _interval(table: TomlTable) -> tuple[float, float] | None:
+    """Return an interval; None if it is missing or wrong."""
     found = table.typed("interval", (list,), "an array of two numbers", _INTERVAL_HELP)
     if found is None:
-        return 0.0, 0.0
-    if len(found) != 2 or any(type(each) not in (int, float) for each in found) or found[0] > found[1]:
-        message = "'interval' must be an array of two numbers, the lower one first"
+        return None
+    is_right = len(found) == 2 and all(type(each) in (int, float) and 0 < each < math.inf for each in found)
+    if not is_right or found[0] > found[1]:
+        message = "'interval' must be an array of two numbers above 0, the lower one first"
         table.report("wrong-type", message, table.value_span("interval"), _INTERVAL_HELP)
-        return 0.0, 0.0
+        return None
     return float(found[0]), float(found[1])

@@ -219,7 +219,8 @@ class Contest:
 
         Raises:
             KeyboardInterrupt: Ctrl-C; what was measured does not count.
-            Exception: what loading the base raises.
+            TuningError: the objective cannot be measured here.
+            Exception: what loading and running the base raises.
         """
         samples: list[PairSample] = []
         found = Trial(configuration=configuration, rung=rung)
@@ -238,7 +239,13 @@ class Contest:
                 if not error <= self.tolerance:
                     wrong = f"outputs differ by {error:.2g}; allowed is {self.tolerance:.2g}"
                     return replace(found, failure=wrong)
-                samples.append(self.objective.sample(one, other, max(1, pairs // repeats)))
+                try:
+                    samples.append(self.objective.sample(one, other, max(1, pairs // repeats)))
+                except TuningError:
+                    raise
+                except Exception as problem:  # of an engine, which may raise anything
+                    one.run(inputs)  # raises, too, if what is configured has failed
+                    return replace(found, failure=reason_of(problem))
                 peak = max(filter(None, (found.peak_bytes, other.peak_bytes)), default=None)
                 found = replace(found, peak_bytes=peak)
         if self.objective.measures_time:

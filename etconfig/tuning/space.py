@@ -42,6 +42,16 @@ class Dimension:
     values: tuple[object, ...]
     range: TuneRange | None = None
 
+    def has(self, value: object, *, of_range: bool) -> bool:
+        """Return True for a value that is tried, or if `of_range` for any of the range that they are from."""
+        if any(is_same(value, each) for each in (self.incumbent, *self.values)):
+            return True
+        if not of_range or self.range is None:
+            return False
+        if not isinstance(value, (int, float)) or (self.range.is_integer and not isinstance(value, int)):
+            return False
+        return not isinstance(value, bool) and self.range.low <= value <= self.range.high
+
 
 @record(frozen=True, kw_only=True)
 class Space:
@@ -70,6 +80,14 @@ class Space:
         """Return a combination, from a value for each dimension."""
         pairs = zip(self.dimensions, values, strict=True)
         return {each.path: value for each, value in pairs if not is_same(value, each.incumbent)}
+
+    def has(self, configuration: Combination, *, of_ranges: bool) -> bool:
+        """Return True for one of the combinations, or if `of_ranges` for one of any values of the ranges."""
+        known = {each.path: each for each in self.dimensions}
+        return bool(configuration) and all(
+            path in known and known[path].has(value, of_range=of_ranges)
+            for path, value in configuration.items()
+        )
 
 
 def is_same(value: object, other: object) -> bool:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
+
+import numpy as np
 
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.base.written_files import FileKind, FilesOfRun, head_of
 from etconfig.errors import TuningError
 from etconfig.tuning.contest import Trial
-from etconfig.tuning.space import key_of
+from etconfig.tuning.search import MAX_EXHAUSTIVE
+from etconfig.tuning.space import Space, key_of
 
 _VERSION_KEY = "etconfig_study"
 _VERSION = 1
 STUDY = FileKind("a study", lambda path: head_of(path, 64).startswith(f'{{"{_VERSION_KEY}"'.encode()))
 """The kind of file."""
 _HELP = "give another file: --study FILE, or remove it to begin again"
+_PLURALS = ("bounds", "data", "inputs")
+_MOST = 2**63
+"""No number of an outcome is as large."""
 
 
 @record(frozen=True, kw_only=True)
@@ -27,17 +34,33 @@ class StudyIdentity:
 
     Attributes:
         model: `sha256:` and the hash of the model's file.
+        data: The hashes of its data files.
+        method: The method of a program, or the name of an engine's model.
+        instance: The named instance, or None.
+        executor: The name of the executor of a program and its options, or None.
         engine: The engine and its version.
         device: The facts of the device.
         incumbent: The fingerprint of what is configured.
         objective: What is made small.
+        bounds: What configurations must keep.
+        tolerance: The largest difference of outputs.
+        inputs: The hash of inputs that were given, or the shapes and the seed of those that are made up.
+        reference: The hash of the outputs to compare with, or None for those of what is configured.
     """
 
     model: str
+    data: Sequence[str] = ()
+    method: str
+    instance: str | None = None
+    executor: Sequence[object] | None = None
     engine: str
     device: Mapping[str, object]
     incumbent: str
     objective: str
+    bounds: Sequence[str] = ()
+    tolerance: float
+    inputs: object
+    reference: str | None = None
 
 
 class Study:
@@ -47,41 +70,53 @@ class Study:
         path: The file; None to keep them in memory only.
         identity: What they depend on.
         files: The files of the run.
+        space: The combinations that are searched; outcomes of others stay in the file, and do not count.
 
     Raises:
-        TuningError: the file is not a study, or one of another identity.
+        TuningError: the file is not a study, or one of other conditions.
         OSError: it cannot be written.
     """
 
-    def __init__(self, path: Path | None, identity: StudyIdentity, files: FilesOfRun) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, identity: StudyIdentity, files: FilesOfRun, space: Space) -> None:
+        self.path, self.space = path, space
         self.resumed = 0
         self._outcomes: dict[tuple[str, int | None], Trial] = {}
-        self._file: IO[str] | None = None
+        self._last: dict[str, Trial] = {}
+        self._sorted: list[Trial] | None = None
+        self._file: IO[bytes] | None = None
         if path is None:
             return
         head = {_VERSION_KEY: _VERSION, **vars(identity), "device": dict(identity.device)}
         files.check(path, STUDY)
-        if not path.exists() or not path.stat().st_size:
+        lines = path.read_bytes().split(b"\n") if path.is_file() else [b""]
+        cut_off = lines.pop()  # what follows the last line's end: the run was killed while it wrote
+        if not lines and _parsed(cut_off) is None:
             files.write(path, f"{json.dumps(head)}\n".encode(), STUDY)
-        else:
-            self._read(path, head)
-        self._file = path.open("a", encoding="utf-8")
+            self._file = path.open("ab")
+            return
+        is_whole = _parsed(cut_off) is not None
+        self._read(path, head, [*lines, cut_off] if is_whole else lines)
+        self._file = path.open("ab")
+        if is_whole:
+            self._file.write(b"\n")
+        elif cut_off:
+            self._file.truncate(path.stat().st_size - len(cut_off))
 
     def found(self, configuration: Mapping[str, object], rung: int) -> Trial | None:
         """Return the outcome of a configuration in a round of the search, if there is one."""
         return self._outcomes.get((key_of(configuration), rung))
 
-    def outcomes(self) -> list[Trial]:
+    def outcomes(self) -> Sequence[Trial]:
         """Return the outcome of the last round of each configuration, the best first."""
-        last = {key: each for (key, _), each in sorted(self._outcomes.items(), key=_place)}
-        return sorted(last.values(), key=lambda outcome: outcome.value)
+        if self._sorted is None:
+            self._sorted = sorted(self._last.values(), key=lambda outcome: outcome.value)
+        return self._sorted
 
     def add(self, outcome: Trial) -> Trial:
         """Keep an outcome, and bring it to the file."""
-        self._outcomes[key_of(outcome.configuration), outcome.rung] = outcome
+        self._keep(outcome)
         if self._file is not None:
-            self._file.write(f"{json.dumps(outcome_data(outcome))}\n")
+            self._file.write(f"{json.dumps(outcome_data(outcome))}\n".encode())
             self._file.flush()
         return outcome
 
@@ -90,22 +125,49 @@ class Study:
         if self._file is not None:
             self._file.close()
 
-    def _read(self, path: Path, head: Mapping[str, object]) -> None:
-        lines = path.read_text("utf-8", errors="replace").splitlines()
-        found = _parsed(lines[0])
-        different = [name for name, value in head.items() if (found or {}).get(name) != value]
+    def _keep(self, outcome: Trial) -> None:
+        key = key_of(outcome.configuration)
+        self._outcomes[key, outcome.rung] = outcome
+        if key not in self._last or (self._last[key].rung or 0) <= (outcome.rung or 0):
+            self._last[key], self._sorted = outcome, None
+
+    def _read(self, path: Path, head: Mapping[str, object], lines: Sequence[bytes]) -> None:
+        found = _parsed(lines[0]) or {}
+        if found.get(_VERSION_KEY) != _VERSION:
+            raise _refused(f"{path} is a study of another version of etconfig")
+        different = [name for name, value in head.items() if _text(found.get(name)) != _text(value)]
         if different:
-            message = f"{path} is a study of another {', '.join(different).replace(_VERSION_KEY, 'version')}"
-            raise _refused(message)
+            words = ", ".join(f"{'other' if name in _PLURALS else 'another'} {name}" for name in different)
+            raise _refused(f"{path} was made under other conditions: {words}")
+        of_ranges = self.space.size > MAX_EXHAUSTIVE
         for number, line in enumerate(lines[1:], 2):
-            row = _parsed(line)
-            if row is None and number == len(lines):
-                break  # the run was killed while it wrote the line
-            outcome = None if row is None else _outcome(row)
-            if outcome is None:
-                raise _refused(f"{path}:{number} is not an outcome")
-            self._outcomes[key_of(outcome.configuration), outcome.rung] = outcome
+            try:
+                outcome = _outcome(_parsed(line))
+            except ValueError as error:
+                raise _refused(f"{path}:{number} is not an outcome: {error}") from error
+            if self.space.has(outcome.configuration, of_ranges=of_ranges):
+                self._keep(outcome)
         self.resumed = len(self._outcomes)
+
+
+def content_hash(values: Sequence[Any]) -> str:
+    """Return `sha256:` and the hash of inputs or outputs."""
+    digest = hashlib.sha256()
+    _feed(digest.update, values)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _feed(update: Any, value: Any) -> None:
+    if isinstance(value, (list, tuple)):
+        update(f"{len(value)} values;".encode())
+        for each in value:
+            _feed(update, each)
+    elif hasattr(value, "__array__") and not np.asarray(value).dtype.hasobject:
+        array = np.asarray(value)
+        update(f"{array.dtype} {array.shape};".encode())
+        update(array.tobytes())
+    else:
+        update(f"{type(value).__name__} {value!r};".encode("utf-8", "surrogatepass"))
 
 
 def outcome_data(outcome: Trial) -> dict[str, Any]:
@@ -123,29 +185,50 @@ def outcome_data(outcome: Trial) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, float("inf"))}
 
 
-def _outcome(row: dict[str, Any]) -> Trial | None:
-    try:
-        ratio = None
-        if "ratio" in row:
-            high = float(row.get("high", "inf"))
-            ratio = PairedRatio(ratio=row["ratio"], low=row["low"], high=high, pairs=row["pairs"])
-        others = {name: row.get(name) for name in ("rung", "error", "latency_ns", "peak_bytes", "failure")}
-        return Trial(configuration=dict(row["options"]), ratio=ratio, **others)
-    except (KeyError, TypeError, ValueError):
-        return None
+def _outcome(row: dict[str, Any] | None) -> Trial:
+    """Return the outcome of a line. Raises ValueError."""
+    if row is None:
+        raise ValueError("it is no JSON object")
+    configuration, failure, ratio = row.get("options"), row.get("failure"), None
+    if not isinstance(configuration, dict):
+        raise ValueError("'options' must be a table")
+    if failure is not None and not isinstance(failure, str):
+        raise ValueError("'failure' must be a text")
+    if failure is None or "ratio" in row:
+        middle, low, pairs = (
+            _number(row, "ratio", above=0),
+            _number(row, "low"),
+            _number(row, "pairs", int, above=0),
+        )
+        high = _number(row, "high") if "high" in row else float("inf")
+        if not low <= middle <= high:
+            raise ValueError("its interval does not contain its ratio")
+        ratio = PairedRatio(ratio=middle, low=low, high=high, pairs=pairs)
+    kinds = {"rung": int, "error": float, "latency_ns": float, "peak_bytes": int}
+    others = {name: _number(row, name, kind) for name, kind in kinds.items() if name in row}
+    return Trial(configuration=configuration, ratio=ratio, failure=failure, **others)
 
 
-def _parsed(line: str) -> dict[str, Any] | None:
+def _number(row: Mapping[str, Any], name: str, kind: type = float, *, above: int | None = None) -> Any:
+    """Return a number of a line, which is 0 or more, or above a limit. Raises ValueError."""
+    value: Any = row.get(name)
+    if type(value) not in (int, kind) or not 0 <= value < _MOST or (above is not None and value <= above):
+        noun = "a number" if kind is float else "an integer"
+        raise ValueError(f"{name!r} must be {noun} {'of 0 or more' if above is None else f'above {above}'}")
+    return kind(value)
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def _place(item: tuple[tuple[str, int | None], Trial]) -> int:
-    rung = item[0][1]
-    return -1 if rung is None else rung
+def _text(value: object) -> str:
+    """Return a text that equal values have in common; a tuple is a list, and true is not 1."""
+    return json.dumps(value, sort_keys=True)
 
 
 def _refused(message: str) -> TuningError:

@@ -15,6 +15,7 @@ from etconfig.app.configuring.profile_choice import choose_profile
 from etconfig.app.installation.engine_version import engine_text
 from etconfig.app.installation.installation import Installation
 from etconfig.app.locking.evidence_check import model_hash
+from etconfig.app.programs.executors import choose_executor, executor_with_options
 from etconfig.base.parameters import AnyPath, as_path
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
@@ -35,7 +36,7 @@ from etconfig.tuning.bounds import parse_bound
 from etconfig.tuning.contest import FRESH_LOADS, Contest, Latency, Memory, Objective, Throughput, Trial
 from etconfig.tuning.report import TuneReport
 from etconfig.tuning.space import Combination, Space, make_space
-from etconfig.tuning.study import Study, StudyIdentity
+from etconfig.tuning.study import Study, StudyIdentity, content_hash
 from etconfig.tuning.tuned_profile import (
     CORES,
     TUNED,
@@ -234,14 +235,8 @@ def tune_request(
     engine = engine_text(workplace.installation, arguments.backends[backend].spec)
     has_threads = any(info.unit is Unit.THREADS for info in _infos(space, arguments))
     device = device_facts(resolution.facts.values, has_threads=has_threads)
-    identity = StudyIdentity(
-        model=sha256,
-        engine=engine,
-        device=device,
-        incumbent=resolution.fingerprint(),
-        objective=options.objective,
-    )
-    study = Study(options.study, identity, files)
+    identity = _identity(workplace, base, options, sha256, engine, device, resolution.fingerprint())
+    study = Study(options.study, identity, files, space)
     try:
         found = find_better(contest, space, study, options.limits, progress or (lambda *shown: None))
     finally:
@@ -272,6 +267,40 @@ def tune_request(
     if options.output is not None:
         files.write(options.output, text.encode(), TUNED)
     return replace(report, profile_text=text)
+
+
+def _identity(
+    workplace: Workplace,
+    base: SubjectRequest,
+    options: TuneOptions,
+    sha256: str,
+    engine: str,
+    device: Mapping[str, object],
+    incumbent: str,
+) -> StudyIdentity:
+    executor: list[object] | None = None
+    if base.backend is None:
+        installation = workplace.installation
+        texts = (*installation.executor_texts, *base.executor_texts)
+        name = choose_executor(installation, base.executor)
+        given = executor_with_options(installation.with_executor_texts(texts), name)[1]
+        executor = [name, None if given is None else given.to_jsonable()]
+    made_up = {"shapes": sorted(base.shapes), "seed": options.limits.seed}
+    return StudyIdentity(
+        model=sha256,
+        data=[model_hash(Path(each).read_bytes()) for each in base.data],
+        method=base.method,
+        instance=base.instance,
+        executor=executor,
+        engine=engine,
+        device=device,
+        incumbent=incumbent,
+        objective=options.objective,
+        bounds=sorted(options.bounds),
+        tolerance=float(options.tolerance),
+        inputs=made_up if options.inputs is None else content_hash(options.inputs),
+        reference=None if options.reference is None else content_hash(options.reference),
+    )
 
 
 def resolve_model(workplace: Workplace, request: SubjectRequest) -> tuple[Resolution, str]:

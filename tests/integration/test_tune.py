@@ -17,6 +17,7 @@ from command_line import Outcome, error
 from synthetic_machine import SyntheticMachine, SyntheticSubject
 
 import etconfig
+from etconfig.errors import TuningError
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.tuning import tune as tuning
 from etconfig.tuning import verification
@@ -162,6 +163,22 @@ def test_a_lock_refuses_evidence_of_another_model_or_engine(
     ) in done.stderr
 
 
+@pytest.mark.parametrize("days", [1, 3])
+def test_evidence_of_the_future_is_questioned(
+    cli: Cli, times: dict[str, float], place: Path, days: int
+) -> None:
+    times.update({f"{THREADS}=1": 0.5})
+    assert cli(*TUNE, "--output", "tuned.toml").status == 0
+    text, day = (place / "tuned.toml").read_text(), datetime.date.today() + datetime.timedelta(days)
+    (place / "tuned.toml").write_text(re.sub(r"made = .*", f"made = {day}", text))
+    done = cli("validate", "tuned.toml")
+    said = (
+        f"warning[stale-evidence]: the options of profile 'tuned' were measured in the future: on {day}"
+        in done.stdout
+    )
+    assert (done.status, said) == (0, days > 1)
+
+
 def test_settings_that_beat_every_profile_are_named(cli: Cli, times: dict[str, float], place: Path) -> None:
     times.update({f"{THREADS}=1": 0.5})
     (place / "etconfig.toml").write_text("[options.ReferenceCpuBackend]\nnum_threads = 2\n")
@@ -186,6 +203,33 @@ def test_python_returns_the_same_report(times: dict[str, float], place: Path) ->
     assert "<table>" in report._repr_html_()
     assert repr(report).startswith("<TuneReport: model.pte: ")
     assert json.dumps(report.to_jsonable())
+
+
+def test_outcomes_of_other_conditions_are_not_taken(times: dict[str, float], place: Path) -> None:
+    zeros, ones = [np.zeros((1, 1, 8, 8), "f4")], [np.ones((1, 1, 8, 8), "f4")]
+    first: dict[str, Any] = {"inputs": zeros, "reference": zeros, "overrides": {ACCUMULATE: "fp64"}}
+    cases: dict[str, dict[str, Any]] = {
+        "other inputs": {"inputs": ones},
+        "another reference": {"reference": ones},
+        "another tolerance": {"tolerance": 0.5},
+        "other bounds": {"bounds": ["error < 0.1"]},
+        "another objective": {"objective": "memory"},
+        "another incumbent": {"overrides": {ACCUMULATE: "fp32"}},
+        "other inputs, another reference": {"inputs": None, "reference": None},
+    }
+
+    def tuned(**changed: Any) -> Any:
+        shared: dict[str, Any] = {"budget_s": 0.1, "only": [THREADS], "profile": "generic/any"}
+        return etconfig.tune("model.pte", study="study.jsonl", **{**shared, **first, **changed})
+
+    tuned()
+    assert tuned(seed=7).resumed > 0  # given inputs are the same with another seed
+    found = {}
+    for words, changed in cases.items():
+        with pytest.raises(TuningError) as caught:
+            tuned(**changed)
+        found[words] = caught.value.problem
+    assert found == {words: f"study.jsonl was made under other conditions: {words}" for words in cases}
 
 
 def test_memory_is_an_objective(times: dict[str, float], place: Path) -> None:

@@ -6,6 +6,11 @@ from collections.abc import Mapping
 
 _HEAD = '[profile]\nname = "acme/board"\n'
 _NPU = "options.ReferenceNpuBackend"
+_EVIDENCE = (
+    f'{_HEAD}[evidence]\nmade = 2026-11-01\nmodel = "sha256:0f"\nengine = "tiny 1.0"\n'
+    "device = {}\nnoise = 1.01\n"
+)
+_GAIN = "ratio = 0.58\ninterval = [0.56, 0.6]\npairs = 160\n"
 
 GOOD_PROFILES: Mapping[str, str] = {
     "least": _HEAD,
@@ -20,9 +25,21 @@ GOOD_PROFILES: Mapping[str, str] = {
     f"[when.methods.forward.{_NPU}]\ncore = 2\n",
     "facts": f'{_HEAD}[facts]\n"cpu.performance_cores" = 4\n"gpu.0.name" = "A"\n"cpu.features" = ["neon"]\n',
     "another backend": f"{_HEAD}[options.VendorsOwnDelegate]\nanything = [1, 2]\n",
+    "evidence": _EVIDENCE,
+    "whole evidence": f'{_EVIDENCE}backend = "TinyBackend"\nshapes = ["x=1,3,48,192"]\nobjective = "memory"\n'
+    f'{_GAIN}[[evidence.options]]\noption = "TinyBackend.threads"\n{_GAIN}',
 }
 
 BAD_PROFILES: Mapping[str, str] = {
+    "engine of evidence": _EVIDENCE.replace("tiny 1.0", " 1.0"),
+    "model of evidence": _EVIDENCE.replace("sha256:0f", ""),
+    "objective of evidence": f'{_EVIDENCE}objective = "nonsense"\n',
+    "backend of evidence": f'{_EVIDENCE}backend = ""\n',
+    "shapes of evidence": f'{_EVIDENCE}shapes = ["x=a"]\n',
+    "interval of evidence": f"{_EVIDENCE}{_GAIN}".replace("0.56", "-1"),
+    "interval without a ratio": f"{_EVIDENCE}interval = [0.56, 0.6]\n",
+    "pairs of evidence": f"{_EVIDENCE}{_GAIN}".replace("160", "0"),
+    "option of evidence": f'{_EVIDENCE}[[evidence.options]]\noption = "threads"\n{_GAIN}',
     "no head": "[options.ReferenceNpuBackend]\ncore = 1\n",
     "no name": "[profile]\n",
     "name": '[profile]\nname = "a//b"\n',

@@ -42,7 +42,7 @@ def installed_version(distribution: str) -> str | None:
 
     try:
         return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
+    except (metadata.PackageNotFoundError, ValueError):  # an empty name is refused
         return None
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from etconfig.facts.json_schema import facts_schema
 from etconfig.facts.registry import FactRegistry
+from etconfig.profile import evidence
 from etconfig.schema.jsonschema import JSON_SCHEMA_DRAFT, json_schema
 from etconfig.schema.spec import BackendSpec
 
@@ -47,23 +48,32 @@ def profile_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
 
 def _evidence() -> _Schema:
     ratio = {"type": "number", "exclusiveMinimum": 0}
-    interval = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
-    gain: _Schema = {"ratio": ratio, "interval": interval, "pairs": {"type": "integer"}}
-    option = {"type": "string", "description": "BACKEND.OPTION."}
+    interval = {"type": "array", "items": ratio, "minItems": 2, "maxItems": 2}
+    gain: _Schema = {"ratio": ratio, "interval": interval, "pairs": {"type": "integer", "minimum": 1}}
+    option = _text(evidence.OPTION, "BACKEND.OPTION.")
+    shapes = {"type": "array", "items": {"type": "string", "pattern": f"^{evidence.SHAPE}$"}}
+    objective = {"enum": [*evidence.OBJECTIVES], "description": "What was measured, by default latency."}
     table = _table(
         {
             "made": {"description": "The day of the measurement."},
-            "model": {"type": "string", "description": "`sha256:` and the hash of the model's file."},
-            "engine": {"type": "string", "description": "The engine's distribution and its version."},
+            "model": _text(evidence.MODEL, "`sha256:` and the hash of the model's file."),
+            "engine": _text(evidence.ENGINE, "The engine's distribution and its version."),
+            "backend": _text(evidence.BACKEND, "The backend whose engine runs the model."),
+            "shapes": {**shapes, "description": "The shapes of inputs that were made up: NAME=1,3,48,192."},
             "device": {"type": "object", "description": "The facts of the device that it depends on."},
             "noise": {**ratio, "description": "The ratio of two equal configurations."},
-            "objective": {"type": "string", "description": "What was measured, by default latency."},
+            "objective": objective,
             **gain,
             "options": {"type": "array", "items": _table({"option": option, **gain}, ["option", "ratio"])},
         },
         required=["made", "model", "engine", "device", "noise"],
     )
+    table["dependentRequired"] = {"interval": ["ratio"], "pairs": ["ratio"]}
     return {**table, "description": "What `etconfig tune` measured; it changes no option."}
+
+
+def _text(pattern: str, description: str) -> _Schema:
+    return {"type": "string", "pattern": f"^{pattern}$", "description": description}
 
 
 def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict[str, Any]:

@@ -38,6 +38,9 @@ interval = [0.56, 0.6]
 pairs = 160
 """
 
+INTERVAL = "'interval' must be an array of two numbers above 0, the lower one first"
+ENGINE = "'engine' must be NAME VERSION, such as onnxruntime 1.32.0"
+
 
 def profile_of(text: str) -> Profile:
     document = parse_document(text, "tuned.toml")
@@ -65,7 +68,15 @@ def test_evidence_is_read() -> None:
     assert found.device == {"cpu.model": "Xeon", "cpu.available_cores": 2}
     assert (found.whole.ratio, found.whole.low, found.whole.high, found.whole.pairs) == (0.58, 0.56, 0.6, 160)
     assert list(found.options) == ["TinyBackend.threads"]
+    assert (found.backend, found.shapes) == (None, ())
     assert found.find_span().place == "tuned.toml:7:2"
+
+
+def test_the_backend_and_the_shapes_are_optional() -> None:
+    found = evidence_of(
+        TEXT.replace("noise =", 'backend = "TinyBackend"\nshapes = ["x=1,3,48,192", "y=1"]\nnoise =')
+    )
+    assert (found.backend, found.shapes) == ("TinyBackend", ("x=1,3,48,192", "y=1"))
 
 
 def test_the_short_form_without_a_whole_is_enough() -> None:
@@ -85,6 +96,7 @@ def test_sentences_say_how_much_and_how_old() -> None:
         datetime.date(2026, 12, 15): "measured 1.72 x on Xeon; 14 days old",
     }
     assert {day: found.sentence(path, day) for day in cases} == cases
+    assert found.sentence(path, datetime.date(2026, 11, 1)) == "measured 1.72 x on Xeon; made on 2026-12-01"
     assert found.sentence("TinyBackend.other", datetime.date(2026, 12, 2)) is None
     assert gain_text(0.8, "memory") == "0.80 x the memory"
 
@@ -104,9 +116,7 @@ def test_what_is_wrong_is_reported_at_its_place() -> None:
         ("ratio = 0.5814", 'ratio = "fast"'): (
             "wrong-type tuned.toml:20:9 'evidence.options.ratio' must be a number, but is a string"
         ),
-        ("interval = [0.56, 0.60]", "interval = [0.6, 0.56]"): (
-            "wrong-type tuned.toml:15:12 'interval' must be an array of two numbers, the lower one first"
-        ),
+        ("interval = [0.56, 0.60]", "interval = [0.6, 0.56]"): (f"wrong-type tuned.toml:15:12 {INTERVAL}"),
         ("interval = [0.56, 0.60]", "interval = 1"): (
             "wrong-type tuned.toml:15:12 'evidence.interval' must be an array of two numbers, but is an int"
         ),
@@ -126,3 +136,59 @@ def test_what_is_wrong_is_reported_at_its_place() -> None:
     }
     found = {change: problem_of(*change).split("\n")[0] for change in cases}
     assert found == cases
+
+
+NONSENSE: dict[tuple[str, str], list[str]] = {
+    (ENGINE, 'engine = "tiny 1.2.0"'): [
+        f'engine = "{each}"'
+        for each in ("", "x", " 1.0", "tiny ", "tiny  1.0", "tiny 1.0 2", "- 1", "tiny\\n1")
+    ],
+    ("'model' must be sha256: and the hash of the model's file", 'model = "sha256:0123"'): [
+        f'model = "{each}"' for each in ("", "sha256:", "0123", "sha256:xyz", "sha256:0123\\n")
+    ],
+    ("'objective' must be one of latency, throughput, memory", 'objective = "latency"'): [
+        f'objective = "{each}"' for each in ("", "nonsense", "energy", "Latency")
+    ],
+    (INTERVAL, "interval = [0.56, 0.60]"): [
+        f"interval = [{each}]"
+        for each in ("nan, nan", "-inf, inf", "0.5, inf", "-1, 1", "0, 1", "0.5", "0.5, true")
+    ],
+    ("'interval' must contain the ratio", "interval = [0.56, 0.60]"): [
+        "interval = [0.1, 0.2]",
+        "interval = [0.59, 0.6]",
+    ],
+    ("'pairs' must be 1 or more", "pairs = 160\n\n"): [f"pairs = {each}\n\n" for each in ("0", "-1")],
+    ("'noise' must be a ratio above 0", "noise = 1.008"): [
+        f"noise = {each}" for each in ("0", "-1", "nan", "inf", "-inf")
+    ],
+    ("[evidence] has no 'ratio'", "ratio = 0.58\n"): [""],
+    ("'option' must be BACKEND.OPTION", 'option = "TinyBackend.threads"'): [
+        f'option = "{each}"' for each in ("", "threads", ".threads", "TinyBackend.", "Tiny Backend.threads")
+    ],
+    ("'TinyBackend.threads' has its gain twice", 'option = "TinyBackend.threads"\nratio = 0.5814\n'): [
+        'option = "TinyBackend.threads"\nratio = 0.58\n[[evidence.options]]\n'
+        'option = "TinyBackend.threads"\nratio = 0.58\n'
+    ],
+    ("'backend' must be the id of a backend", "noise ="): [
+        f'backend = "{each}"\nnoise =' for each in ("", "Tiny Backend", "Tiny.threads")
+    ],
+    ("'evidence.backend' must be a string", "noise ="): ["backend = 1\nnoise =", "backend = []\nnoise ="],
+    ("'evidence.shapes' must be an array of strings", "noise ="): [
+        'shapes = "x=1"\nnoise =',
+        "shapes = 1\nnoise =",
+    ],
+    ("'evidence.shapes' is an array of strings, but contains an int", "noise ="): ["shapes = [1]\nnoise ="],
+    ("'shapes' must be texts NAME=1,3,48,192", "noise ="): [
+        f'shapes = ["x=1", "{each}"]\nnoise ='
+        for each in ("", "x", "x=", "x=a", "x=1,", "=1", f"x={'9' * 30}")
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "old", "new"),
+    [(*key, new) for key, news in NONSENSE.items() for new in news],
+    ids=lambda text: str(text)[:40],
+)
+def test_nonsense_is_refused(message: str, old: str, new: str) -> None:
+    assert message in problem_of(old, new)

@@ -12,18 +12,25 @@ import numpy as np
 import pytest
 from synthetic_machine import SyntheticMachine, SyntheticSubject, subject_maker
 
-from etconfig.base.written_files import FilesOfRun, RefusedFileError
+from etconfig.base.written_files import FilesOfRun
 from etconfig.errors import TuningError
 from etconfig.measuring.pairs import PairSample
 from etconfig.tuning.bounds import parse_bound
-from etconfig.tuning.contest import Contest, Latency, Memory, Throughput, Trial, ratio_of
+from etconfig.tuning.contest import Contest, Latency, Memory, Objective, Throughput, Trial, ratio_of
 from etconfig.tuning.search import FINALISTS, MAX_EXHAUSTIVE, Plan, plan_search, search
 from etconfig.tuning.space import Combination, Dimension, Space
 from etconfig.tuning.study import Study, StudyIdentity
 from etconfig.tuning.tuning import Found, TuneLimits, find_better
 
 IDENTITY = StudyIdentity(
-    model="sha256:1", engine="tiny 1.0", device={"cpu.model": "X"}, incumbent="sha256:2", objective="latency"
+    model="sha256:1",
+    method="forward",
+    engine="tiny 1.0",
+    device={"cpu.model": "X"},
+    incumbent="sha256:2",
+    objective="latency",
+    tolerance=0.01,
+    inputs={"shapes": [], "seed": 0},
 )
 SPACE = Space(
     dimensions=tuple(
@@ -43,7 +50,7 @@ def tuned(
     space: Space = SPACE,
 ) -> Found:
     """Return what a search finds on a synthetic machine, in its time."""
-    study = study or Study(None, IDENTITY, FilesOfRun())
+    study = study or Study(None, IDENTITY, FilesOfRun(), space)
     return find_better(contest, space, study, limits, lambda *shown: None, machine.clock)
 
 
@@ -130,7 +137,7 @@ class TestWhatIsFound:
         def outputs(options: Mapping[str, object], value: Any) -> Any:
             return value * (1.1 if options.get("Tiny.b") == 3 else 1.0)
 
-        study = Study(None, IDENTITY, FilesOfRun())
+        study = Study(None, IDENTITY, FilesOfRun(), SPACE)
         found = tuned(machine, contest_of(machine, planted, outputs=outputs), study=study)
         assert found.better == {"Tiny.c": 1}
         refused = [each for each in study.outcomes() if each.failure is not None]
@@ -172,11 +179,46 @@ class TestFailures:
                 raise RuntimeError("no such\n  core")
             return planted(options)
 
-        study = Study(None, IDENTITY, FilesOfRun())
+        study = Study(None, IDENTITY, FilesOfRun(), SPACE)
         found = tuned(machine, contest_of(machine, speed), study=study)
         assert found.better == {"Tiny.b": 3, "Tiny.c": 1}
         failures = {each.failure for each in study.outcomes() if each.configuration.get("Tiny.a")}
         assert failures == {"RuntimeError: no such core"}
+
+    @pytest.mark.parametrize(
+        "objective", [Latency(), Throughput(2)], ids=lambda objective: str(objective.name)
+    )
+    def test_what_fails_only_while_it_is_timed_is_an_outcome(self, objective: Objective) -> None:
+        machine = SyntheticMachine(4)
+        broken, mades = {"Tiny.a": 1}, []
+
+        def make(options: Combination) -> SyntheticSubject:
+            made = SyntheticSubject(machine, 0.001, lambda value: value)
+            if broken.items() <= options.items():
+                made.time_block = _raise  # type: ignore[method-assign]
+            mades.append(made)
+            return made
+
+        contest = Contest(make=make, objective=objective, tolerance=0.01)
+        assert contest.compare(broken, 6, repeats=2).failure == "RuntimeError: out of memory"
+        assert contest.compare({"Tiny.b": 1}, 6, repeats=2).failure is None
+        assert all(each.is_closed for each in mades)
+
+    def test_a_failure_of_what_is_configured_is_not_that_of_a_candidate(self) -> None:
+        machine, failing = (
+            SyntheticMachine(4),
+            SyntheticSubject(SyntheticMachine(4), 0.001, lambda value: value),
+        )
+        contest = contest_of(machine, planted)
+        runs: list[int] = []
+
+        def outputs(value: Any) -> Any:
+            runs.append(1)
+            return value if len(runs) == 1 else _raise(1)
+
+        failing._outputs, failing.time_block = outputs, _raise  # type: ignore[method-assign]
+        with pytest.raises(RuntimeError, match="out of memory"):
+            contest.compare({"Tiny.b": 3}, 6, first=failing)
 
     def test_bounds_refuse_what_breaks_them(self) -> None:
         machine = SyntheticMachine(5)
@@ -262,12 +304,12 @@ class TestStudy:
 
     def test_a_second_run_measures_only_what_is_missing(self, tmp_path: Path) -> None:
         path, machine = tmp_path / "a.study.jsonl", SyntheticMachine(9)
-        first = Study(path, IDENTITY, FilesOfRun())
+        first = Study(path, IDENTITY, FilesOfRun(), SPACE)
         tuned(machine, contest_of(machine, planted), study=first)
         first.close()
         lines = path.read_text().splitlines()
         path.write_text("\n".join(lines[:6]) + '\n{"options": {"Tiny.b"')  # killed in the middle of a line
-        second = Study(path, IDENTITY, FilesOfRun())
+        second = Study(path, IDENTITY, FilesOfRun(), SPACE)
         assert second.resumed == 5
         known = [json.loads(line) for line in lines[1:6]]
         assert all(second.found(each["options"], each["rung"]) is not None for each in known)
@@ -284,25 +326,12 @@ class TestStudy:
                 raise KeyboardInterrupt
             return planted(options)
 
-        study = Study(path, IDENTITY, FilesOfRun())
+        study = Study(path, IDENTITY, FilesOfRun(), SPACE)
         found = tuned(machine, contest_of(machine, speed), study=study)
         assert found.is_interrupted
         assert found.better == {}
         assert len(path.read_text().splitlines()) == 1 + len(study.outcomes()) > 3
         study.close()
-
-    def test_studies_of_something_else_are_refused(self, tmp_path: Path) -> None:
-        path = tmp_path / "a.study.jsonl"
-        Study(path, IDENTITY, FilesOfRun()).close()
-        other = StudyIdentity(**{**vars(IDENTITY), "engine": "tiny 2.0", "model": "sha256:9"})
-        with pytest.raises(TuningError, match="is a study of another model, engine; give another file"):
-            Study(path, other, FilesOfRun())
-        path.write_text(path.read_text() + "[]\n{}\n")
-        with pytest.raises(TuningError, match=r"a\.study\.jsonl:2 is not an outcome"):
-            Study(path, IDENTITY, FilesOfRun())
-        path.write_text("notes\n")
-        with pytest.raises(RefusedFileError, match="it is there, and not a study"):
-            Study(path, IDENTITY, FilesOfRun())
 
 
 class TestObjectives:
@@ -341,3 +370,7 @@ class TestObjectives:
 
 def _equal_sample(ratio: float) -> PairSample:
     return PairSample(first_runs_ns=((10**6,),) * 6, second_runs_ns=((round(ratio * 1e6),),) * 6)
+
+
+def _raise(count: int) -> Any:
+    raise RuntimeError("out of memory")
