@@ -18,11 +18,13 @@ class SyntheticMachine:
         seed: The seed of the noise.
         noise: The scale of the noise of each run.
         luck: The scale of the noise that a whole load has, such as by where its memory lies.
+        order: The share by which a load is faster that comes while another is open.
     """
 
-    def __init__(self, seed: int, noise: float = 0.03, luck: float = 0.0) -> None:
+    def __init__(self, seed: int, noise: float = 0.03, luck: float = 0.0, order: float = 0.0) -> None:
         self.random = np.random.default_rng(seed)
-        self.noise, self.luck = noise, luck
+        self.noise, self.luck, self.order = noise, luck, order
+        self.open = 0
         self.now_s = 0.0
         self.loads = 0
 
@@ -48,6 +50,8 @@ class SyntheticSubject(MeasuredSubject):
         self.label, self.input_names, self.load_s, self.peak_bytes = "synthetic", ("x",), 0.001, None
         self._machine, self._outputs = machine, outputs
         self._base_s = base_s * math.exp(machine.random.normal(0, machine.luck))
+        self._base_s *= 1 - machine.order if machine.open else 1
+        machine.open += 1
         self.is_closed = False
 
     def generate(self, seed: int) -> list[Any]:
@@ -61,6 +65,7 @@ class SyntheticSubject(MeasuredSubject):
         return [self._machine.run_ns(self._base_s) for _ in range(count)]
 
     def close(self) -> None:
+        self._machine.open -= not self.is_closed
         self.is_closed = True
 
 

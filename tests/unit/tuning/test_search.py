@@ -80,6 +80,12 @@ class TestWhatIsFound:
                 false_gains.append((seed, found))
         assert false_gains == []
 
+    def test_the_order_of_loads_is_no_gain(self) -> None:
+        for seed in range(5):
+            machine = SyntheticMachine(seed, luck=0.002, order=0.06)
+            found = tuned(machine, contest_of(machine, lambda options: 5.0), limits=TuneLimits(budget_s=12.0))
+            assert (found.better, found.whole) == ({}, None), seed
+
     def test_planted_gains_are_found_and_what_does_not_matter_is_left_out(self) -> None:
         wrong = []
         for seed in range(3):
@@ -96,7 +102,7 @@ class TestWhatIsFound:
 
     def test_a_confirmed_gain_survives_ctrl_c_while_options_are_left_out(self) -> None:
         machine = SyntheticMachine(0, luck=0.002)
-        study = Study(None, IDENTITY, FilesOfRun())
+        study = Study(None, IDENTITY, FilesOfRun(), SPACE)
 
         def progress(phase: str, *shown: object) -> None:
             if phase == "leaving out":
@@ -322,7 +328,7 @@ class TestStudy:
         def speed(options: Mapping[str, object]) -> float:
             nonlocal calls
             calls += 1
-            if calls == 16:
+            if calls == 18:
                 raise KeyboardInterrupt
             return planted(options)
 
