@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
 
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
-from etconfig.diagnostics import Span
+from etconfig.diagnostics import Diagnostic, Severity, Span
 from etconfig.profile.table import TomlTable
 
 _INTERVAL_HELP = "write the least and the greatest ratio: interval = [0.56, 0.60]"
@@ -72,6 +72,17 @@ class TuningEvidence:
         age = "made today" if days == 0 else f"{days} {'day' if days == 1 else 'days'} old"
         age = age if days >= 0 else f"made on {self.made}"
         return f"measured {gain_text(found.ratio, self.objective)}{where and f' on {where}'}; {age}"
+
+    def date_problems(self, today: datetime.date) -> Iterator[Diagnostic]:
+        """Yield a warning if it is from the future; a day counts for clocks elsewhere."""
+        if (self.made - today).days > 1:
+            yield Diagnostic(
+                code="stale-evidence",
+                message=f"the options were measured in the future: on {self.made}",
+                spans=(self.find_span(),),
+                help="correct `made`, or the clock of this machine",
+                severity=Severity.WARNING,
+            )
 
 
 def gain_text(ratio: float, objective: str) -> str:

@@ -188,7 +188,7 @@ def outcome_data(outcome: Trial) -> dict[str, Any]:
 def _outcome(row: dict[str, Any] | None) -> Trial:
     """Return the outcome of a line. Raises ValueError."""
     if row is None:
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     configuration, failure, ratio = row.get("options"), row.get("failure"), None
     if not isinstance(configuration, dict):
         raise ValueError("'options' must be a table")

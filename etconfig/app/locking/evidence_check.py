@@ -1,20 +1,17 @@
-"""Checks that the evidence of profiles is about the models and engines that are locked, and of the past."""
+"""A check that the evidence of profiles is about the models and engines that are locked."""
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.configuring.several_programs import programs_in
 from etconfig.app.installation.engine_version import version_on
 from etconfig.app.locking.lock_contents import ResolvedForLock
-from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError
 from etconfig.profile.evidence import TuningEvidence
-from etconfig.profile.profile import Profile
 
 _HELP = "measure again: `etconfig tune MODEL --output FILE`, or remove the options and [evidence]"
 
@@ -41,15 +38,6 @@ def check_evidence(resolved: Sequence[ResolvedForLock]) -> None:
     ]
     if problems:
         raise ConfigError(diagnostics=tuple(dict.fromkeys(problems)))
-
-
-def verify_date(profile: Profile, today: datetime.date) -> Iterator[Diagnostic]:
-    """Yield a warning if the evidence of a profile is of the future; a day counts for clocks elsewhere."""
-    evidence = profile.evidence
-    if evidence is not None and (evidence.made - today).days > 1:
-        message = f"the options of profile {profile.name!r} were measured in the future: on {evidence.made}"
-        help = "correct `made`, or the clock of this machine"
-        yield replace(_stale(evidence, message), severity=Severity.WARNING, help=help)
 
 
 def model_hash(content: bytes | memoryview) -> str:

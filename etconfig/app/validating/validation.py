@@ -27,7 +27,6 @@ from etconfig.app.configuring.targets import (
 )
 from etconfig.app.installation.installation import Installation
 from etconfig.app.installation.misspelled_names import misspelled_backends
-from etconfig.app.locking.evidence_check import verify_date
 from etconfig.app.validating.validated_programs import (
     ProjectPrograms,
     engine_problems,
@@ -208,7 +207,8 @@ class Validator:
             yield from self._salvaged_problems(path, is_project) if is_text else ()
             return
         yield from self._condition_problems(layers[-1], None if project else chain[-1])
-        yield from () if project else verify_date(chain[-1], datetime.date.today())
+        if project is None and chain[-1].evidence is not None:
+            yield from chain[-1].evidence.date_problems(datetime.date.today())
         if project is None and path in self.of_directories and chain[-1].match is not None:
             yield from misplaced_profile(chain[-1], path)
         specs, broken = self._specs(layers)
