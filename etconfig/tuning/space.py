@@ -43,14 +43,14 @@ class Dimension:
     range: TuneRange | None = None
 
     def has(self, value: object, *, of_range: bool) -> bool:
-        """Return True for a value that is tried, or if `of_range` for any of the range that they are from."""
-        if any(is_same(value, each) for each in (self.incumbent, *self.values)):
+        """Return True for one of the values, or if `of_range` for any other of the range."""
+        if any(is_same(value, each) for each in self.values):
             return True
-        if not of_range or self.range is None:
+        if not of_range or self.range is None or is_same(value, self.incumbent):
             return False
-        if not isinstance(value, (int, float)) or (self.range.is_integer and not isinstance(value, int)):
+        if isinstance(value, bool) or not isinstance(value, int if self.range.is_integer else (int, float)):
             return False
-        return not isinstance(value, bool) and self.range.low <= value <= self.range.high
+        return self.range.low <= value <= self.range.high
 
 
 @record(frozen=True, kw_only=True)

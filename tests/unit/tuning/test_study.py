@@ -165,6 +165,7 @@ def test_a_line_that_is_no_outcome_is_refused_with_its_place(path: Path, line: s
 def test_only_combinations_of_the_space_count(path: Path) -> None:
     others = (
         {"Tiny.b": 9},
+        {"Tiny.b": 0},
         {"Tiny.b": True},
         {"Tiny.b": 1.0},
         {"Tiny.b": 1, "Tiny.c": 1},
