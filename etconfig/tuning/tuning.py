@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
+from etconfig.errors import TuningError
 from etconfig.tuning.contest import FRESH_LOADS, Contest, Trial
 from etconfig.tuning.search import MAX_EXHAUSTIVE, plan_search, search
 from etconfig.tuning.space import Combination, Space
@@ -151,6 +152,9 @@ class _Search:
         self.show("noise", 0, 1, None)
         began = self.clock()
         equal = self.contest.compare({}, NOISE_PAIRS, seed=self.seed, repeats=FRESH_LOADS)
+        if equal.ratio is None and self.contest.reference is None:
+            problem = f"what is configured cannot be compared with itself: {equal.failure}"
+            raise TuningError(problem=problem, help="without equal outputs, give a larger --tolerance")
         self.noise = equal.ratio
         elapsed = self.clock() - began
         incumbent = self.contest.objective.load(self.contest.make, {})

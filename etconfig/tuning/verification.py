@@ -107,13 +107,14 @@ def verify_tuned(
         reference=options.reference,
     )
     compare = partial(contest.compare, repeats=FRESH_LOADS)
-    noise = compare({}, _PAIRS, seed=options.limits.seed).ratio
-    assert noise is not None  # two equal configurations cannot differ in their outputs
+    equal = compare({}, _PAIRS, seed=options.limits.seed)
+    if equal.ratio is None:
+        raise TuningError(problem=f"{below.profile} differs from itself: {equal.failure}", help=None)
     return EvidenceCheck(
         profile=str(path),
         evidence=evidence,
         now=compare(_TUNED, _PAIRS, seed=options.limits.seed + FRESH_LOADS),
-        noise=noise,
+        noise=equal.ratio,
         min_gain=options.limits.min_gain,
         stale=tuple(_stale(evidence, sha256, resolution.facts)),
     )

@@ -80,6 +80,13 @@ class TestWhatIsFound:
                 false_gains.append((seed, found))
         assert false_gains == []
 
+    def test_a_model_that_differs_from_itself_is_an_error(self) -> None:
+        machine = SyntheticMachine(0)
+        random = np.random.default_rng(0)
+        contest = contest_of(machine, planted, outputs=lambda _, value: random.standard_normal(4))
+        with pytest.raises(TuningError, match="cannot be compared with itself: outputs differ by"):
+            tuned(machine, contest)
+
     def test_the_order_of_loads_is_no_gain(self) -> None:
         for seed in range(5):
             machine = SyntheticMachine(seed, luck=0.002, order=0.06)
