@@ -68,7 +68,8 @@ def _evidence() -> _Schema:
         },
         required=["made", "model", "engine", "device", "noise"],
     )
-    table["dependentRequired"] = {"interval": ["ratio"], "pairs": ["ratio"]}
+    alone = {"anyOf": [{"required": ["interval"]}, {"required": ["pairs"]}]}
+    table["anyOf"] = [{"required": ["ratio"]}, {"not": alone}]  # taplo does not know `dependentRequired`
     return {**table, "description": "What `etconfig tune` measured; it changes no option."}
 
 
