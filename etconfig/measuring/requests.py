@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from etconfig.app.configuring.profile_choice import EXPECTED
 from etconfig.app.configuring.targets import find_installation
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.executors import choose_executor
@@ -69,11 +69,15 @@ def find_subject(
         facts=installation.detect_facts() if facts is None else facts,
         fact_overrides=source_facts(fact_overrides, installation.fact_registry),
     )
-    listed = (data,) if isinstance(data, (str, os.PathLike)) else data
+    listed: Sequence[Any] = [data]  # what is neither a path nor a list is refused by name
+    if isinstance(data, Sequence) and not isinstance(data, str):
+        listed = data
     request = SubjectRequest(
         label="as configured",
         model=str(as_path("model", model)),
-        profile=None if profile is None else os.fspath(profile),
+        profile=profile
+        if profile is None or isinstance(profile, str)
+        else str(as_path("profile", profile, EXPECTED)),
         overrides=override_texts(overrides),
         data=tuple(str(as_path("data", each)) for each in listed),
         shapes=shape_texts(shapes),

@@ -20,7 +20,7 @@ from etconfig.profile.selection import Selection
 AUTO = "auto"
 """Stands for the profile that matches the device best."""
 
-_EXPECTED = "auto, the name of a profile, or a path, as str or pathlib.Path"
+EXPECTED = "auto, the name of a profile, or a path, as str or pathlib.Path"
 
 
 @record(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def choose_profile(
         return choose_project_profile(installation, installation.project, facts, require_match=require_match)
     if profile == AUTO:
         return _select(installation, installation.project, facts, require_match)
-    named = profile if isinstance(profile, str) else as_path("profile", profile, _EXPECTED)
+    named = profile if isinstance(profile, str) else as_path("profile", profile, EXPECTED)
     return ProfileChoice(chain=installation.profile_chain(named))
 
 
