@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ import numpy as np
 from etconfig.analysis.instruction_times import InstructionTime
 from etconfig.analysis.machine import describe_machine
 from etconfig.app.installation.installation import Installation
+from etconfig.base.fingerprint import file_sha256
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.parameters import AnyPath
 from etconfig.base.records import record
@@ -43,7 +43,6 @@ _WARM_UP_RUNS = 5
 _WARM_UP_NS = 20_000_000
 _MOST_WARM_UP_RUNS = 1000
 _NOISE = "the noise floor"
-_HASHED_BYTES = 1 << 20
 
 
 @record(frozen=True, kw_only=True)
@@ -346,17 +345,11 @@ def _hint(workplace: Workplace, request: SubjectRequest) -> str:
 
 
 def _sha256(path: Path) -> str | None:
-    """Return the hash of a file, read in blocks; None for a directory, or if it cannot be read any more."""
-    found = hashlib.sha256()
+    """Return the hash of a file; None for a directory, or if it cannot be read any more."""
     try:
-        if not path.is_file():
-            return None
-        with path.open("rb") as file:
-            while block := file.read(_HASHED_BYTES):
-                found.update(block)
+        return file_sha256(path) if path.is_file() else None
     except OSError:
         return None
-    return found.hexdigest()
 
 
 def _checked_error(base: SubjectRequest, outputs: Sequence[Any], reference: Sequence[Any]) -> float:

@@ -87,42 +87,6 @@ class PairSample:
         return PairedRatio(ratio=ratio, low=low, high=high, pairs=pairs)
 
 
-def measure_pairs(
-    first: Callable[[], object],
-    second: Callable[[], object],
-    *,
-    pairs: int | None = None,
-    seconds: float | None = None,
-    block: int = 5,
-    clock: Clock = time.perf_counter_ns,
-    progress: Callable[[float], object] | None = None,
-) -> PairSample:
-    """Call two functions in turns, and time each call.
-
-    Args:
-        first: One function.
-        second: The other one.
-        pairs: The number of pairs of blocks.
-        seconds: The time to measure, if `pairs` is None; at least `MIN_PAIRS` are measured.
-        block: The number of calls of a block.
-        clock: The clock.
-        progress: Called after each pair with the share that is done, from 0 to 1.
-
-    Raises:
-        ValueError: there are too few pairs, `seconds` is negative or not finite, `block` is less than 1, or
-            neither `pairs` nor `seconds` is given, or both.
-    """
-    return measure_blocks(
-        timed(first, clock),
-        timed(second, clock),
-        pairs=pairs,
-        seconds=seconds,
-        block=block,
-        clock=clock,
-        progress=progress,
-    )
-
-
 def measure_blocks(
     first: TimedBlock,
     second: TimedBlock,
@@ -133,7 +97,21 @@ def measure_blocks(
     clock: Clock = time.perf_counter_ns,
     progress: Callable[[float], object] | None = None,
 ) -> PairSample:
-    """Do the same as `measure_pairs` with sides that time their runs themselves, such as other processes."""
+    """Run two sides in turns.
+
+    Args:
+        first: One side.
+        second: The other one.
+        pairs: The number of pairs of blocks.
+        seconds: The time to measure, if `pairs` is None; at least `MIN_PAIRS` are measured.
+        block: The number of runs of a block.
+        clock: The clock of `seconds`.
+        progress: Called before each pair with the share that is done, from 0 to 1.
+
+    Raises:
+        ValueError: there are too few pairs, `seconds` is negative or not finite, `block` is less than 1, or
+            neither `pairs` nor `seconds` is given, or both.
+    """
     if (pairs is None) == (seconds is None):
         raise ValueError("give either pairs or seconds")
     check_effort(pairs, seconds)

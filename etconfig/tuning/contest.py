@@ -263,6 +263,21 @@ class Contest:
         broken = next(filter(None, (bound.problem(values[bound.name]) for bound in self.bounds)), None)
         return replace(found, ratio=ratio_of(*samples), failure=broken)
 
+    def with_itself(self, pairs: int, seed: int) -> PairedRatio:
+        """Return the ratio of two equal configurations: the noise. A given reference does not matter for it.
+
+        Raises:
+            TuningError: their outputs differ.
+            Exception: what loading and running them raises.
+        """
+        found = replace(self, reference=None).compare({}, pairs, seed=seed, repeats=FRESH_LOADS)
+        if found.ratio is None:
+            raise TuningError(
+                problem=f"what is configured cannot be compared with itself: {found.failure}",
+                help="without equal outputs, give a larger --tolerance",
+            )
+        return found.ratio
+
     def inputs_for(self, subject: MeasuredSubject, seed: int) -> Sequence[Any]:
         """Return the inputs for a seed: those that were given, or made up."""
         return subject.generate(seed) if self.inputs is None else self.inputs

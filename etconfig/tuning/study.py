@@ -195,11 +195,8 @@ def _outcome(row: dict[str, Any] | None) -> Trial:
     if failure is not None and not isinstance(failure, str):
         raise ValueError("'failure' must be a text")
     if failure is None or "ratio" in row:
-        middle, low, pairs = (
-            _number(row, "ratio", above=0),
-            _number(row, "low"),
-            _number(row, "pairs", int, above=0),
-        )
+        middle, low = _number(row, "ratio", above=0), _number(row, "low")
+        pairs = _number(row, "pairs", int, above=0)
         high = _number(row, "high") if "high" in row else float("inf")
         if not low <= middle <= high:
             raise ValueError("its interval does not contain its ratio")

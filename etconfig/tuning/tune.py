@@ -16,6 +16,7 @@ from etconfig.app.installation.engine_version import engine_text
 from etconfig.app.installation.installation import Installation
 from etconfig.app.locking.evidence_check import model_hash
 from etconfig.app.programs.executors import choose_executor, executor_with_options
+from etconfig.base.fingerprint import file_sha256
 from etconfig.base.parameters import AnyPath, as_path
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
@@ -81,6 +82,17 @@ class TuneOptions:
     reference: Sequence[Any] | None = None
     output: Path | None = None
     study: Path | None = None
+
+    def check(self) -> None:
+        """Raise ValueError for a bound that is malformed, and for a number that no search can keep to."""
+        for each in self.bounds:
+            parse_bound(each)
+        given = {"budget_s": self.limits.budget_s, "tolerance": self.tolerance}
+        for name, value in {**given, "min_gain": self.limits.min_gain}.items():
+            if not 0 <= value < math.inf:
+                raise ValueError(f"{name} is {value}; expected a finite number of at least 0")
+        if self.limits.min_gain >= 1:
+            raise ValueError(f"min_gain is {self.limits.min_gain}; expected less than 1")
 
 
 def tune(
@@ -217,7 +229,7 @@ def tune_request(
         TuningError, EtconfigError, ValueError: as for `tune`.
     """
     files = files or FilesOfRun()
-    _check_numbers(options)
+    options.check()
     if options.output is not None:
         files.check(options.output, TUNED)
     resolution, sha256 = resolve_model(workplace, base)
@@ -288,7 +300,7 @@ def _identity(
     made_up = {"shapes": sorted(base.shapes), "seed": options.limits.seed}
     return StudyIdentity(
         model=sha256,
-        data=[model_hash(Path(each).read_bytes()) for each in base.data],
+        data=[file_sha256(Path(each)) for each in base.data],
         method=base.method,
         instance=base.instance,
         executor=executor,
@@ -314,7 +326,7 @@ def resolve_model(workplace: Workplace, request: SubjectRequest) -> tuple[Resolu
         if not Path(request.model).is_file():
             raise MeasurementError(label=request.model, reason="there is no such file")
         resolution = workplace.resolve(request, workplace.engine_model(request))
-        return resolution, model_hash(Path(request.model).read_bytes())
+        return resolution, f"sha256:{file_sha256(Path(request.model))}"
     with workplace.open_program(request) as program:
         return workplace.resolve(request, program), model_hash(program.program.whole())
 
@@ -377,16 +389,6 @@ def _infos(space: Space, arguments: Arguments) -> Iterator[OptionInfo]:
     for each in space.dimensions:
         backend, _, option = each.path.partition(".")
         yield arguments.backends[backend].options.option_infos()[option]
-
-
-def _check_numbers(options: TuneOptions) -> None:
-    """Raise ValueError for a number that no search can keep to."""
-    given = {"budget_s": options.limits.budget_s, "tolerance": options.tolerance}
-    for name, value in {**given, "min_gain": options.limits.min_gain}.items():
-        if not 0 <= value < math.inf:
-            raise ValueError(f"{name} is {value}; expected a finite number of at least 0")
-    if options.limits.min_gain >= 1:
-        raise ValueError(f"min_gain is {options.limits.min_gain}; expected less than 1")
 
 
 def _check_not_in_force(workplace: Workplace, base: SubjectRequest, facts: FactSheet, output: Path) -> None:

@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
-from etconfig.errors import TuningError
 from etconfig.tuning.contest import FRESH_LOADS, Contest, Trial
 from etconfig.tuning.search import MAX_EXHAUSTIVE, plan_search, search
 from etconfig.tuning.space import Combination, Space
@@ -151,11 +150,8 @@ class _Search:
     def _search(self) -> list[Trial]:
         self.show("noise", 0, 1, None)
         began = self.clock()
-        equal = self.contest.compare({}, NOISE_PAIRS, seed=self.seed, repeats=FRESH_LOADS)
-        if equal.ratio is None and self.contest.reference is None:
-            problem = f"what is configured cannot be compared with itself: {equal.failure}"
-            raise TuningError(problem=problem, help="without equal outputs, give a larger --tolerance")
-        self.noise = equal.ratio
+        equal = self.contest.with_itself(NOISE_PAIRS, self.seed)
+        self.noise = equal
         elapsed = self.clock() - began
         incumbent = self.contest.objective.load(self.contest.make, {})
         with closing(incumbent):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,15 +105,13 @@ def verify_tuned(
         inputs=options.inputs,
         reference=options.reference,
     )
-    compare = partial(contest.compare, repeats=FRESH_LOADS)
-    equal = compare({}, _PAIRS, seed=options.limits.seed)
-    if equal.ratio is None:
-        raise TuningError(problem=f"{below.profile} differs from itself: {equal.failure}", help=None)
+    noise = contest.with_itself(_PAIRS, options.limits.seed)
+    seed = options.limits.seed + FRESH_LOADS
     return EvidenceCheck(
         profile=str(path),
         evidence=evidence,
-        now=compare(_TUNED, _PAIRS, seed=options.limits.seed + FRESH_LOADS),
-        noise=equal.ratio,
+        now=contest.compare(_TUNED, _PAIRS, seed=seed, repeats=FRESH_LOADS),
+        noise=noise,
         min_gain=options.limits.min_gain,
         stale=tuple(_stale(evidence, sha256, resolution.facts)),
     )

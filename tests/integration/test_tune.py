@@ -261,6 +261,8 @@ def test_what_cannot_be_asked_for_is_refused(cli: Cli, place: Path) -> None:
         ("--also", f"{THREADS}=many"): f"{THREADS} cannot be 'many': expected an integer",
         ("--bound", "error < nan"): "'error < nan' is not a bound: the limit must be above 0 and finite",
         ("--bound", "latency < 0 ms"): "is not a bound: the limit must be above 0 and finite",
+        ("--min-gain", "100%"): "min_gain is 1.0; expected less than 1",
+        ("--budget", f"{'9' * 306}h"): "budget_s is inf; expected a finite number of at least 0",
         ("--output", "."): "cannot write .: Is a directory",
     }
     found = {arguments: cli("tune", "model.pte", *arguments) for arguments in cases}

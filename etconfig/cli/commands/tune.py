@@ -126,7 +126,6 @@ def command(
       etconfig tune model.pte --budget 1s --output tuned.toml
       etconfig tune model.pte --budget 1s --only ReferenceCpuBackend.num_threads
     """
-    from etconfig.tuning.bounds import parse_bound
     from etconfig.tuning.study import STUDY
     from etconfig.tuning.tune import TuneOptions, tune_request
     from etconfig.tuning.tuned_profile import TUNED
@@ -138,9 +137,14 @@ def command(
         study = study or output.with_suffix(".study.jsonl")
     if study is not None:
         check_can_write(study, STUDY)
+    options = TuneOptions(
+        limits=TuneLimits(budget_s=budget, min_gain=min_gain, seed=seed),
+        output=output,
+        study=study,
+        **choices,
+    )
     try:
-        for each in choices["bounds"]:
-            parse_bound(each)
+        options.check()
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if verify is not None:
@@ -150,14 +154,7 @@ def command(
             model = replace(model, backend=backend, shapes=shapes)
     measured = model.find(request)
     show_diagnostics(measured.workplace.resolved(measured.base).notes)
-    options = TuneOptions(
-        limits=TuneLimits(budget_s=budget, min_gain=min_gain, seed=seed),
-        inputs=measured.inputs,
-        reference=measured.reference,
-        output=output,
-        study=study,
-        **choices,
-    )
+    options = replace(options, inputs=measured.inputs, reference=measured.reference)
     if verify is not None:
         checked = verify_tuned(measured.workplace, measured.base, verify, options)
         print_json(checked.to_jsonable()) if as_json else _print_check(checked)

@@ -14,7 +14,7 @@ from etconfig.measuring.pairs import (
     PairSample,
     block_size,
     measure_blocks,
-    measure_pairs,
+    timed,
 )
 
 
@@ -52,27 +52,27 @@ class TestOrder:
         def side(name: str) -> Callable[[], object]:
             return lambda: calls.append(name)
 
-        measure_pairs(side("a"), side("b"), pairs=6, block=2, clock=clock)
+        measure_blocks(timed(side("a"), clock), timed(side("b"), clock), pairs=6, block=2, clock=clock)
         assert "".join(calls) == "aabb bbaa aabb bbaa aabb bbaa".replace(" ", "")
 
     def test_the_least_of_a_block_counts(self) -> None:
         times = iter([9, 4, 7, 30, 20, 25] * 6)
         clock = FakeClock()
-        run = clock.taking(lambda: next(times))
-        sample = measure_pairs(run, run, pairs=6, block=3, clock=clock)
+        run = timed(clock.taking(lambda: next(times)), clock)
+        sample = measure_blocks(run, run, pairs=6, block=3, clock=clock)
         assert set(zip(sample.first_ns, sample.second_ns, strict=True)) == {(4, 20), (20, 4)}
         assert sorted(sample.all_first_ns) == sorted([9, 4, 7, 30, 20, 25] * 3)
 
     def test_time_ends_a_measurement_after_enough_pairs(self) -> None:
         clock = FakeClock()
         shares: list[float] = []
-        run = clock.taking(lambda: 1e7)
-        sample = measure_pairs(run, run, seconds=0.4, block=1, clock=clock, progress=shares.append)
+        run = timed(clock.taking(lambda: 1e7), clock)
+        sample = measure_blocks(run, run, seconds=0.4, block=1, clock=clock, progress=shares.append)
         assert len(sample.first_ns) == 20
         assert shares == sorted(shares)
         assert 0 == shares[0] < shares[-1] < 1
-        slow = clock.taking(lambda: 1e10)
-        assert len(measure_pairs(slow, slow, seconds=0.4, block=1, clock=clock).first_ns) == MIN_PAIRS
+        slow = timed(clock.taking(lambda: 1e10), clock)
+        assert len(measure_blocks(slow, slow, seconds=0.4, block=1, clock=clock).first_ns) == MIN_PAIRS
 
     def test_ctrl_c_keeps_complete_pairs(self) -> None:
         blocks = iter(range(9))
@@ -97,7 +97,7 @@ class TestOrder:
             ({"pairs": 6, "block": 0}, "block is 0; expected 1 or more"),
         ):
             with pytest.raises(ValueError, match=message):
-                measure_pairs(nothing, nothing, **arguments)  # type: ignore[arg-type]
+                measure_blocks(timed(nothing), timed(nothing), **arguments)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="5 pairs are too few for an interval; expected 6 or more"):
             sample_of([0.0] * 5).ratio()
 
@@ -169,7 +169,9 @@ class Machine:
 
     def compare(self, factor: float) -> PairedRatio:
         first, second = self.side(1e6), self.side(1e6 * factor)
-        return measure_pairs(first, second, pairs=40, block=5, clock=self.clock).ratio()
+        return measure_blocks(
+            timed(first, self.clock), timed(second, self.clock), pairs=40, block=5, clock=self.clock
+        ).ratio()
 
 
 def test_equal_sides_are_covered_and_planted_differences_found() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from synthetic_machine import SyntheticMachine, SyntheticSubject, subject_maker
+from synthetic_machine import IDENTITY, SyntheticMachine, SyntheticSubject, subject_maker
 
 from etconfig.base.written_files import FilesOfRun
 from etconfig.errors import TuningError
@@ -19,19 +19,9 @@ from etconfig.tuning.bounds import parse_bound
 from etconfig.tuning.contest import Contest, Latency, Memory, Objective, Throughput, Trial, ratio_of
 from etconfig.tuning.search import FINALISTS, MAX_EXHAUSTIVE, Plan, plan_search, search
 from etconfig.tuning.space import Combination, Dimension, Space
-from etconfig.tuning.study import Study, StudyIdentity
+from etconfig.tuning.study import Study
 from etconfig.tuning.tuning import Found, TuneLimits, find_better
 
-IDENTITY = StudyIdentity(
-    model="sha256:1",
-    method="forward",
-    engine="tiny 1.0",
-    device={"cpu.model": "X"},
-    incumbent="sha256:2",
-    objective="latency",
-    tolerance=0.01,
-    inputs={"shapes": [], "seed": 0},
-)
 SPACE = Space(
     dimensions=tuple(
         Dimension(path=f"Tiny.{name}", incumbent=0, values=tuple(range(1, count)))
@@ -161,6 +151,18 @@ class TestWhatIsFound:
         machine = SyntheticMachine(3)
         contest = contest_of(machine, planted, inputs=[np.ones(4)], reference=[np.zeros(4)])
         assert tuned(machine, contest).better == {}
+
+    def test_given_outputs_may_refuse_what_is_configured_and_take_what_is_better(self) -> None:
+        """Such as a type that is fast and inexact by default."""
+
+        def outputs(options: Mapping[str, object], value: Any) -> Any:
+            return value if options.get("Tiny.b") == 3 else value * 1.1
+
+        machine = SyntheticMachine(3)
+        given = {"inputs": [np.ones(4)], "reference": [np.ones(4)]}
+        found = tuned(machine, contest_of(machine, planted, outputs=outputs, **given))
+        assert found.noise is not None
+        assert found.better["Tiny.b"] == 3
 
     def test_an_interval_contains_the_truth_as_often_as_it_says(self) -> None:
         """An independent model: medians of loads around a truth, with the t interval written out."""

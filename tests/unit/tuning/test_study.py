@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from synthetic_machine import IDENTITY
 
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.written_files import FilesOfRun, RefusedFileError
@@ -18,16 +19,6 @@ from etconfig.tuning.contest import Trial
 from etconfig.tuning.space import Dimension, Space
 from etconfig.tuning.study import Study, StudyIdentity, content_hash
 
-IDENTITY = StudyIdentity(
-    model="sha256:1",
-    method="forward",
-    engine="tiny 1.0",
-    device={"cpu.model": "X"},
-    incumbent="sha256:2",
-    objective="latency",
-    tolerance=0.01,
-    inputs={"shapes": ["x=1,3,48,192"], "seed": 0},
-)
 SPACE = Space(dimensions=(Dimension(path="Tiny.b", incumbent=0, values=(1, 2, 3)),))
 ROW = {"options": {"Tiny.b": 1}, "rung": 0, "ratio": 0.9, "low": 0.8, "high": 1.1, "pairs": 6, "error": 0.0}
 
