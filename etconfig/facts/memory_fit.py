@@ -8,6 +8,9 @@ from typing import Any
 from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
 
+MAX_MARGIN = 1_000_000
+"""The largest share of a need that may be asked to stay free."""
+
 
 @record(frozen=True)
 class MemoryFit:

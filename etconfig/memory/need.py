@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
 from etconfig.errors import MemoryBudgetError
-from etconfig.facts.memory_fit import MemoryFit
+from etconfig.facts.memory_fit import MAX_MARGIN, MemoryFit
 from etconfig.facts.sheet import FactSheet
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View
@@ -17,7 +17,6 @@ from etconfig.report.model import Table, View
 MemoryOrigin: TypeAlias = Literal["read", "measured", "declared", "assumed"]
 """The source of a size: the program, a measurement, a backend's vendor, or none, the surest first."""
 
-_MOST_MARGIN = 1_000_000
 _ORIGINS: tuple[MemoryOrigin, ...] = ("read", "measured", "declared", "assumed")
 
 
@@ -93,8 +92,8 @@ class MemoryNeed(HasView):
         Raises:
             ValueError: the margin is not a number from 0 to 1,000,000.
         """
-        if not 0 <= margin <= _MOST_MARGIN:
-            given = "too large" if margin > _MOST_MARGIN else margin
+        if not 0 <= margin <= MAX_MARGIN:
+            given = "too large" if margin > MAX_MARGIN else margin
             raise ValueError(f"margin is {given}; expected a share of the need, such as 0.1")
         return MemoryFit.of(math.ceil(self.peak.size_bytes * (1 + margin)), facts.values)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeGuard
 
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.errors import ProfileError
+from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.profile.bounds import MAX_PROBLEMS, too_many_problems
 from etconfig.profile.document import Document
 from etconfig.profile.positions import KeyPath
@@ -147,9 +147,9 @@ class TomlTable:
         value = self.data.get(key, False)
         if isinstance(value, bool):
             return 0.0 if value else None
-        if isinstance(value, (int, float)) and 0 <= value < math.inf:
+        if isinstance(value, (int, float)) and 0 <= value <= MAX_MARGIN:
             return float(value)
-        self._wrong_type(key, value, "true, false or a share from 0 on", help)
+        self._wrong_type(key, value, f"true, false or a share from 0 to {MAX_MARGIN:,}", help)
         return None
 
     def require(self, key: str, help: str) -> None:

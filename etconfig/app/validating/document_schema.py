@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from etconfig.facts.json_schema import facts_schema
+from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import evidence
 from etconfig.schema.jsonschema import JSON_SCHEMA_DRAFT, json_schema
@@ -123,7 +124,7 @@ def _models() -> _Schema:
             "file": {"type": "string", "minLength": 1, "description": "The program, relative to this file."},
             "when": {"type": "string", "description": "The condition under which it may be selected."},
             "fits": {
-                "anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0}],
+                "anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0, "maximum": MAX_MARGIN}],
                 "description": "True if it must fit into the memory, or the share of the need to keep free.",
             },
             "data": {**_strings(), "description": "Its data files (.ptd), relative to this file."},

@@ -150,11 +150,20 @@ class TestFits:
         ]
         assert needed == [peak, math.ceil(1.5 * peak), 3 * peak, None, None]
 
-    @pytest.mark.parametrize(("value", "kind"), [('"yes"', "a string"), ("-1", "an int"), ("nan", "a float")])
+    @pytest.mark.parametrize(
+        ("value", "kind"),
+        [
+            ('"yes"', "a string"),
+            ("-1", "an int"),
+            ("nan", "a float"),
+            ("1e9", "a float"),
+            (str(2**63 - 1), "an int"),
+        ],
+    )
     def test_another_value_is_refused(self, value: str, kind: str) -> None:
         with pytest.raises(ProfileError) as caught:
             variant(DATA / "digits/digits.pte", f"fits = {value}")
         (problem,) = caught.value.diagnostics
-        wanted = "true, false or a share from 0 on"
+        wanted = "true, false or a share from 0 to 1,000,000"
         assert problem.message == f"'model.m.variants.fits' must be {wanted}, but is {kind}"
         assert problem.help == "write fits = true, or the share of the need that shall stay free: fits = 0.2"
