@@ -46,7 +46,7 @@ def command(programs: Sequence[Path], check: bool, requests: Sequence[Configurat
     profiles and in the project file, and for each program on each device the facts that were used
     and the value of every option. With --locked, `resolve`, `run` and `verify` fail if any of these
     differs, and say which. Comments, layout and descriptions do not count. Profiles that `etconfig
-    tune` wrote for another model, or another version of its engine, are refused.
+    tune` wrote for another program, or another version of its engine, are refused.
 
     With --check, lists what differs from the file, and exits with 1 if anything does, also a program or a
     device that only one of them has.
