@@ -151,27 +151,6 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
         check_type("optimize", optimize, bool, "True or False")
         check_tracer(tracer)
         self._warn_of_unshared_state(name, memory)
-        return self._load(
-            name,
-            arguments,
-            backends=backends,
-            tracer=tracer,
-            optimize=optimize,
-            memory=memory,
-            warm_up=warm_up,
-        )
-
-    def _load(
-        self,
-        name: str,
-        arguments: Arguments | None = None,
-        *,
-        backends: BackendsByName | None = None,
-        tracer: RecordingTracer | None = None,
-        optimize: bool = True,
-        memory: Sequence[object] = (),
-        warm_up: int = 0,
-    ) -> Method:
         from etconfig.method.request import method_request  # numpy comes with it; resolving does not need it
 
         check_type("name", name, str, "the name of a method")
@@ -255,8 +234,9 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
 
         self.metadata(method)  # raises if there is no such method
         results = []
+        alone = LoadedProgram(self.program, self.installation, self._executor_program(), self.executor)
         for case in self.program.bundled_cases.get(method, ()):
-            with self._load(method, arguments) as loaded:
+            with alone.load_method(method, arguments) as loaded:
                 results.append(run_case(loaded, case, tolerance))
         return results
 
