@@ -26,8 +26,7 @@ from etconfig.errors import (
 )
 from etconfig.method import ExecutorProgram
 from etconfig.method.method import Method, guarded_method
-from etconfig.program.delegated import delegated_dtypes
-from etconfig.program.metadata import MethodMeta, signature_texts
+from etconfig.program.metadata import MethodMeta, delegated_dtypes, signature_texts
 from etconfig.program.process_lock import ProcessLock
 from etconfig.program.program import Program
 from etconfig.report.has_view import HasView
