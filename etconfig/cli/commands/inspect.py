@@ -11,17 +11,15 @@ import click
 from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
 from etconfig.cli.rendering.program_text import print_program
-from etconfig.cli.shared.output import print_json, show, show_tables
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    configuration_options,
+from etconfig.cli.shared.options import (
     data_option,
-    executor_if_installed,
     executor_option,
     json_option,
     no_models_option,
     program_argument,
 )
+from etconfig.cli.shared.output import print_json, show, show_tables
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options, executor_if_installed
 from etconfig.cli.shared.usage import StrictCommand, refuse
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
 from etconfig.errors import BackendUnavailableError

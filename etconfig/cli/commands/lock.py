@@ -17,13 +17,9 @@ from etconfig.cli.shared.each_device import (
     show_notes,
 )
 from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.options import models_option, programs_argument
 from etconfig.cli.shared.output import fail, show
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    models_option,
-    programs_argument,
-    several_devices_options,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest, several_devices_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
 

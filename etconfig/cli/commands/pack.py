@@ -14,13 +14,9 @@ from etconfig.base.written_files import FileKind, head_of, replace_files
 from etconfig.cli.shared.each_device import OnDevice, notes_of_resolution, show_notes
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.inputs import standard_input
+from etconfig.cli.shared.options import models_option, programs_argument
 from etconfig.cli.shared.output import show, show_diagnostics, show_document
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    models_option,
-    programs_argument,
-    several_devices_options,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest, several_devices_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import (
     OutputPath,

@@ -18,6 +18,7 @@ from etconfig.cli.shared.each_device import (
     show_notes,
 )
 from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.options import json_option, locked_option, models_option, programs_argument
 from etconfig.cli.shared.output import (
     print_json,
     print_table,
@@ -25,15 +26,7 @@ from etconfig.cli.shared.output import (
     show_blocks,
     show_document,
 )
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    json_option,
-    locked_option,
-    models_option,
-    programs_argument,
-    read_device,
-    several_devices_options,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest, read_device, several_devices_options
 from etconfig.cli.shared.usage import StrictCommand, refuse
 
 if TYPE_CHECKING:

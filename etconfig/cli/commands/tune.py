@@ -16,14 +16,9 @@ from etconfig.cli.shared.measured_model import (
     measured_model_options,
     measuring_progress,
 )
+from etconfig.cli.shared.options import FiniteNumber, Share, json_option
 from etconfig.cli.shared.output import print_json, print_table, show, show_diagnostics
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    FiniteNumber,
-    Share,
-    configuration_options,
-    json_option,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import (
     OutputPath,

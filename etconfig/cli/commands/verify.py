@@ -10,11 +10,8 @@ import click
 
 from etconfig.cli.shared.completion import complete_method
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.output import print_json, print_table, show
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
+from etconfig.cli.shared.options import (
     FiniteNumber,
-    configuration_options,
     data_option,
     executor_option,
     json_option,
@@ -22,6 +19,8 @@ from etconfig.cli.shared.requests import (
     no_models_option,
     program_argument,
 )
+from etconfig.cli.shared.output import print_json, print_table, show
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:

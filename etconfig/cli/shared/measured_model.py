@@ -14,16 +14,15 @@ import click
 from etconfig.base.records import record
 from etconfig.cli.shared.completion import complete_method
 from etconfig.cli.shared.inputs import standard_input
-from etconfig.cli.shared.output import shows_progress
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
+from etconfig.cli.shared.options import (
     data_option,
     executor_option,
     input_option,
     instance_option,
     run_program_argument,
-    taken_values,
 )
+from etconfig.cli.shared.output import shows_progress
+from etconfig.cli.shared.requests import ConfigurationRequest, taken_values
 from etconfig.cli.shared.standard_output import command_errors
 
 if TYPE_CHECKING:

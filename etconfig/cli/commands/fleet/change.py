@@ -20,8 +20,8 @@ from etconfig.cli.shared.fleet_requests import (
     plan_options,
     workers_option,
 )
+from etconfig.cli.shared.options import Share, json_option
 from etconfig.cli.shared.output import note, show
-from etconfig.cli.shared.requests import Share, json_option
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.report.model import Table, View, part_text

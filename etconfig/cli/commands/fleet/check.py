@@ -13,8 +13,8 @@ from etconfig.cli.shared.fleet_requests import (
     inventory_options,
     show_part,
 )
+from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import note, print_json, show, show_findings
-from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.report.model import count_text
 

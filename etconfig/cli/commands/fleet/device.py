@@ -14,8 +14,8 @@ from etconfig.cli.shared.fleet_requests import (
     inventory_options,
     plan_options,
 )
+from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import note, print_json, show, show_document
-from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import StrictCommand
 
 

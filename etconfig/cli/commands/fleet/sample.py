@@ -17,8 +17,8 @@ from etconfig.cli.shared.fleet_requests import (
     inventory_options,
     plan_options,
 )
+from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import note
-from etconfig.cli.shared.requests import make_installation
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command, writing
 from etconfig.facts.sheet_json import SHEET
