@@ -40,7 +40,7 @@ _HOME = {
     "ProgramError": "errors",
     "ProgramReport": "analysis",
     "Resolution": "resolver.deciding.resolution",
-    "Tolerance": "method.bundled",
+    "Tolerance": "method.bundled_cases",
     "TuneReport": "tuning.report",
     "UnsharedStateWarning": "errors",
     "UnusedKernelsWarning": "errors",
@@ -113,7 +113,7 @@ if TYPE_CHECKING:
     from etconfig.measuring.compare import compare
     from etconfig.measuring.report import ComparisonReport
     from etconfig.memory.need import MemoryNeed
-    from etconfig.method.bundled import Tolerance
+    from etconfig.method.bundled_cases import Tolerance
     from etconfig.method.method import Method
     from etconfig.method.stop import CancelToken
     from etconfig.models.variant_selection import ModelChoice

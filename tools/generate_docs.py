@@ -34,7 +34,7 @@ from kit_docs import KIT_PARTS
 from kit_docs import table as markdown_table
 from public_api import KINDS, PUBLIC_MODULES, kind_of
 
-from etconfig.app.validating.checks import CHECKS
+from etconfig.app.validating.file_checks import CHECKS
 from etconfig.cli.shared.usage import DISPLAY_OPTIONS
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.cli.startup.group import etconfig

@@ -75,8 +75,8 @@ _HOME = {
     "MultipleOf": "schema.constraints",
     "NativeCall": "backend",
     "NativeRun": "method",
-    "Observable": "plugin.evidence",
-    "Observed": "plugin.evidence",
+    "Observable": "plugin.option_evidence",
+    "Observed": "plugin.option_evidence",
     "OptionChanges": "method",
     "OptionError": "errors",
     "OptionTable": "schema.options",
@@ -92,7 +92,7 @@ _HOME = {
     "Tracer": "backend",
     "TuneRange": "schema.tuned_values",
     "Unit": "schema.units",
-    "Unobservable": "plugin.evidence",
+    "Unobservable": "plugin.option_evidence",
     "UnsafeProgramError": "errors",
     "UpdateContext": "backend",
     "Value": "backend",
@@ -164,7 +164,6 @@ if TYPE_CHECKING:
         ProgramRequest,
         RunnableMethod,
     )
-    from etconfig.plugin.evidence import Observable, Observed, Unobservable
     from etconfig.plugin.hookspecs import (
         BackendRequest,
         ConformanceContribution,
@@ -178,6 +177,7 @@ if TYPE_CHECKING:
         LoweringRequest,
         hookimpl,
     )
+    from etconfig.plugin.option_evidence import Observable, Observed, Unobservable
     from etconfig.schema.cache_keys import cache_key
     from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
     from etconfig.schema.declaration import Applies, Scope, Wire, option

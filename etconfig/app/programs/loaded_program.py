@@ -37,7 +37,7 @@ from etconfig.schema.validate import change_options
 if TYPE_CHECKING:
     from etconfig.method import MethodRequest
     from etconfig.method.arenas import SharedArenas
-    from etconfig.method.bundled import CaseResult, Tolerance
+    from etconfig.method.bundled_cases import CaseResult, Tolerance
     from etconfig.plugin.code_backends import GivenBackends
     from etconfig.program.model import ExecutionPlan
     from etconfig.schema.spec import BackendSpec
@@ -221,7 +221,7 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
         Args:
             method: The method.
             arguments: Its arguments, as for `load_method`.
-            tolerance: For all floating-point outputs; by default see `etconfig.method.bundled`.
+            tolerance: For all floating-point outputs; by default see `etconfig.method.bundled_cases`.
 
         Returns:
             One result for each case, in the order of the file; none for a method without cases.
@@ -229,7 +229,7 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
         Raises:
             EtconfigError: as `load_method`. The problem of a single case is in its result instead.
         """
-        from etconfig.method.bundled import run_case
+        from etconfig.method.bundled_cases import run_case
 
         self.metadata(method)  # raises if there is no such method
         results = []

@@ -11,7 +11,7 @@ from etconfig.app.configuring.engine_models import model_file_problem
 from etconfig.app.configuring.profile_choice import choose_project_profile
 from etconfig.app.configuring.targets import Delegating, check_facts, find_installation
 from etconfig.app.installation.installation import Installation
-from etconfig.app.validating.checks import CHECKS, NEEDS, CheckedFile, FileCheck, Grounds
+from etconfig.app.validating.file_checks import CHECKS, NEEDS, CheckedFile, FileCheck, Grounds
 from etconfig.app.validating.validated_programs import programs_by_name
 from etconfig.base.parameters import AnyPath, as_path
 from etconfig.base.provenance import OriginKind

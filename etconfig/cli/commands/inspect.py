@@ -11,7 +11,7 @@ import click
 from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
 from etconfig.cli.rendering.program_text import print_program
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.command_options import (
     data_option,
     executor_option,
     json_option,

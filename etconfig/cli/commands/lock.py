@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.command_options import models_option, programs_argument
 from etconfig.cli.shared.each_device import (
     notes_of_resolution,
     on_each_device,
@@ -17,7 +18,6 @@ from etconfig.cli.shared.each_device import (
     show_notes,
 )
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.options import models_option, programs_argument
 from etconfig.cli.shared.output import fail, show
 from etconfig.cli.shared.requests import ConfigurationRequest, several_devices_options
 from etconfig.cli.shared.usage import StrictCommand

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.inputs import expanded_sheets, sheet_names
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.command_options import (
     fact_option,
     json_option,
     models_option,
@@ -20,6 +18,8 @@ from etconfig.cli.shared.options import (
     programs_argument,
     sheet_options,
 )
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.input_files import expanded_sheets, sheet_names
 from etconfig.cli.shared.output import (
     note,
     print_error,

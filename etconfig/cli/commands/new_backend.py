@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from etconfig.cli.shared.command_options import make_installation
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath

@@ -11,10 +11,10 @@ import click
 
 from etconfig.base.number_text import format_bytes
 from etconfig.base.written_files import FileKind, head_of, replace_files
+from etconfig.cli.shared.command_options import models_option, programs_argument
 from etconfig.cli.shared.each_device import OnDevice, notes_of_resolution, show_notes
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.inputs import standard_input
-from etconfig.cli.shared.options import models_option, programs_argument
+from etconfig.cli.shared.input_files import standard_input
 from etconfig.cli.shared.output import show, show_diagnostics, show_document
 from etconfig.cli.shared.requests import ConfigurationRequest, several_devices_options
 from etconfig.cli.shared.usage import StrictCommand

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from etconfig.cli.shared.completion import complete_profile_name
-from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.listings import list_profiles
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.command_options import (
     device_options,
     json_option,
     make_installation,
     profile_path_option,
     require_match_option,
 )
+from etconfig.cli.shared.completion import complete_profile_name
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.listings import list_profiles
 from etconfig.cli.shared.output import (
     print_json,
     print_table,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.command_options import json_option, locked_option, models_option, programs_argument
 from etconfig.cli.shared.each_device import (
     OnDevice,
     notes_of_resolution,
@@ -18,7 +19,6 @@ from etconfig.cli.shared.each_device import (
     show_notes,
 )
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.options import json_option, locked_option, models_option, programs_argument
 from etconfig.cli.shared.output import (
     print_json,
     print_table,

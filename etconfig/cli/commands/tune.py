@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.cli.shared.command_options import FiniteNumber, Share, json_option
 from etconfig.cli.shared.measured_model import (
     MeasuredModelRequest,
     measured_model_options,
     measuring_progress,
 )
-from etconfig.cli.shared.options import FiniteNumber, Share, json_option
 from etconfig.cli.shared.output import print_json, print_table, show, show_diagnostics
 from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.usage import StrictCommand

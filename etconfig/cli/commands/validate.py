@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.app.installation.installation import Installation
+from etconfig.cli.shared.command_options import device_options, make_installation, profile_path_option
 from etconfig.cli.shared.files import files_argument, named_as_given
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.inputs import FoundFiles, StandardInput, expanded_sheets, sheet_names
-from etconfig.cli.shared.options import device_options, make_installation, profile_path_option
+from etconfig.cli.shared.input_files import FoundFiles, StandardInput, expanded_sheets, sheet_names
 from etconfig.cli.shared.output import (
     note,
     print_error,

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.completion import complete_method
-from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.command_options import (
     FiniteNumber,
     data_option,
     executor_option,
@@ -19,13 +17,15 @@ from etconfig.cli.shared.options import (
     no_models_option,
     program_argument,
 )
+from etconfig.cli.shared.completion import complete_method
+from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.output import print_json, print_table, show
 from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
     from etconfig.analysis import VerificationReport
-    from etconfig.method.bundled import CaseResult, OutputResult
+    from etconfig.method.bundled_cases import CaseResult, OutputResult
 
 _TOLERANCE = FiniteNumber()
 
@@ -70,7 +70,7 @@ def command(
     """
     from etconfig.analysis.verification import methods_with_cases, verify_program
     from etconfig.app.programs.api import load_program
-    from etconfig.method.bundled import Tolerance
+    from etconfig.method.bundled_cases import Tolerance
 
     tolerance = None
     if rtol is not None or atol is not None:

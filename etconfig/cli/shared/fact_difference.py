@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from etconfig.cli.shared.command_options import make_installation
 from etconfig.cli.shared.format import format_known
-from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.requests import read_device
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from etconfig.base.records import record
-from etconfig.cli.shared.completion import complete_method
-from etconfig.cli.shared.inputs import standard_input
-from etconfig.cli.shared.options import (
+from etconfig.cli.shared.command_options import (
     data_option,
     executor_option,
     input_option,
     instance_option,
     run_program_argument,
 )
+from etconfig.cli.shared.completion import complete_method
+from etconfig.cli.shared.input_files import standard_input
 from etconfig.cli.shared.output import shows_progress
 from etconfig.cli.shared.requests import ConfigurationRequest, taken_values
 from etconfig.cli.shared.standard_output import command_errors

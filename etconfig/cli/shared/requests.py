@@ -12,7 +12,7 @@ import click
 
 from etconfig.app.installation.installation import Installation
 from etconfig.base.records import record
-from etconfig.cli.shared.inputs import (
+from etconfig.cli.shared.input_files import (
     expanded_sheets,
     name_of_device,
     sheet_names,
@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from etconfig.facts.sheet import FactSheet
     from etconfig.resolver.deciding.resolution import Resolution
 
-from etconfig.cli.shared.options import device_options, fact_option, make_installation, profile_options
+from etconfig.cli.shared.command_options import (
+    device_options,
+    fact_option,
+    make_installation,
+    profile_options,
+)
 
 
 @record(frozen=True, kw_only=True)

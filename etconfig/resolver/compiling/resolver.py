@@ -20,7 +20,7 @@ from etconfig.resolver.compiling.scopes import ScopedAssignments
 from etconfig.resolver.deciding.advice import AdviceEntries, AdviceReader, CheckedAdvice
 from etconfig.resolver.deciding.arguments import ANY_METHOD, instance_label
 from etconfig.resolver.deciding.backend_candidates import BackendCandidates
-from etconfig.resolver.deciding.device import DeviceView
+from etconfig.resolver.deciding.device_view import DeviceView
 from etconfig.resolver.deciding.instance_resolver import InstanceResolver, Memo, MethodInstance
 from etconfig.resolver.deciding.option_candidates import Candidate, OptionCandidates
 from etconfig.resolver.deciding.program_check import METHOD, noun_of

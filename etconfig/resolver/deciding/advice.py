@@ -13,7 +13,7 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import PluginCallError, ProfileError
 from etconfig.expression import Expression, ExpressionParser, ExpressionType, Fault, Unknown
 from etconfig.profile.bundled_conditions import bundled_parser
-from etconfig.resolver.deciding.device import DeviceView
+from etconfig.resolver.deciding.device_view import DeviceView
 from etconfig.resolver.deciding.expression_types import fits_type
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.problem import OptionProblem

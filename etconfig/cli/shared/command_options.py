@@ -17,7 +17,7 @@ from etconfig.cli.shared.completion import (
     complete_method,
     complete_profile,
 )
-from etconfig.cli.shared.inputs import (
+from etconfig.cli.shared.input_files import (
     InputPath,
     KnownDevices,
 )
