@@ -275,23 +275,13 @@ def _conditions(grounds: Grounds, file: CheckedFile) -> Iterator[Diagnostic]:
 
 
 @_check("a profile")
-def _evidence(_: Grounds, file: CheckedFile) -> Iterable[Diagnostic]:
-    """Its measurements were not made in the future."""
-    evidence = file.chain[-1].evidence
-    return () if evidence is None else evidence.date_problems(datetime.date.today())
-
-
-@_check("a profile")
-def _place(grounds: Grounds, file: CheckedFile) -> Iterable[Diagnostic]:
-    """In a directory, the path of a profile with `match` ends with its name."""
-    is_found = file.path in grounds.of_directories and file.chain[-1].match is not None
-    return misplaced_profile(file.chain[-1], file.path) if is_found else ()
-
-
-@_check("settings")
-def _plugins(grounds: Grounds, file: CheckedFile) -> Iterable[Diagnostic]:
-    """The plugins of its backends are not broken."""
-    return grounds.specs(file.layers)[1]
+def _profile(grounds: Grounds, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Its measurements were not made in the future; in a directory, its path ends with its name."""
+    profile = file.chain[-1]
+    if profile.evidence is not None:
+        yield from profile.evidence.date_problems(datetime.date.today())
+    if file.path in grounds.of_directories and profile.match is not None:
+        yield from misplaced_profile(profile, file.path)
 
 
 @_check("settings", "a device")
@@ -302,8 +292,9 @@ def _facts(grounds: Grounds, _: CheckedFile) -> Iterable[Diagnostic]:
 
 @_check("settings")
 def _settings(grounds: Grounds, file: CheckedFile) -> Iterator[Diagnostic]:
-    """Each option exists and accepts its value."""
-    specs, known = grounds.specs(file.layers)[0], grounds.known_fits
+    """The plugins of its backends are not broken; each option exists and accepts its value."""
+    (specs, broken), known = grounds.specs(file.layers), grounds.known_fits
+    yield from broken
     # With a given device its own values count, not values that other devices might have.
     expressions = (lambda: grounds.expressions) if grounds.device is None else None
     for problem in verify_layers(file.layers, specs, grounds.backend_ids, known, expressions):
