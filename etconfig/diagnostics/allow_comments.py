@@ -110,7 +110,7 @@ def _line_of(source: SourceText, start: int, lines: Sequence[str]) -> int:
 
 
 class Allowances:
-    """What the comments of files allow, and which of them were of use.
+    """The findings that comments of files allow, and which comments were of use.
 
     Args:
         read: Returns the text of a file; None if it cannot be read.

@@ -125,10 +125,9 @@ def to_jsonable(diagnostic: Diagnostic) -> Mapping[str, object]:
         "severity": diagnostic.severity.value,
         "message": diagnostic.message,
         "spans": [_span_data(span) for span in diagnostic.spans],
-        "notes": list(diagnostic.notes),
+        "notes": list(diagnostic.all_notes),
         "help": diagnostic.help,
         "fix": _fix_data(diagnostic.fix) if diagnostic.fix else None,
-        **({"devices": list(diagnostic.devices)} if diagnostic.devices else {}),
     }
 
 

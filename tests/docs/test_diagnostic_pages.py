@@ -230,7 +230,7 @@ class TestRules:
         wrong, _, _ = map(Example.parse, case(code))
         command = wrong.commands[-1]
         if not command.startswith("etconfig validate") or "| " in command:
-            return  # it is no finding of validate
+            return  # validate has no such finding
 
         def found(rules: str, comment_at: tuple[str, int] | None = None) -> tuple[int, list[dict[str, Any]]]:
             with place(code, next(directories), capsys, []) as run:

@@ -15,12 +15,13 @@ def command(as_json: bool) -> None:
     """List the codes of findings, their levels and fixes.
 
     A code with several levels has the one that fits the place, unless [rules] of the project file gives
-    it one. `safe` fixes are those of `validate --fix`; a `guess` also needs --unsafe-fixes.
+    it one; `etconfig explain CODE` prints its page. `validate --fix` makes `safe` fixes, and with
+    --unsafe-fixes also a `guess`.
 
     \b
     Examples:
       etconfig rules
-      etconfig explain unusual-value
+      etconfig rules --json
     """
     from etconfig.diagnostics import CODES
     from etconfig.diagnostics.rules import ALWAYS_ERRORS

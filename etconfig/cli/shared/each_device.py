@@ -133,8 +133,8 @@ def show_notes(
     for each in found:
         for note in () if each.result is None else notes_of(each.result):
             devices.setdefault(note, {})[each.device] = None
-    count = len({each.device for each in found})
-    show_diagnostics(on_devices(devices, count, "on every device"))
+    names = dict.fromkeys(each.device for each in found)
+    show_diagnostics(on_devices(devices, len(names), f"on {', '.join(names)}"))
 
 
 def notes_of_resolution(resolution: Resolution) -> tuple[Diagnostic, ...]:
