@@ -23,6 +23,7 @@ COMMAND_SUMMARIES = {
     "rules": "List the codes of findings, their levels and fixes.",
     "run": "Run a method of a program.",
     "schema": "Print an option schema as JSON Schema or Markdown.",
+    "test": "Check that the project's tests hold on each of its devices.",
     "tune": "Find better options for a model on this machine.",
     "validate": "Check configuration files; exit with 1 if there are errors.",
     "verify": "Run a bundled program's cases; exit with 1 if outputs differ.",

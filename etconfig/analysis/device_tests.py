@@ -1,0 +1,268 @@
+"""`run_tests`: the tests of a project on each of its devices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from etconfig.analysis.expected_matrix import ExpectedMatrix
+from etconfig.analysis.matrix_building import matrix_device
+from etconfig.base.records import record
+from etconfig.diagnostics import Diagnostic, Severity, on_devices
+from etconfig.diagnostics.render import to_jsonable
+from etconfig.errors import PluginError, ProfileError
+from etconfig.expression import Expression
+from etconfig.facts.sheet import FactSheet
+from etconfig.profile.device_tests import DeviceTest
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text
+from etconfig.resolver.compiling.option_facts import OptionsAndFacts, parse_assertion
+from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.resolver.explaining.difference import reported_values
+
+if TYPE_CHECKING:
+    from etconfig.analysis.device_matrix import MatrixDevice
+    from etconfig.app.configuring.device_configurations import DeviceConfigurations
+    from etconfig.app.installation.installation import Installation
+    from etconfig.resolver.deciding.arguments import Arguments
+
+TestOutcome: TypeAlias = Literal["passed", "failed", "skipped"]
+
+RESOLVES, EXPECTED = "resolves", "expected options"
+"""The names of the tests that every device has: its options resolve, and are those of the `expect` file."""
+
+
+@record(frozen=True, kw_only=True)
+class TestResult:
+    """The result of a test on a device.
+
+    Attributes:
+        test: The name of the test.
+        device: The name of the device.
+        outcome: `skipped` if `where` does not hold on the device, or no method has the options.
+        problems: Why it failed.
+    """
+
+    __test__ = False  # pytest collects what is called Test
+
+    test: str
+    device: str
+    outcome: TestOutcome
+    problems: tuple[Diagnostic, ...] = ()
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        problems = [to_jsonable(each) for each in self.problems]
+        return {"test": self.test, "device": self.device, "outcome": self.outcome, "problems": problems}
+
+
+@record(frozen=True)
+class TestReport(HasView):
+    """The results of all tests on all devices.
+
+    Attributes:
+        results: The results, device by device.
+    """
+
+    __test__ = False
+
+    results: Sequence[TestResult]
+
+    @property
+    def has_failed(self) -> bool:
+        """True if some test failed on some device."""
+        return any(each.outcome == "failed" for each in self.results)
+
+    @property
+    def problems(self) -> list[Diagnostic]:
+        """The problems, each once with its devices, and a warning for each test that no device tried."""
+        found: dict[Diagnostic, dict[str, None]] = {}
+        for each in self.results:
+            for problem in each.problems:
+                found.setdefault(problem, {})[each.device] = None
+        devices = {each.device for each in self.results}
+        tried = {each.test for each in self.results if each.outcome != "skipped"}
+        untried = dict.fromkeys(each.test for each in self.results if each.test not in tried)
+        return [*on_devices(found, len(devices)), *map(_untried, untried)]
+
+    @property
+    def summary(self) -> str:
+        """One line that counts the tests that hold on each device, and the devices on which all hold."""
+        tests = dict.fromkeys(each.test for each in self.results)
+        devices = dict.fromkeys(each.device for each in self.results)
+        bad = [each for each in self.results if each.outcome == "failed"]
+        good_tests = len(tests) - len({each.test for each in bad})
+        good_devices = len(devices) - len({each.device for each in bad})
+        return (
+            f"{good_tests:,} of {count_text(len(tests), 'test')} hold on every device; "
+            f"all hold on {good_devices:,} of {count_text(len(devices), 'device')}"
+        )
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the report as plain data: the output of `etconfig test --json`."""
+        return {"etconfig_test": 1, "results": [each.to_jsonable() for each in self.results]}
+
+    @property
+    def table(self) -> Table:
+        """A row for each test: the number of devices by outcome."""
+        counts = Counter((each.test, each.outcome) for each in self.results)
+        outcomes: tuple[TestOutcome, ...] = ("passed", "failed", "skipped")
+        rows = [
+            (test, *(str(counts[test, outcome]) for outcome in outcomes))
+            for test in dict.fromkeys(each.test for each in self.results)
+        ]
+        return Table(headers=("TEST", *map(str.upper, outcomes)), rows=rows)
+
+    def _view(self) -> View:
+        return View(title=self.summary, tables=[self.table])
+
+
+def _untried(test: str) -> Diagnostic:
+    return Diagnostic(
+        code="untried-test",
+        message=f"no device tries the test {test!r}",
+        severity=Severity.WARNING,
+        help="`where` holds on none, or no method has the backend whose options it names; add a device",
+    )
+
+
+@record(frozen=True)
+class CheckedTest:
+    """A test whose condition is checked.
+
+    Attributes:
+        test: The test.
+        assertion: The condition.
+        backends: The backends whose options it reads.
+    """
+
+    test: DeviceTest
+    assertion: Expression
+    backends: frozenset[str]
+
+
+def check_tests(
+    installation: Installation, tests: Iterable[DeviceTest]
+) -> tuple[OptionsAndFacts, Sequence[CheckedTest]]:
+    """Check the conditions of tests against the schemas and the facts.
+
+    Raises:
+        ProfileError: with the problems of all of them.
+    """
+
+    def find_spec(backend: str) -> Any:
+        try:
+            return installation.plugins.backend_spec(backend)
+        except PluginError:
+            return None
+
+    registry = OptionsAndFacts(installation.fact_registry, installation.backend_ids, find_spec)
+    problems: list[Diagnostic] = []
+    checked = []
+    for each in tests:
+        try:
+            assertion = parse_assertion(each.assertion, registry)
+        except ProfileError as error:
+            problems += error.diagnostics
+            continue
+        checked.append(CheckedTest(each, assertion, registry.backends_in(assertion)))
+    if problems:
+        raise ProfileError(diagnostics=tuple(problems))
+    return registry, checked
+
+
+def run_tests(
+    configurations: DeviceConfigurations,
+    devices: Mapping[str, FactSheet | Path],
+    installation: Installation,
+    expected: ExpectedMatrix | None = None,
+) -> TestReport:
+    """Run the tests of the project file on devices.
+
+    Args:
+        configurations: The programs, and what they are resolved with.
+        devices: The devices by name.
+        installation: The project.
+        expected: The options that devices should get.
+
+    Raises:
+        ConfigError: the project file, or a test, is wrong.
+    """
+    project = installation.project
+    registry, tests = check_tests(installation, () if project is None else project.tests)
+    results: list[TestResult] = []
+    rows: list[MatrixDevice] = []
+    for name, sheet in devices.items():
+        row, resolution = matrix_device(configurations, name, sheet, installation.fact_registry)
+        rows.append(row)
+        errors = tuple(each for each in row.problems if each.is_error)
+        results.append(_result(RESOLVES, name, errors))
+        if resolution is not None:
+            results += (_tried(each, resolution, name, registry) for each in tests)
+    results += [] if expected is None else _compared(expected, rows)
+    order = {name: at for at, name in enumerate(devices)}
+    return TestReport(sorted(results, key=lambda each: order.get(each.device, len(order))))
+
+
+def _result(test: str, device: str, problems: Sequence[Diagnostic]) -> TestResult:
+    outcome: TestOutcome = "failed" if problems else "passed"
+    return TestResult(test=test, device=device, outcome=outcome, problems=tuple(problems))
+
+
+def _compared(expected: ExpectedMatrix, rows: Sequence[MatrixDevice]) -> Iterator[TestResult]:
+    from etconfig.analysis.device_matrix import DeviceMatrix
+
+    found: dict[str, list[Diagnostic]] = {row.device: [] for row in rows}
+    for each in expected.differences(DeviceMatrix(rows)):
+        found.setdefault(each.device, []).append(each.diagnostic())
+    for device, problems in found.items():
+        yield _result(EXPECTED, device, problems)
+
+
+def _tried(
+    checked: CheckedTest, resolution: Resolution, device: str, registry: OptionsAndFacts
+) -> TestResult:
+    """Try a test on a device, for each method instance with all backends whose options it reads."""
+    test, facts = checked.test, resolution.facts.values
+    skipped = TestResult(test=test.name, device=device, outcome="skipped")
+    if test.where is not None and test.where.evaluate(facts) is not True:
+        return skipped
+    if not checked.backends:
+        problem = _problem(checked, None, facts, resolution)
+        return _result(test.name, device, () if problem is None else (problem,))
+    tried = [
+        _problem(checked, arguments, {**facts, **registry.values(arguments, checked.backends)}, resolution)
+        for arguments in resolution
+        if checked.backends <= arguments.backends.keys()
+        and any(fnmatchcase(arguments.method, pattern) for pattern in test.methods)
+    ]
+    if not tried:
+        return skipped
+    return _result(test.name, device, [each for each in tried if each is not None])
+
+
+def _problem(
+    checked: CheckedTest, arguments: Arguments | None, values: Mapping[str, object], resolution: Resolution
+) -> Diagnostic | None:
+    if checked.assertion.evaluate(values) is True:
+        return None
+    where = "" if arguments is None else f" in {arguments.label}"
+    notes = [each.explanation for each in checked.assertion.explain(values) if each.result is not True]
+    if arguments is not None:
+        reported = reported_values(resolution)
+        notes += [
+            f"{path.backend}.{path.option} is {value}"
+            for path, value in reported.items()
+            if (path.method, path.instance) == (arguments.method, arguments.instance)
+            and f"{path.backend}.{path.option}" in checked.assertion.facts
+        ]
+    return Diagnostic(
+        code="failed-test",
+        message=f"{checked.test.name!r} does not hold{where}",
+        spans=(checked.test.assertion.span,),
+        notes=tuple(notes),
+        help="change the options of these devices, or the test",
+    )
