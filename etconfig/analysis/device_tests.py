@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from etconfig.analysis.expected_matrix import ExpectedMatrix
 from etconfig.analysis.matrix_building import matrix_device
+from etconfig.app.configuring.project_tests import CheckedTest, check_tests
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, on_devices
 from etconfig.diagnostics.render import to_jsonable
-from etconfig.errors import PluginError, ProfileError
-from etconfig.expression import Expression
+from etconfig.expression import Unknown
 from etconfig.facts.sheet import FactSheet
-from etconfig.profile.device_tests import DeviceTest
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
-from etconfig.resolver.compiling.option_facts import OptionsAndFacts, parse_assertion
+from etconfig.resolver.compiling.option_facts import OptionsAndFacts
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.explaining.difference import reported_values
 
@@ -30,6 +29,13 @@ if TYPE_CHECKING:
     from etconfig.resolver.deciding.arguments import Arguments
 
 TestOutcome: TypeAlias = Literal["passed", "failed", "skipped"]
+
+_FAILED = ("failed-test", "does not hold", "change the options of these devices, or the test")
+_UNDECIDED = (
+    "undecided-test",
+    "is undecided",
+    "add the facts to the sheets, ask for others, or leave such devices out: where = 'has(...)'",
+)
 
 RESOLVES, EXPECTED = "resolves", "expected options"
 """The names of the tests that every device has: its options resolve, and are those of the `expect` file."""
@@ -129,51 +135,6 @@ def _untried(test: str) -> Diagnostic:
     )
 
 
-@record(frozen=True)
-class CheckedTest:
-    """A test whose condition is checked.
-
-    Attributes:
-        test: The test.
-        assertion: The condition.
-        backends: The backends whose options it reads.
-    """
-
-    test: DeviceTest
-    assertion: Expression
-    backends: frozenset[str]
-
-
-def check_tests(
-    installation: Installation, tests: Iterable[DeviceTest]
-) -> tuple[OptionsAndFacts, Sequence[CheckedTest]]:
-    """Check the conditions of tests against the schemas and the facts.
-
-    Raises:
-        ProfileError: with the problems of all of them.
-    """
-
-    def find_spec(backend: str) -> Any:
-        try:
-            return installation.plugins.backend_spec(backend)
-        except PluginError:
-            return None
-
-    registry = OptionsAndFacts(installation.fact_registry, installation.backend_ids, find_spec)
-    problems: list[Diagnostic] = []
-    checked = []
-    for each in tests:
-        try:
-            assertion = parse_assertion(each.assertion, registry)
-        except ProfileError as error:
-            problems += error.diagnostics
-            continue
-        checked.append(CheckedTest(each, assertion, registry.backends_in(assertion)))
-    if problems:
-        raise ProfileError(diagnostics=tuple(problems))
-    return registry, checked
-
-
 def run_tests(
     configurations: DeviceConfigurations,
     devices: Mapping[str, FactSheet | Path],
@@ -247,7 +208,8 @@ def _tried(
 def _problem(
     checked: CheckedTest, arguments: Arguments | None, values: Mapping[str, object], resolution: Resolution
 ) -> Diagnostic | None:
-    if checked.assertion.evaluate(values) is True:
+    found = checked.assertion.evaluate(values)
+    if found is True:
         return None
     where = "" if arguments is None else f" in {arguments.label}"
     notes = [each.explanation for each in checked.assertion.explain(values) if each.result is not True]
@@ -259,10 +221,11 @@ def _problem(
             if (path.method, path.instance) == (arguments.method, arguments.instance)
             and f"{path.backend}.{path.option}" in checked.assertion.facts
         ]
+    code, verb, help = _UNDECIDED if isinstance(found, Unknown) else _FAILED
     return Diagnostic(
-        code="failed-test",
-        message=f"{checked.test.name!r} does not hold{where}",
+        code=code,
+        message=f"{checked.test.name!r} {verb}{where}",
         spans=(checked.test.assertion.span,),
         notes=tuple(notes),
-        help="change the options of these devices, or the test",
+        help=help,
     )
