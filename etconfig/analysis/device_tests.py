@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from etconfig.analysis.expected_matrix import ExpectedMatrix
 from etconfig.analysis.matrix_building import matrix_device
-from etconfig.app.configuring.project_tests import CheckedTest, check_tests
+from etconfig.app.configuring.project_tests import (
+    OUTCOMES,
+    RESOLVES,
+    CheckedTest,
+    TestOutcome,
+    Trial,
+    check_tests,
+)
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, on_devices
 from etconfig.diagnostics.render import to_jsonable
@@ -18,7 +24,6 @@ from etconfig.expression import Unknown
 from etconfig.facts.sheet import FactSheet
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
-from etconfig.resolver.compiling.option_facts import OptionsAndFacts
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.explaining.difference import reported_values
 
@@ -26,9 +31,6 @@ if TYPE_CHECKING:
     from etconfig.analysis.device_matrix import MatrixDevice
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.installation.installation import Installation
-    from etconfig.resolver.deciding.arguments import Arguments
-
-TestOutcome: TypeAlias = Literal["passed", "failed", "skipped"]
 
 _FAILED = ("failed-test", "does not hold", "change the options of these devices, or the test")
 _UNDECIDED = (
@@ -37,8 +39,8 @@ _UNDECIDED = (
     "add the facts to the sheets, ask for others, or leave such devices out: where = 'has(...)'",
 )
 
-RESOLVES, EXPECTED = "resolves", "expected options"
-"""The names of the tests that every device has: its options resolve, and are those of the `expect` file."""
+EXPECTED = "expected options"
+"""The name of the test that a device gets the options in the file that `expect` names."""
 
 
 @record(frozen=True, kw_only=True)
@@ -48,8 +50,8 @@ class TestResult:
     Attributes:
         test: The name of the test.
         device: The name of the device.
-        outcome: `skipped` if `where` does not hold on the device, or no method has the options.
-        problems: Why it failed.
+        outcome: How it ended.
+        problems: Why it did not pass.
     """
 
     __test__ = False  # pytest collects what is called Test
@@ -78,11 +80,6 @@ class TestReport(HasView):
     results: Sequence[TestResult]
 
     @property
-    def has_failed(self) -> bool:
-        """True if some test failed on some device."""
-        return any(each.outcome == "failed" for each in self.results)
-
-    @property
     def problems(self) -> list[Diagnostic]:
         """The problems, each once with its devices, and a warning for each test that no device tried."""
         found: dict[Diagnostic, dict[str, None]] = {}
@@ -99,7 +96,7 @@ class TestReport(HasView):
         """One line that counts the tests that hold on each device, and the devices on which all hold."""
         tests = dict.fromkeys(each.test for each in self.results)
         devices = dict.fromkeys(each.device for each in self.results)
-        bad = [each for each in self.results if each.outcome == "failed"]
+        bad = [each for each in self.results if each.outcome in ("failed", "undecided")]
         good_tests = len(tests) - len({each.test for each in bad})
         good_devices = len(devices) - len({each.device for each in bad})
         return (
@@ -115,12 +112,11 @@ class TestReport(HasView):
     def table(self) -> Table:
         """A row for each test: the number of devices by outcome."""
         counts = Counter((each.test, each.outcome) for each in self.results)
-        outcomes: tuple[TestOutcome, ...] = ("passed", "failed", "skipped")
         rows = [
-            (test, *(str(counts[test, outcome]) for outcome in outcomes))
+            (test, *(str(counts[test, outcome]) for outcome in OUTCOMES))
             for test in dict.fromkeys(each.test for each in self.results)
         ]
-        return Table(headers=("TEST", *map(str.upper, outcomes)), rows=rows)
+        return Table(headers=("TEST", *map(str.upper, OUTCOMES)), rows=rows)
 
     def _view(self) -> View:
         return View(title=self.summary, tables=[self.table])
@@ -153,7 +149,7 @@ def run_tests(
         ConfigError: the project file, or a test, is wrong.
     """
     project = installation.project
-    registry, tests = check_tests(installation, () if project is None else project.tests)
+    tests = check_tests(installation, () if project is None else project.tests)
     results: list[TestResult] = []
     rows: list[MatrixDevice] = []
     for name, sheet in devices.items():
@@ -162,7 +158,7 @@ def run_tests(
         errors = tuple(each for each in row.problems if each.is_error)
         results.append(_result(RESOLVES, name, errors))
         if resolution is not None:
-            results += (_tried(each, resolution, name, registry) for each in tests)
+            results += (_tried(each, resolution, name) for each in tests)
     results += [] if expected is None else _compared(expected, rows)
     order = {name: at for at, name in enumerate(devices)}
     return TestReport(sorted(results, key=lambda each: order.get(each.device, len(order))))
@@ -183,49 +179,37 @@ def _compared(expected: ExpectedMatrix, rows: Sequence[MatrixDevice]) -> Iterato
         yield _result(EXPECTED, device, problems)
 
 
-def _tried(
-    checked: CheckedTest, resolution: Resolution, device: str, registry: OptionsAndFacts
-) -> TestResult:
-    """Try a test on a device, for each method instance with all backends whose options it reads."""
-    test, facts = checked.test, resolution.facts.values
-    skipped = TestResult(test=test.name, device=device, outcome="skipped")
-    if test.where is not None and test.where.evaluate(facts) is not True:
-        return skipped
-    if not checked.backends:
-        problem = _problem(checked, None, facts, resolution)
-        return _result(test.name, device, () if problem is None else (problem,))
-    tried = [
-        _problem(checked, arguments, {**facts, **registry.values(arguments, checked.backends)}, resolution)
-        for arguments in resolution
-        if checked.backends <= arguments.backends.keys()
-        and any(fnmatchcase(arguments.method, pattern) for pattern in test.methods)
-    ]
-    if not tried:
-        return skipped
-    return _result(test.name, device, [each for each in tried if each is not None])
+def _tried(checked: CheckedTest, resolution: Resolution, device: str) -> TestResult:
+    trials, facts = [*checked.trials(resolution)], resolution.facts.values
+    outcome = checked.outcome(trials, facts)
+    found = () if outcome in ("passed", "skipped") else _problems(checked, trials, resolution)
+    return TestResult(test=checked.test.name, device=device, outcome=outcome, problems=tuple(found))
 
 
-def _problem(
-    checked: CheckedTest, arguments: Arguments | None, values: Mapping[str, object], resolution: Resolution
-) -> Diagnostic | None:
-    found = checked.assertion.evaluate(values)
-    if found is True:
-        return None
-    where = "" if arguments is None else f" in {arguments.label}"
-    notes = [each.explanation for each in checked.assertion.explain(values) if each.result is not True]
-    if arguments is not None:
-        reported = reported_values(resolution)
-        notes += [
-            f"{path.backend}.{path.option} is {value}"
-            for path, value in reported.items()
-            if (path.method, path.instance) == (arguments.method, arguments.instance)
-            and f"{path.backend}.{path.option}" in checked.assertion.facts
-        ]
-    code, verb, help = _UNDECIDED if isinstance(found, Unknown) else _FAILED
-    return Diagnostic(
-        code=code,
-        message=f"{checked.test.name!r} {verb}{where}",
-        spans=(checked.test.assertion.span,),
-        notes=tuple(notes),
-        help=help,
-    )
+def _problems(checked: CheckedTest, trials: Sequence[Trial], resolution: Resolution) -> Iterator[Diagnostic]:
+    """Yield a problem for each trial that does not hold."""
+    reported = reported_values(resolution)
+    for trial in trials:
+        values = {**resolution.facts.values, **trial.values}
+        found = checked.assertion.evaluate(values)
+        if found is True:
+            continue
+        notes = [each.explanation for each in checked.assertion.explain(values) if each.result is not True]
+        where = ""
+        if trial.arguments is not None:
+            instance = (trial.arguments.method, trial.arguments.instance)
+            where = f" in {trial.arguments.label}"
+            notes += (
+                f"{path.backend}.{path.option} is {value}"
+                for path, value in reported.items()
+                if (path.method, path.instance) == instance
+                and f"{path.backend}.{path.option}" in checked.assertion.facts
+            )
+        code, verb, help = _UNDECIDED if isinstance(found, Unknown) else _FAILED
+        yield Diagnostic(
+            code=code,
+            message=f"{checked.test.name!r} {verb}{where}",
+            spans=(checked.test.assertion.span,),
+            notes=tuple(notes),
+            help=help,
+        )

@@ -107,7 +107,7 @@ def command(
 def _junit(report: TestReport) -> bytes:
     from etconfig.report.junit import Case, junit_xml
 
-    outcomes = {"passed": "passed", "failed": "failure", "skipped": "skipped"}
+    outcomes = {"passed": "passed", "failed": "failure", "undecided": "error", "skipped": "skipped"}
     return junit_xml(
         _NAME,
         [
