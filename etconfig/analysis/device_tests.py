@@ -23,7 +23,7 @@ from etconfig.diagnostics.render import to_jsonable
 from etconfig.expression import Unknown
 from etconfig.facts.sheet import FactSheet
 from etconfig.report.has_view import HasView
-from etconfig.report.model import Table, View, count_text
+from etconfig.report.model import Table, View, count_text, part_text
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.explaining.difference import reported_values
 
@@ -100,7 +100,7 @@ class TestReport(HasView):
         good_tests = len(tests) - len({each.test for each in bad})
         good_devices = len(devices) - len({each.device for each in bad})
         return (
-            f"{good_tests:,} of {count_text(len(tests), 'test')} hold on every device; "
+            f"{part_text(good_tests, len(tests), 'test', 'hold')} on every device; "
             f"all hold on {good_devices:,} of {count_text(len(devices), 'device')}"
         )
 

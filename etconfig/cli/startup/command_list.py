@@ -12,6 +12,7 @@ COMMAND_SUMMARIES = {
     "explain": "Show where an option's value comes from and what it overrides.",
     "facts": "Show what is known about this device.",
     "fleet": "Resolve very many devices from tables; needs etconfig[fleet].",
+    "init": "Write a project file, a first profile, a test and a job for CI.",
     "inspect": "Show what a program contains and what it needs to run here.",
     "lock": "Record resolutions and what they depend on, for --locked.",
     "matrix": "Show side by side what each of several devices gets.",
