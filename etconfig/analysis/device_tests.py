@@ -14,16 +14,15 @@ from etconfig.app.configuring.project_tests import (
     RESOLVES,
     CheckedTest,
     TestOutcome,
-    Trial,
+    TestTrial,
     check_tests,
 )
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, on_devices
 from etconfig.diagnostics.render import to_jsonable
-from etconfig.expression import Unknown
 from etconfig.facts.sheet import FactSheet
 from etconfig.report.has_view import HasView
-from etconfig.report.model import Table, View, count_text, part_text
+from etconfig.report.model import Table, View, count_text
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.explaining.difference import reported_values
 
@@ -99,8 +98,9 @@ class TestReport(HasView):
         bad = [each for each in self.results if each.outcome in ("failed", "undecided")]
         good_tests = len(tests) - len({each.test for each in bad})
         good_devices = len(devices) - len({each.device for each in bad})
+        verb = "holds" if good_tests == 1 else "hold"
         return (
-            f"{part_text(good_tests, len(tests), 'test', 'hold')} on every device; "
+            f"{good_tests:,} of {count_text(len(tests), 'test')} {verb} on every device; "
             f"all hold on {good_devices:,} of {count_text(len(devices), 'device')}"
         )
 
@@ -186,13 +186,15 @@ def _tried(checked: CheckedTest, resolution: Resolution, device: str) -> TestRes
     return TestResult(test=checked.test.name, device=device, outcome=outcome, problems=tuple(found))
 
 
-def _problems(checked: CheckedTest, trials: Sequence[Trial], resolution: Resolution) -> Iterator[Diagnostic]:
+def _problems(
+    checked: CheckedTest, trials: Sequence[TestTrial], resolution: Resolution
+) -> Iterator[Diagnostic]:
     """Yield a problem for each trial that does not hold."""
     reported = reported_values(resolution)
     for trial in trials:
         values = {**resolution.facts.values, **trial.values}
-        found = checked.assertion.evaluate(values)
-        if found is True:
+        outcome = checked.outcome([trial], resolution.facts.values)
+        if outcome == "passed":
             continue
         notes = [each.explanation for each in checked.assertion.explain(values) if each.result is not True]
         where = ""
@@ -205,7 +207,7 @@ def _problems(checked: CheckedTest, trials: Sequence[Trial], resolution: Resolut
                 if (path.method, path.instance) == instance
                 and f"{path.backend}.{path.option}" in checked.assertion.facts
             )
-        code, verb, help = _UNDECIDED if isinstance(found, Unknown) else _FAILED
+        code, verb, help = _UNDECIDED if outcome == "undecided" else _FAILED
         yield Diagnostic(
             code=code,
             message=f"{checked.test.name!r} {verb}{where}",

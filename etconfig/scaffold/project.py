@@ -22,7 +22,7 @@ WORKFLOW = ".github/workflows/etconfig.yml"
 
 @record(frozen=True, kw_only=True)
 class NewProject:
-    """What was found in a directory.
+    """The findings of a directory that its first files are made of.
 
     Attributes:
         directory: The name of the directory.

@@ -69,7 +69,7 @@ class TestResults:
         assert "cpu.logical_cores is 2" in done.stdout
         assert "ReferenceCpuBackend.num_threads is 4 from project" in done.stdout
         assert "on small" in done.stdout
-        assert "1 of 2 tests hold on every device; all hold on 1 of 2 devices" in done.stderr
+        assert "1 of 2 tests holds on every device; all hold on 1 of 2 devices" in done.stderr
 
     def test_where_leaves_devices_out(self, cli: Cli) -> None:
         project(f'devices = ["sheets"]\n{CORES}where = \'os.name == "android"\'')

@@ -27,7 +27,7 @@ OUTCOMES: tuple[TestOutcome, ...] = ("passed", "failed", "undecided", "skipped")
 
 
 @record(frozen=True)
-class Trial:
+class TestTrial:
     """A test on one method instance.
 
     Attributes:
@@ -53,18 +53,18 @@ class CheckedTest:
     assertion: Expression
     registry: OptionsAndFacts
 
-    def trials(self, resolution: Resolution) -> Iterator[Trial]:
+    def trials(self, resolution: Resolution) -> Iterator[TestTrial]:
         """Yield a trial for each instance of its methods that has all backends whose options it reads."""
         backends = self.registry.backends_in(self.assertion)
         if not backends:
-            yield Trial(None, {})
+            yield TestTrial(None, {})
             return
         for arguments in resolution:
             is_for = any(fnmatchcase(arguments.method, pattern) for pattern in self.test.methods)
             if is_for and backends <= arguments.backends.keys():
-                yield Trial(arguments, self.registry.values(arguments, backends))
+                yield TestTrial(arguments, self.registry.values(arguments, backends))
 
-    def outcome(self, trials: Sequence[Trial], facts: Mapping[str, object]) -> TestOutcome:
+    def outcome(self, trials: Sequence[TestTrial], facts: Mapping[str, object]) -> TestOutcome:
         """Return the outcome on a device with these facts."""
         is_for = self.test.where is None or self.test.where.evaluate(facts) is True
         if not trials or not is_for:

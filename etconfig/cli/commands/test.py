@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.base.written_files import FileKind, head_of
+from etconfig.cli.shared.files import named_as_given
 from etconfig.cli.shared.inputs import expanded_sheets, sheet_names
 from etconfig.cli.shared.output import judged, note, print_json, show, show_findings, show_table
 from etconfig.cli.shared.requests import (
@@ -93,7 +95,8 @@ def command(
     )
     if junit is not None:
         write_file(junit, _junit(report), _JUNIT)
-    problems = judged(report.problems)
+    files = [] if path is None else [Path(os.path.relpath(path))]
+    problems = judged(named_as_given(report.problems, files))
     if as_json:
         print_json(report.to_jsonable())
     else:
@@ -105,13 +108,13 @@ def command(
 
 
 def _junit(report: TestReport) -> bytes:
-    from etconfig.report.junit import Case, junit_xml
+    from etconfig.report.junit import JunitCase, junit_xml
 
     outcomes = {"passed": "passed", "failed": "failure", "undecided": "error", "skipped": "skipped"}
     return junit_xml(
         _NAME,
         [
-            Case(
+            JunitCase(
                 name=each.test,
                 group=each.device,
                 outcome=outcomes[each.outcome],  # type: ignore[arg-type]

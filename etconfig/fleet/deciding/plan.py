@@ -9,7 +9,7 @@ from functools import cached_property
 
 from etconfig.app.configuring.configuration import Configuration, configure
 from etconfig.app.configuring.profile_choice import AUTO
-from etconfig.app.configuring.project_tests import CheckedTest, Trial
+from etconfig.app.configuring.project_tests import CheckedTest, TestTrial
 from etconfig.app.configuring.targets import Delegating
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.memory_needs import fit_condition, need_of_programs
@@ -100,7 +100,7 @@ class FleetPlan:
         self._outcomes: dict[object, DeviceOutcome] = {}
         self._needed_bytes: dict[str, int] = {}
         self._fit_conditions: dict[int, Expression] = {}
-        self._trials: dict[str, Sequence[Sequence[Trial]]] = {}
+        self._trials: dict[str, Sequence[Sequence[TestTrial]]] = {}
         self._late_conditions: dict[object, DecidingCondition] = {}
         self._choices: dict[tuple[str, ...], str | Diagnostic] = {}
         if not self.is_auto:
