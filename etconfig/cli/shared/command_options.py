@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -21,7 +21,12 @@ from etconfig.cli.shared.input_files import (
     InputPath,
     KnownDevices,
 )
+from etconfig.cli.shared.output import keep_leveling
 from etconfig.cli.shared.usage import options_in_order
+
+if TYPE_CHECKING:
+    from etconfig.diagnostics import Diagnostic
+    from etconfig.diagnostics.allow_comments import Allowances
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -303,4 +308,13 @@ def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
     installation = Installation(directory, profile_directories=profile_paths)
     context = click.get_current_context(silent=True)
     texts = () if context is None else context.meta.get(_EXECUTOR_TEXTS, ())
+    kept: list[Allowances] = []
+
+    def leveled(problems: Iterable[Diagnostic]) -> Sequence[Diagnostic]:
+        from etconfig.diagnostics.allow_comments import Allowances
+
+        kept.extend(() if kept else [Allowances()])  # comments are read once
+        return installation.leveled(problems, kept[0])
+
+    keep_leveling(leveled)
     return installation.with_executor_texts(texts) if texts else installation

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from etconfig.app.configuring.default_program import program_by_default
 from etconfig.app.configuring.profile_choice import AUTO
+from etconfig.app.configuring.project_tests import CheckedTests
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating, model_names_of, options_by_backend
 from etconfig.app.installation.installation import Installation
@@ -97,6 +98,7 @@ def make_plan(
     fact_overrides: HandSet,
     overrides: HandSet,
     with_memory: bool = False,
+    tests: CheckedTests | None = None,
 ) -> FleetPlan:
     """Compile what decides on every device.
 
@@ -108,6 +110,7 @@ def make_plan(
         fact_overrides: Facts that are set by hand on every device.
         overrides: Options that are set by hand on every device.
         with_memory: Estimate the memory of the programs, which are read for that.
+        tests: Tests of the project.
 
     Raises:
         ConfigError: a profile or another setting is wrong.
@@ -127,6 +130,7 @@ def make_plan(
             overrides, source, backends=installation.backend_ids, known_options=known_options
         ),
         with_memory=with_memory,
+        tests=tests,
     )
 
 
