@@ -1,0 +1,304 @@
+"""`divide_shares`: `share(...)` in values becomes an ordinary expression for each method instance.
+
+Of a budget B, the members of a group are ordered by weight, lightest first, and members of one weight by
+name, last first. With C the sum of the weights up to a member, S the sum of all, and i its place from 1, the
+budget is cut after it at
+
+    cut(i) = max(B * C / S, i)
+
+and its share is `cut(i) - cut(i - 1)`. It is at least 1, and all shares together are B if there is one for
+each. What does not divide evenly goes to heavier members first, and then in the order of names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, reduce
+from itertools import accumulate
+from math import gcd
+from typing import NamedTuple
+
+from etconfig.base.records import record
+from etconfig.diagnostics import Diagnostic, Span
+from etconfig.errors import OptionError
+from etconfig.expression import Expression
+from etconfig.expression.checked import (
+    SHARE,
+    Checked,
+    CheckedConditional,
+    Constant,
+    ListOf,
+    Logic,
+    Operation,
+    shares_in,
+)
+from etconfig.profile.budget import Budget, BudgetLimit
+from etconfig.profile.layer import AssignmentPlace, PlaceFinder
+from etconfig.resolver.deciding.arguments import instance_label
+from etconfig.resolver.deciding.backend_candidates import BackendCandidates
+from etconfig.resolver.deciding.budget_groups import BudgetGroups
+from etconfig.resolver.deciding.instance_resolver import MethodInstance
+from etconfig.resolver.deciding.option_candidates import Candidate, OptionCandidates
+
+_CALL = re.compile(r"""share\s*\(\s*(["'])(\w+)\1\s*\)""")
+_MAX_NAMED = 8
+"""The most members that an origin names."""
+
+
+class _Term(NamedTuple):
+    """An int expression: its text and its checked tree."""
+
+    text: str
+    tree: Checked
+
+    @classmethod
+    def of(cls, value: int | Expression) -> _Term:
+        return (
+            cls(f"({value})", value.tree)
+            if isinstance(value, Expression)
+            else cls(str(value), Constant(value))
+        )
+
+    @property
+    def number(self) -> int | None:
+        """Its value, if it is the same on every device."""
+        return (
+            self.tree.value if isinstance(self.tree, Constant) and isinstance(self.tree.value, int) else None
+        )
+
+    def joined(self, operator: str, number: int | _Term) -> _Term:
+        other = number if isinstance(number, _Term) else _Term.of(number)
+        tree = Operation(f"int {operator}", (self.tree, other.tree))
+        return _Term(f"{self.text} {operator} {other.text}", tree)
+
+    def at_least(self, number: int) -> _Term:
+        return _Term(f"max({self.text}, {number})", Operation("max", (self.tree, Constant(number))))
+
+
+def _cut(limit: int | Expression, part: int, parts: int, place: int) -> _Term:
+    """Return where a budget is cut after the member at a place."""
+    common = gcd(part, parts)
+    part, parts = part // common, parts // common
+    if not isinstance(limit, Expression):
+        return _Term.of(max(limit * part // parts, place))
+    found = _Term.of(limit)
+    found = found if part == 1 else found.joined("*", part)
+    return (found if parts == 1 else found.joined("/", parts)).at_least(place)
+
+
+class _Slice(NamedTuple):
+    """The place of a member in its group: the parts before it and with it, of all, and its number from 1."""
+
+    before: int
+    until: int
+    parts: int
+    place: int
+    names: str
+
+    def share(self, limit: int | Expression) -> _Term:
+        """Return the share of a limit."""
+        upper = _cut(limit, self.until, self.parts, self.place)
+        if self.place == 1:
+            return upper
+        lower = _cut(limit, self.before, self.parts, self.place - 1)
+        if upper.number is not None and lower.number is not None:
+            return _Term.of(upper.number - lower.number)
+        return upper.joined("-", lower).at_least(1)  # which it is, as a proof of ranges cannot see
+
+    @property
+    def words(self) -> str:
+        """The parts of all, in words."""
+        return f"{self.until - self.before} of {self.parts} parts"
+
+
+@record(frozen=True)
+class _SharePlace:
+    """The place of a value that takes a share: its origin has the budget and the division, too."""
+
+    written: PlaceFinder
+    detail: str
+
+    @cached_property
+    def _found(self) -> AssignmentPlace:
+        place = self.written.find()
+        detail = "; ".join(filter(None, (place.origin.detail, self.detail)))
+        return replace(place, origin=replace(place.origin, detail=detail))
+
+    def find(self) -> AssignmentPlace:
+        return self._found
+
+    def find_inside(self, path: tuple[str | int, ...], *, is_key: bool = False) -> Span:
+        return self.written.find_inside(path, is_key=is_key)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return AssignmentPlace.find, (self._found,)
+
+
+def divide_shares(
+    budget: Budget | None, instances: dict[MethodInstance, Sequence[BackendCandidates]]
+) -> tuple[Diagnostic, ...]:
+    """Replace the shares in all values, and return the problems of a budget that do not stop the work.
+
+    Raises:
+        OptionError: a share has no budget, or a name in the budget is mistyped.
+    """
+    distinct = {id(backend): backend for backends in instances.values() for backend in backends}
+    has_shares = any(_shares(c) for each in distinct.values() for _, c in each.merge_order)
+    if budget is None and not has_shares:
+        return ()
+    division = _Division(budget or Budget(), instances)
+    if has_shares:
+        instances |= division.divided()
+    problems = (*division.groups.problems(), *division.problems)
+    if any(problem.is_error for problem in problems):
+        raise OptionError(diagnostics=problems)
+    return problems
+
+
+class _Division:
+    """Divides a budget among the instances that take of it.
+
+    Args:
+        budget: The budget.
+        instances: The candidates of all method instances.
+
+    Attributes:
+        groups: The instances that count, and their groups.
+        problems: A problem for each share of something that has no budget.
+    """
+
+    def __init__(
+        self, budget: Budget, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
+    ) -> None:
+        self._budget = budget
+        self.groups = BudgetGroups(budget, instances)
+        self._instances = instances
+        self._slices: dict[str, Mapping[MethodInstance, Sequence[_Slice]]] = {}
+        self.problems: dict[Diagnostic, None] = {}
+
+    def divided(self) -> dict[MethodInstance, Sequence[BackendCandidates]]:
+        """Return the candidates of all method instances with their shares."""
+        return {
+            key: [self._of_backend(key, each) for each in backends]
+            for key, backends in self._instances.items()
+        }
+
+    def _of_backend(self, key: MethodInstance, backend: BackendCandidates) -> BackendCandidates:
+        sharing = {id(c): c for option in backend.options.values() for c in option.candidates if _shares(c)}
+        if not sharing:
+            return backend
+        new = {number: self._with_share(key, candidate) for number, candidate in sharing.items()}
+
+        def find(candidate: Candidate) -> Candidate:
+            return new.get(id(candidate), candidate)
+
+        return BackendCandidates(
+            spec=backend.spec,
+            options={name: _replaced(option, find) for name, option in backend.options.items()},
+            merge_order=[(name, find(each)) for name, each in backend.merge_order],
+        )
+
+    def _with_share(self, key: MethodInstance, candidate: Candidate) -> Candidate:
+        value = candidate.value
+        assert isinstance(value, Expression)
+        terms: dict[str, _Term] = {}
+        details: list[str] = []
+        hidden = value.hidden
+        for resource in sorted(value.shares):
+            limit = self._budget.limits.get(resource)
+            if limit is None:
+                self.problems[_unlimited(resource, candidate)] = None
+                return candidate
+            slices = self._slices_of(resource, key)
+            terms[resource] = reduce(_lesser, (each.share(limit.value) for each in slices))
+            details.append(_division_text(limit, slices))
+            hidden |= limit.value.hidden if isinstance(limit.value, Expression) else frozenset()
+        text = _CALL.sub(lambda call: f"({terms[call[2]].text})", value.source)
+        tree = _substituted(value.tree, {resource: term.tree for resource, term in terms.items()})
+        found = Expression(text, value.find_span, value.type, tree, (text,), hidden)
+        return replace(candidate, value=found, place=_SharePlace(candidate.place, "; ".join(details)))
+
+    def _slices_of(self, resource: str, key: MethodInstance) -> Sequence[_Slice]:
+        """Return the places of an instance in its groups; if it does not count, the least of its method."""
+        if resource not in self._slices:
+            self._slices[resource] = self._sliced(resource)
+        found = self._slices[resource]
+        if key in found:
+            return found[key]
+        of_method = [slices for (method, _), slices in found.items() if method == key[0]]
+        alone = (_Slice(0, 1, 1, 1, instance_label(*key)),)
+        return min(of_method, key=lambda slices: slices[0].place, default=alone)
+
+    def _sliced(self, resource: str) -> Mapping[MethodInstance, Sequence[_Slice]]:
+        takers = {
+            key for key in self.groups.counted if any(_takes(b, resource) for b in self._instances[key])
+        }
+        found: dict[MethodInstance, list[_Slice]] = {}
+        weights = self.groups.weights
+        for _, members in self.groups.groups:
+            named = sorted((each for each in members if each in takers), key=lambda m: instance_label(*m))
+            ordered = [*reversed(named)]
+            ordered.sort(key=lambda each: weights.get(each, 1))  # stable: equal weights stay as they are
+            sums = [0, *accumulate(weights.get(each, 1) for each in ordered)]
+            texts = [f"{instance_label(*each)} {weights.get(each, 1)}" for each in named[:_MAX_NAMED]]
+            more = [f"{len(named) - _MAX_NAMED} more"] if len(named) > _MAX_NAMED else []
+            for place, each in enumerate(ordered, 1):
+                part = _Slice(sums[place - 1], sums[place], sums[-1], place, ", ".join((*texts, *more)))
+                found.setdefault(each, []).append(part)
+        return found
+
+
+def _lesser(one: _Term, other: _Term) -> _Term:
+    if one.number is not None and other.number is not None:
+        return _Term.of(min(one.number, other.number))
+    return _Term(f"min({one.text}, {other.text})", Operation("min", (one.tree, other.tree)))
+
+
+def _division_text(limit: BudgetLimit, slices: Sequence[_Slice]) -> str:
+    parts = " and ".join(f"{each.words} ({each.names})" for each in slices)
+    return f"share of budget.{limit.resource} = {limit.value} at {limit.find_span().place}: {parts}"
+
+
+def _shares(candidate: Candidate) -> bool:
+    return isinstance(candidate.value, Expression) and bool(candidate.value.shares)
+
+
+def _takes(backend: BackendCandidates, resource: str) -> bool:
+    """Return True if a backend may take of a resource: an option is declared so, or its value is a share."""
+    return any(
+        (option.info.consumes is not None and option.info.consumes.resource == resource)
+        or any(resource in c.value.shares for c in option.candidates if isinstance(c.value, Expression))
+        for option in backend.options.values()
+    )
+
+
+def _replaced(option: OptionCandidates, find: Callable[[Candidate], Candidate]) -> OptionCandidates:
+    candidates = tuple(map(find, option.candidates))
+    is_same = all(one is other for one, other in zip(candidates, option.candidates, strict=True))
+    return option if is_same else replace(option, candidates=candidates)
+
+
+def _substituted(tree: Checked, shares: Mapping[str, Checked]) -> Checked:
+    """Return a tree with other trees in place of shares."""
+
+    def each(trees: Iterable[Checked]) -> Iterator[Checked]:
+        return (_substituted(child, shares) for child in trees)
+
+    if isinstance(tree, Operation) and tree.function == SHARE:
+        return shares[next(iter(shares_in(tree)))]
+    if isinstance(tree, (Operation, Logic)):
+        return tree._replace(operands=tuple(each(tree.operands)))
+    if isinstance(tree, ListOf):
+        return ListOf(tuple(each(tree.items)))
+    return CheckedConditional(*each(tree)) if isinstance(tree, CheckedConditional) else tree
+
+
+def _unlimited(resource: str, candidate: Candidate) -> Diagnostic:
+    return Diagnostic(
+        code="missing-key",
+        message=f"share of {resource}, but no budget of {resource} is set",
+        spans=(candidate.span,),
+        help=f"write [budget] with {resource} = ... in this profile, or in the project file",
+    )

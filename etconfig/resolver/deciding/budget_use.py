@@ -1,0 +1,417 @@
+"""`BudgetUse`: what method instances take together of a budget, and the problems of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from etconfig.base.number_text import format_bytes
+from etconfig.base.provenance import Origin
+from etconfig.base.records import record
+from etconfig.base.resources import RESOURCES
+from etconfig.diagnostics import Diagnostic, Severity, Span
+from etconfig.errors import BudgetExceededError
+from etconfig.expression import Expression, Fault, Unknown
+from etconfig.profile.budget import Budget, BudgetLimit
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View
+from etconfig.resolver.deciding.arguments import Arguments, BackendArguments
+from etconfig.resolver.deciding.backend_candidates import BackendCandidates
+from etconfig.resolver.deciding.budget_groups import BudgetGroups
+from etconfig.resolver.deciding.instance_resolver import MethodInstance
+from etconfig.schema.coerce import show_value
+from etconfig.schema.consumption import Consumes
+from etconfig.schema.declaration import Scope
+
+if TYPE_CHECKING:
+    from etconfig.resolver.deciding.resolution import Resolution
+    from etconfig.schema.options import BackendOptions
+
+_MAX_SHOWN = 20
+"""The most contributors that a message lists."""
+
+
+@record(frozen=True, kw_only=True)
+class Contribution:
+    """What one option of one method instance takes of a resource.
+
+    Attributes:
+        label: The method instance, as option paths spell it.
+        option: `BACKEND.OPTION`.
+        value: The option's value.
+        amount: The number of threads or bytes; None if it is unknown.
+        because: The fact that gives the amount of this value, or is unknown; None if the value is the amount.
+        origin: The origin of the value.
+        place: The place where it is set, or None.
+        pool: What it sizes if others share that, as backend, option and value; None if nothing else does.
+    """
+
+    label: str
+    option: str
+    value: object
+    amount: int | None
+    because: str | None
+    origin: Origin
+    place: Span | None
+    pool: tuple[object, ...] | None
+
+    def text(self, resource: str) -> str:
+        """Return it in words, for notes."""
+        amount = "an unknown number" if self.amount is None else amount_text(resource, self.amount)
+        because = f" ({self.because})" if self.because else ""
+        option = f"{self.label}: {self.option} = {show_value(self.value)}"
+        return f"{option} takes {amount}{because}, from {self.origin}"
+
+
+@record(frozen=True, kw_only=True)
+class GroupUse:
+    """What the instances of one group take of a resource.
+
+    Attributes:
+        resource: `threads` or `memory`.
+        group: The name of the group; None for everything, or an instance that runs alone.
+        limit: The budget on the device; None if it is unknown.
+        budget: The budget, with its origin.
+        taken: The sum of what is known.
+        contributions: What is summed. The backends of an instance run in turn, so of threads, the backend of
+            an instance that takes the most counts. Shared pools count once.
+        unknown: The contributions of which nobody knows how much they are.
+    """
+
+    resource: str
+    group: str | None
+    limit: int | None
+    budget: BudgetLimit
+    taken: int
+    contributions: tuple[Contribution, ...]
+    unknown: tuple[Contribution, ...]
+
+    @property
+    def is_exceeded(self) -> bool:
+        """True if the sum of what is known exceeds the budget."""
+        return self.limit is not None and self.taken > self.limit
+
+    @property
+    def is_certain(self) -> bool:
+        """True if the budget and every contribution are known."""
+        return self.limit is not None and not self.unknown
+
+    def __str__(self) -> str:
+        who = "all together" if self.group is None else f"group {self.group!r}"
+        if self.group is None and len({each.label for each in self.contributions}) == 1:
+            who = self.contributions[0].label
+        limit = "unknown" if self.limit is None else amount_text(self.resource, self.limit)
+        return f"{who} takes {amount_text(self.resource, self.taken)}, and the budget is {limit}"
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        rows = [
+            {"instance": each.label, "option": each.option, "amount": each.amount}
+            for each in (*self.contributions, *self.unknown)
+        ]
+        found = {"resource": self.resource, "group": self.group, "limit": self.limit, "taken": self.taken}
+        return {**found, "origin": str(self.budget.origin), "contributions": rows}
+
+
+@record(frozen=True)
+class BudgetUse(HasView):
+    """What a configuration takes of its budget on a device.
+
+    Attributes:
+        budget: The budget.
+        uses: What each group takes of each resource that is limited.
+    """
+
+    budget: Budget
+    uses: tuple[GroupUse, ...]
+    _resolutions: tuple[Resolution, ...]
+
+    def check(self, *others: Resolution) -> None:
+        """Refuse configurations that together exceed the budget, before they are loaded.
+
+        Args:
+            others: The resolutions of other programs that are loaded in this process, or shall be.
+
+        Raises:
+            BudgetExceededError: they exceed it, or it is not known what they take; with the contributors.
+        """
+        resolved = (*self._resolutions, *others)
+        uses = self.uses if not others else _uses_of(self.budget, resolved)
+        for each in uses:
+            if each.is_exceeded or not each.is_certain:
+                holders = [(f"{c.label}: {c.option}", c.amount) for c in (*each.contributions, *each.unknown)]
+                raise BudgetExceededError(
+                    resource=each.resource, limit=each.limit, taken=each.taken, holders=tuple(holders)
+                )
+
+    def to_jsonable(self) -> list[dict[str, Any]]:
+        """Return the use as plain data."""
+        return [each.to_jsonable() for each in self.uses]
+
+    @property
+    def table(self) -> Table:
+        """The groups, for people."""
+        rows = []
+        for each in self.uses:
+            limit = "unknown" if each.limit is None else amount_text(each.resource, each.limit)
+            taken = amount_text(each.resource, each.taken) + (" or more" if each.unknown else "")
+            members = ", ".join(dict.fromkeys(c.label for c in (*each.contributions, *each.unknown)))
+            rows.append((each.resource, each.group or "", members, taken, limit, str(each.budget.origin)))
+        return Table(headers=("BUDGET", "GROUP", "INSTANCES", "TAKEN", "LIMIT", "FROM"), rows=rows)
+
+    def _view(self) -> View:
+        return View(title="BudgetUse", tables=(self.table,))
+
+    def __repr__(self) -> str:
+        return f"<BudgetUse: {'; '.join(map(str, self.uses[:3]))}>"
+
+
+def amount_text(resource: str, amount: int) -> str:
+    """Return a number with its unit: `4 threads`, `1.5 MiB`."""
+    return format_bytes(amount) if resource == "memory" else f"{amount} thread{'' if amount == 1 else 's'}"
+
+
+def budget_use(budget: Budget, resolution: Resolution) -> BudgetUse:
+    """Return what a resolution takes of a budget on its device."""
+    return BudgetUse(budget, _uses_of(budget, (resolution,)), (resolution,))
+
+
+def budget_problems(
+    budget: Budget, arguments: Mapping[MethodInstance, Arguments], facts: Mapping[str, object]
+) -> Iterator[Diagnostic]:
+    """Yield an error for each group that exceeds a budget for certain, and a note if something is unknown.
+
+    Of threads, an excess is a warning if no instance takes more than one: nothing could take less.
+    """
+    for limit in budget.limits.values():
+        failed = _value_on(limit, facts)
+        if isinstance(failed, Diagnostic):
+            yield failed
+            return
+    for use in budget_uses(budget, arguments, facts):
+        if use.is_exceeded:
+            yield _excess(use)
+        elif not use.is_certain and (use.contributions or use.unknown):
+            yield _doubt(use)
+
+
+def budget_uses(
+    budget: Budget, arguments: Mapping[MethodInstance, Arguments], facts: Mapping[str, object]
+) -> Iterator[GroupUse]:
+    """Yield what each group takes of each resource that is limited."""
+    groups = BudgetGroups(budget, arguments)
+    for resource in RESOURCES:
+        limit = budget.limits.get(resource)
+        if limit is None:
+            continue
+        value = _value_on(limit, facts)
+        parts = {key: _contributions(resource, arguments[key], facts) for key in groups.counted}
+        for name, members in groups.groups:
+            counted, unknown = _counted(resource, [parts[key] for key in members])
+            yield GroupUse(
+                resource=resource,
+                group=name,
+                limit=value if isinstance(value, int) else None,
+                budget=limit,
+                taken=sum(each.amount or 0 for each in counted),
+                contributions=tuple(counted),
+                unknown=tuple(unknown),
+            )
+
+
+def _uses_of(budget: Budget, resolutions: Sequence[Resolution]) -> tuple[GroupUse, ...]:
+    arguments = {(a.method, a.instance): a for each in reversed(resolutions) for a in each}
+    return tuple(budget_uses(budget, arguments, resolutions[0].facts.values))
+
+
+def _value_on(limit: BudgetLimit, facts: Mapping[str, object]) -> int | Diagnostic | None:
+    """Return a limit on a device; None if it is unknown, and a diagnostic if it cannot be one."""
+    if not isinstance(limit.value, Expression):
+        return limit.value
+    value = limit.value.evaluate(facts)
+    if isinstance(value, Unknown):
+        return None
+    if isinstance(value, Fault):
+        return limit.value.failure(value)
+    if isinstance(value, int) and value >= 1:
+        return value
+    message = f"the budget of {limit.resource} is {value} on this device, and must be at least 1"
+    help = f"write max({limit.value}, 1)"
+    return Diagnostic(code="invalid-value", message=message, spans=(limit.find_span(),), help=help)
+
+
+class BudgetGate:
+    """A quick check that a configuration is within its budget: that the sum of everything is.
+
+    Args:
+        budget: The budget.
+        instances: The backends of all method instances.
+    """
+
+    def __init__(
+        self, budget: Budget, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
+    ) -> None:
+        counted = BudgetGroups(budget, instances).counted
+        of_process: set[tuple[str, str]] = set()
+        self._limits = tuple(budget.limits.values())
+        self._consumers: dict[str, list[tuple[MethodInstance, str, str, Consumes | None]]] = {}
+        for key, spec in ((member, each.spec) for member in counted for each in instances[member]):
+            for name, consumes, is_of_process in consumers_of(spec.options):
+                if is_of_process and (spec.id, name) in of_process:
+                    continue
+                of_process.add((spec.id, name))
+                is_plain = not consumes.counts and not consumes.only_if
+                consumer = (key, spec.id, name, None if is_plain else consumes)
+                self._consumers.setdefault(consumes.resource, []).append(consumer)
+
+    def is_within(self, arguments: Mapping[MethodInstance, Arguments], facts: Mapping[str, object]) -> bool:
+        """Return True if it is for certain; otherwise a closer look is needed."""
+        for limit in self._limits:
+            most = limit.value.evaluate(facts) if isinstance(limit.value, Expression) else limit.value
+            if not isinstance(most, int) or most < 1:
+                return False
+            for key, backend, name, consumes in self._consumers.get(limit.resource, ()):
+                options = arguments[key].backends[backend].options
+                amount = getattr(options, name)
+                if consumes is not None:
+                    amount = taken_by(consumes, options, amount, facts)[0]
+                if amount is None:
+                    return False
+                most -= amount
+            if most < 0:
+                return False
+        return True
+
+
+def budget_facts(
+    budget: Budget, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
+) -> frozenset[str]:
+    """Return the facts that a budget reads, and those that values of options stand for."""
+    of_limits = (e.value.facts for e in budget.limits.values() if isinstance(e.value, Expression))
+    specs = {each.spec.id: each.spec for backends in instances.values() for each in backends}
+    declared = (each[1] for spec in specs.values() for each in consumers_of(spec.options))
+    amounts = (a for c in declared if c.resource in budget.limits for a in (*c.counts.values(), c.otherwise))
+    return frozenset(each for each in amounts if isinstance(each, str)).union(*of_limits)
+
+
+@lru_cache(256)
+def consumers_of(options: type[BackendOptions]) -> tuple[tuple[str, Consumes, bool], ...]:
+    """Return the options of a class that take a resource, and if all instances of the process share them."""
+    infos = options.option_infos().items()
+    return tuple(
+        (name, info.consumes, info.scope is Scope.PROCESS)
+        for name, info in infos
+        if info.consumes is not None
+    )
+
+
+def taken_by(
+    consumes: Consumes, options: object, value: object, facts: Mapping[str, object]
+) -> tuple[int | None, str | None]:
+    """Return the amount that an option takes, None if it is unknown, and the fact that has it."""
+    amount = consumes.amount(options, value)
+    if not isinstance(amount, str):
+        return amount, None
+    found = facts.get(amount)
+    return (found if isinstance(found, int) else None), amount
+
+
+def _contributions(
+    resource: str, arguments: Arguments, facts: Mapping[str, object]
+) -> Mapping[str, Sequence[Contribution]]:
+    """Return what the options of each backend of a method instance take."""
+    return {
+        backend: [
+            _contribution(arguments.label, resolved, each, facts)
+            for each in consumers_of(type(resolved.options))
+            if each[1].resource == resource
+        ]
+        for backend, resolved in arguments.backends.items()
+    }
+
+
+def _contribution(
+    label: str,
+    resolved: BackendArguments,
+    consumer: tuple[str, Consumes, bool],
+    facts: Mapping[str, object],
+) -> Contribution:
+    name, consumes, is_of_process = consumer
+    backend, value = resolved.spec.id, getattr(resolved.options, name)
+    amount, because = taken_by(consumes, resolved.options, value, facts)
+    pool: tuple[object, ...] | None = (backend, name) if is_of_process else None
+    if pool is None and consumes.is_shared(resolved.options):
+        pool = (backend, name, repr(value))
+    return Contribution(
+        label=label,
+        option=f"{backend}.{name}",
+        value=value,
+        amount=amount,
+        because=because,
+        origin=resolved.origin(name),
+        place=resolved.place_of(name),
+        pool=pool,
+    )
+
+
+def _counted(
+    resource: str, members: Iterable[Mapping[str, Sequence[Contribution]]]
+) -> tuple[list[Contribution], list[Contribution]]:
+    """Return the contributions that a group sums, and those that are unknown."""
+    counted: list[Contribution] = []
+    unknown: list[Contribution] = []
+    pools: set[tuple[object, ...]] = set()
+    for backends in members:
+        found = [*backends.values()]
+        unknown += [each for part in found for each in part if each.amount is None]
+        chosen = [max(found, key=_rank, default=[])] if resource == "threads" else found
+        for each in (each for part in chosen for each in part if each.amount):
+            if each.pool not in pools:
+                counted.append(each)
+            if each.pool is not None:
+                pools.add(each.pool)
+    return counted, unknown
+
+
+def _rank(contributions: Sequence[Contribution]) -> tuple[int, bool]:
+    """Return the rank of a backend in its instance: the most threads, and of two equal ones its own."""
+    return sum(each.amount or 0 for each in contributions), all(each.pool is None for each in contributions)
+
+
+def _excess(use: GroupUse) -> Diagnostic:
+    has_least = use.resource == "threads" and all(each.amount == 1 for each in use.contributions)
+    places = (each.place for each in use.contributions)
+    return Diagnostic(
+        code="budget-exceeded",
+        message=f"{use.resource}: {use}",
+        spans=tuple(dict.fromkeys((use.budget.find_span(), *filter(None, places))))[:_MAX_SHOWN],
+        notes=(f"the budget is from {use.budget.origin}", *_texts(use.resource, use.contributions)),
+        help="run fewer instances together, as [groups] says"
+        if has_least
+        else f"take less, or divide the budget: {{ expr = 'share(\"{use.resource}\")' }}; "
+        "[groups] says what runs together",
+        severity=Severity.WARNING if has_least else Severity.ERROR,
+    )
+
+
+def _doubt(use: GroupUse) -> Diagnostic:
+    message = f"{use.resource}: {use}, but not everything is known"
+    if use.limit is None and isinstance(use.budget.value, Expression):
+        missing = ", ".join(sorted(use.budget.value.facts))
+        message = f"the budget of {use.resource} is unknown on this device, since it needs {missing}"
+    return Diagnostic(
+        code="budget-unknown",
+        message=message,
+        spans=(use.budget.find_span(),),
+        notes=tuple(_texts(use.resource, use.unknown)),
+        help="set the options that are unknown" if use.unknown else "set the fact by hand",
+        severity=Severity.NOTE,
+    )
+
+
+def _texts(resource: str, contributions: Sequence[Contribution]) -> Iterator[str]:
+    for each in contributions[:_MAX_SHOWN]:
+        yield each.text(resource)
+    if len(contributions) > _MAX_SHOWN:
+        yield f"and {len(contributions) - _MAX_SHOWN:,} more"
