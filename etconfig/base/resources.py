@@ -1,4 +1,4 @@
-"""What a budget limits."""
+"""The resources that a budget limits."""
 
 RESOURCES = ("threads", "memory")
 """The resources that options may take, and that a budget may limit."""

@@ -87,6 +87,9 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("unchecked-combinations", "Conditions combine in more ways than validate tries."),
     # memory
     ("memory-exceeded", "The instances of a program need more memory than the device has."),
+    # budgets
+    ("budget-exceeded", "Instances that may run together take more than their budget."),
+    ("budget-unknown", "It is not known if instances that may run together stay within their budget."),
     # facts
     ("unknown-fact", "No fact has this name."),
     ("invalid-fact-value", "A fact has a value of another type or out of its range."),

@@ -16,7 +16,7 @@ ResourceAmount: TypeAlias = "int | str | None"
 
 @record(frozen=True)
 class Consumes:
-    """What an option takes of a resource: its value, unless something else is declared.
+    """The part of a resource that an option takes: its value, unless something else is declared.
 
     Example:
         >>> from etconfig.plugin.v1 import Consumes

@@ -416,8 +416,11 @@ class Validator:
             advice = self.installation.advice
             resolver = Resolver.compile(specs, layers, targets, self._backend_ids, advice)
             yield from resolver.warnings
+            if self.device is None:  # the budget of another machine says nothing about this one
+                resolver = replace(resolver, budget=None)
             resolution = resolver.resolve(self._facts)
             if self.device is not None:
+                yield from (each for each in resolution.warnings if each.code == "budget-unknown")
                 yield from resolution.undecided
                 yield from verify_on_device(resolution, self._facts.values)
                 if program is not None:

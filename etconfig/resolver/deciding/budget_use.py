@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from etconfig.expression import Expression, Fault, Unknown
 from etconfig.profile.budget import Budget, BudgetLimit
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View
-from etconfig.resolver.deciding.arguments import Arguments, BackendArguments
+from etconfig.resolver.deciding.arguments import Arguments, BackendArguments, instance_label
 from etconfig.resolver.deciding.backend_candidates import BackendCandidates
 from etconfig.resolver.deciding.budget_groups import BudgetGroups
 from etconfig.resolver.deciding.instance_resolver import MethodInstance
@@ -25,7 +26,6 @@ from etconfig.schema.consumption import Consumes
 from etconfig.schema.declaration import Scope
 
 if TYPE_CHECKING:
-    from etconfig.resolver.deciding.resolution import Resolution
     from etconfig.schema.options import BackendOptions
 
 _MAX_SHOWN = 20
@@ -34,7 +34,7 @@ _MAX_SHOWN = 20
 
 @record(frozen=True, kw_only=True)
 class Contribution:
-    """What one option of one method instance takes of a resource.
+    """The part of a resource that one option of one method instance takes.
 
     Attributes:
         label: The method instance, as option paths spell it.
@@ -66,13 +66,14 @@ class Contribution:
 
 @record(frozen=True, kw_only=True)
 class GroupUse:
-    """What the instances of one group take of a resource.
+    """The part of a resource that the instances of one group take.
 
     Attributes:
         resource: `threads` or `memory`.
         group: The name of the group; None for everything, or an instance that runs alone.
         limit: The budget on the device; None if it is unknown.
         budget: The budget, with its origin.
+        members: The instances of the group, as option paths spell them.
         taken: The sum of what is known.
         contributions: What is summed. The backends of an instance run in turn, so of threads, the backend of
             an instance that takes the most counts. Shared pools count once.
@@ -83,6 +84,7 @@ class GroupUse:
     group: str | None
     limit: int | None
     budget: BudgetLimit
+    members: tuple[str, ...]
     taken: int
     contributions: tuple[Contribution, ...]
     unknown: tuple[Contribution, ...]
@@ -99,8 +101,8 @@ class GroupUse:
 
     def __str__(self) -> str:
         who = "all together" if self.group is None else f"group {self.group!r}"
-        if self.group is None and len({each.label for each in self.contributions}) == 1:
-            who = self.contributions[0].label
+        if self.group is None and len(self.members) == 1:
+            who = self.members[0]
         limit = "unknown" if self.limit is None else amount_text(self.resource, self.limit)
         return f"{who} takes {amount_text(self.resource, self.taken)}, and the budget is {limit}"
 
@@ -116,7 +118,7 @@ class GroupUse:
 
 @record(frozen=True)
 class BudgetUse(HasView):
-    """What a configuration takes of its budget on a device.
+    """The part of a budget that a configuration takes on a device.
 
     Attributes:
         budget: The budget.
@@ -125,9 +127,17 @@ class BudgetUse(HasView):
 
     budget: Budget
     uses: tuple[GroupUse, ...]
-    _resolutions: tuple[Resolution, ...]
+    _arguments: Mapping[MethodInstance, Arguments] = field(compare=False, repr=False)
+    _facts: Mapping[str, object] = field(compare=False, repr=False)
 
-    def check(self, *others: Resolution) -> None:
+    @classmethod
+    def of(
+        cls, budget: Budget, arguments: Mapping[MethodInstance, Arguments], facts: Mapping[str, object]
+    ) -> BudgetUse:
+        """Return what resolved arguments take of a budget on a device with these facts."""
+        return cls(budget, tuple(budget_uses(budget, arguments, facts)), arguments, facts)
+
+    def check(self, *others: Iterable[Arguments]) -> None:
         """Refuse configurations that together exceed the budget, before they are loaded.
 
         Args:
@@ -136,9 +146,9 @@ class BudgetUse(HasView):
         Raises:
             BudgetExceededError: they exceed it, or it is not known what they take; with the contributors.
         """
-        resolved = (*self._resolutions, *others)
-        uses = self.uses if not others else _uses_of(self.budget, resolved)
-        for each in uses:
+        more = {(a.method, a.instance): a for arguments in others for a in arguments}
+        whole = BudgetUse.of(self.budget, {**more, **self._arguments}, self._facts) if more else self
+        for each in whole.uses:
             if each.is_exceeded or not each.is_certain:
                 holders = [(f"{c.label}: {c.option}", c.amount) for c in (*each.contributions, *each.unknown)]
                 raise BudgetExceededError(
@@ -156,7 +166,7 @@ class BudgetUse(HasView):
         for each in self.uses:
             limit = "unknown" if each.limit is None else amount_text(each.resource, each.limit)
             taken = amount_text(each.resource, each.taken) + (" or more" if each.unknown else "")
-            members = ", ".join(dict.fromkeys(c.label for c in (*each.contributions, *each.unknown)))
+            members = ", ".join(each.members[:_MAX_SHOWN])
             rows.append((each.resource, each.group or "", members, taken, limit, str(each.budget.origin)))
         return Table(headers=("BUDGET", "GROUP", "INSTANCES", "TAKEN", "LIMIT", "FROM"), rows=rows)
 
@@ -170,11 +180,6 @@ class BudgetUse(HasView):
 def amount_text(resource: str, amount: int) -> str:
     """Return a number with its unit: `4 threads`, `1.5 MiB`."""
     return format_bytes(amount) if resource == "memory" else f"{amount} thread{'' if amount == 1 else 's'}"
-
-
-def budget_use(budget: Budget, resolution: Resolution) -> BudgetUse:
-    """Return what a resolution takes of a budget on its device."""
-    return BudgetUse(budget, _uses_of(budget, (resolution,)), (resolution,))
 
 
 def budget_problems(
@@ -214,15 +219,11 @@ def budget_uses(
                 group=name,
                 limit=value if isinstance(value, int) else None,
                 budget=limit,
+                members=tuple(instance_label(*key) for key in members),
                 taken=sum(each.amount or 0 for each in counted),
                 contributions=tuple(counted),
                 unknown=tuple(unknown),
             )
-
-
-def _uses_of(budget: Budget, resolutions: Sequence[Resolution]) -> tuple[GroupUse, ...]:
-    arguments = {(a.method, a.instance): a for each in reversed(resolutions) for a in each}
-    return tuple(budget_uses(budget, arguments, resolutions[0].facts.values))
 
 
 def _value_on(limit: BudgetLimit, facts: Mapping[str, object]) -> int | Diagnostic | None:

@@ -94,7 +94,7 @@ class Resolution(HasView):
 
     @property
     def budget(self) -> BudgetUse | None:
-        """What the instances take together of `[budget]`; None if no document has one.
+        """The part of `[budget]` that the instances take together; None if no document has one.
 
         Example:
             >>> program = etconfig.load_program("model.pte")
@@ -103,9 +103,9 @@ class Resolution(HasView):
         """
         if self._budget is None:
             return None
-        from etconfig.resolver.deciding.budget_use import budget_use
+        from etconfig.resolver.deciding.budget_use import BudgetUse
 
-        return budget_use(self._budget, self)
+        return BudgetUse.of(self._budget, self.instances, self.facts.values)
 
     def arguments(self, method: str, instance: str | None = None) -> Arguments:
         """Return the arguments of one method instance.
