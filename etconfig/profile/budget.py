@@ -150,7 +150,8 @@ def _read_limit(table: TomlTable, resource: str, expressions: ExpressionParser) 
 def _read_computed(table: TomlTable, expressions: ExpressionParser) -> Expression | None:
     """Read `{ expr = "..." }`."""
     table.check_keys(("expr",), "value")
-    table.require("expr", "write the limit itself, or { expr = '...' }")
+    if not table.data:
+        table.require("expr", "write the limit itself, or { expr = '...' }")
     text = table.string("expr")
     if text is None:
         return None

@@ -250,7 +250,7 @@ class Resolver:
             return known[2]
         problems: tuple[Diagnostic, ...] = ()
         if not self._gate.is_within(found.arguments, facts):
-            problems = tuple(budget_problems(self.budget, found.arguments, facts))
+            problems = tuple(budget_problems(self.budget, found.arguments.values(), facts))
             if any(problem.is_error for problem in problems):
                 raise OptionError(diagnostics=problems)
         self._memo.budget = (found, facts, problems)

@@ -1,13 +1,10 @@
 """`divide_shares`: `share(...)` in values becomes an ordinary expression for each method instance.
 
-Of a budget B, the members of a group are ordered by weight, lightest first, and members of one weight by
-name, last first. With C the sum of the weights up to a member, S the sum of all, and i its place from 1, the
-budget is cut after it at
-
-    cut(i) = max(B * C / S, i)
-
-and its share is `cut(i) - cut(i - 1)`. It is at least 1, and all shares together are B if there is one for
-each. What does not divide evenly goes to heavier members first, and then in the order of names.
+Of a budget B, the members of a group are ordered by weight, lightest first. With C the sum of the weights up
+to all members of one weight, S the sum of all weights, and N the number of members so far, the budget is cut
+after these members at `max(B * C / S, N)`. So each has at least 1, and all together have B, if it suffices
+for that. Members of one weight divide their part T evenly: of K members, the one at place J in the order of names,
+from 0, has `(T + K - 1 - J) / K`.
 """
 
 from __future__ import annotations
@@ -16,7 +13,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
-from itertools import accumulate
 from math import gcd
 from typing import NamedTuple
 
@@ -36,9 +32,9 @@ from etconfig.expression.checked import (
 )
 from etconfig.profile.budget import Budget, BudgetLimit
 from etconfig.profile.layer import AssignmentPlace, PlaceFinder
-from etconfig.resolver.deciding.arguments import instance_label
+from etconfig.resolver.deciding.arguments import ANY_METHOD, instance_label
 from etconfig.resolver.deciding.backend_candidates import BackendCandidates
-from etconfig.resolver.deciding.budget_groups import BudgetGroups
+from etconfig.resolver.deciding.budget_groups import BudgetGroups, counted_instances
 from etconfig.resolver.deciding.instance_resolver import MethodInstance
 from etconfig.resolver.deciding.option_candidates import Candidate, OptionCandidates
 
@@ -73,44 +69,59 @@ class _Term(NamedTuple):
         tree = Operation(f"int {operator}", (self.tree, other.tree))
         return _Term(f"{self.text} {operator} {other.text}", tree)
 
+    def enclosed(self) -> _Term:
+        return _Term(f"({self.text})", self.tree)
+
     def at_least(self, number: int) -> _Term:
         return _Term(f"max({self.text}, {number})", Operation("max", (self.tree, Constant(number))))
 
 
-def _cut(limit: int | Expression, part: int, parts: int, place: int) -> _Term:
-    """Return where a budget is cut after the member at a place."""
-    common = gcd(part, parts)
-    part, parts = part // common, parts // common
-    if not isinstance(limit, Expression):
-        return _Term.of(max(limit * part // parts, place))
-    found = _Term.of(limit)
-    found = found if part == 1 else found.joined("*", part)
-    return (found if parts == 1 else found.joined("/", parts)).at_least(place)
+class _Cut(NamedTuple):
+    """An end of the part of the members of one weight: their parts, of how many, and the members so far."""
+
+    part: int
+    parts: int
+    members: int
+
+    def of(self, limit: int | Expression) -> _Term:
+        """Return the amount of a limit up to here."""
+        common = gcd(self.part, self.parts)
+        part, parts = self.part // common, self.parts // common
+        if not isinstance(limit, Expression):
+            return _Term.of(max(limit * part // parts, self.members))
+        found = _Term.of(limit) if part == 1 else _Term.of(limit).joined("*", part)
+        return (found if parts == 1 else found.joined("/", parts)).at_least(self.members)
 
 
 class _Slice(NamedTuple):
-    """The place of a member in its group: the parts before it and with it, of all, and its number from 1."""
+    """The share of a member in its group, beside the others with its weight.
 
-    before: int
-    until: int
-    parts: int
-    place: int
-    names: str
+    Attributes:
+        lower: The end of the part before.
+        upper: The end of their part.
+        rank: Its place among them in the order of names, from 0.
+        words: Its parts of all, in words.
+    """
+
+    lower: _Cut
+    upper: _Cut
+    rank: int
+    words: str
 
     def share(self, limit: int | Expression) -> _Term:
         """Return the share of a limit."""
-        upper = _cut(limit, self.until, self.parts, self.place)
-        if self.place == 1:
-            return upper
-        lower = _cut(limit, self.before, self.parts, self.place - 1)
+        count, upper, lower = (
+            self.upper.members - self.lower.members,
+            self.upper.of(limit),
+            self.lower.of(limit),
+        )
         if upper.number is not None and lower.number is not None:
-            return _Term.of(upper.number - lower.number)
-        return upper.joined("-", lower).at_least(1)  # which it is, as a proof of ranges cannot see
-
-    @property
-    def words(self) -> str:
-        """The parts of all, in words."""
-        return f"{self.until - self.before} of {self.parts} parts"
+            return _Term.of((upper.number - lower.number + count - 1 - self.rank) // count)
+        found = upper if lower.number == 0 else upper.joined("-", lower)
+        if count > 1:
+            found = found.joined("+", count - 1 - self.rank) if self.rank < count - 1 else found
+            found = found.enclosed().joined("/", count)
+        return found if lower.number == 0 else found.at_least(1)  # which no proof of ranges can see
 
 
 @record(frozen=True)
@@ -151,7 +162,8 @@ def divide_shares(
     division = _Division(budget or Budget(), instances)
     if has_shares:
         instances |= division.divided()
-    problems = (*division.groups.problems(), *division.problems)
+    is_complete = all(method != ANY_METHOD for method, _ in instances)  # else there may be any other name
+    problems = (*(division.groups.problems() if is_complete else ()), *division.problems)
     if any(problem.is_error for problem in problems):
         raise OptionError(diagnostics=problems)
     return problems
@@ -173,7 +185,7 @@ class _Division:
         self, budget: Budget, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
     ) -> None:
         self._budget = budget
-        self.groups = BudgetGroups(budget, instances)
+        self.groups = BudgetGroups(budget, counted_instances(instances))
         self._instances = instances
         self._slices: dict[str, Mapping[MethodInstance, Sequence[_Slice]]] = {}
         self.problems: dict[Diagnostic, None] = {}
@@ -228,8 +240,8 @@ class _Division:
         if key in found:
             return found[key]
         of_method = [slices for (method, _), slices in found.items() if method == key[0]]
-        alone = (_Slice(0, 1, 1, 1, instance_label(*key)),)
-        return min(of_method, key=lambda slices: slices[0].place, default=alone)
+        alone = [each for _, each in _sliced_by_weight([key], {})]
+        return min(of_method, key=lambda slices: (slices[0].lower.part, -slices[0].rank), default=alone)
 
     def _sliced(self, resource: str) -> Mapping[MethodInstance, Sequence[_Slice]]:
         takers = {
@@ -239,15 +251,28 @@ class _Division:
         weights = self.groups.weights
         for _, members in self.groups.groups:
             named = sorted((each for each in members if each in takers), key=lambda m: instance_label(*m))
-            ordered = [*reversed(named)]
-            ordered.sort(key=lambda each: weights.get(each, 1))  # stable: equal weights stay as they are
-            sums = [0, *accumulate(weights.get(each, 1) for each in ordered)]
-            texts = [f"{instance_label(*each)} {weights.get(each, 1)}" for each in named[:_MAX_NAMED]]
-            more = [f"{len(named) - _MAX_NAMED} more"] if len(named) > _MAX_NAMED else []
-            for place, each in enumerate(ordered, 1):
-                part = _Slice(sums[place - 1], sums[place], sums[-1], place, ", ".join((*texts, *more)))
+            for each, part in _sliced_by_weight(named, weights):
                 found.setdefault(each, []).append(part)
         return found
+
+
+def _sliced_by_weight(
+    members: Sequence[MethodInstance], weights: Mapping[MethodInstance, int]
+) -> Iterator[tuple[MethodInstance, _Slice]]:
+    """Yield the share of each member of a group; they are in the order of names."""
+    by_weight: dict[int, list[MethodInstance]] = {}
+    for each in members:
+        by_weight.setdefault(weights.get(each, 1), []).append(each)
+    parts = sum(weight * len(equals) for weight, equals in by_weight.items())
+    texts = [f"{instance_label(*each)} {weights.get(each, 1)}" for each in members[:_MAX_NAMED]]
+    more = [f"{len(members) - _MAX_NAMED} more"] if len(members) > _MAX_NAMED else []
+    lower = _Cut(0, parts, 0)
+    for weight, equals in sorted(by_weight.items()):
+        upper = _Cut(lower.part + weight * len(equals), parts, lower.members + len(equals))
+        words = f"{weight} of {parts} parts ({', '.join((*texts, *more))})"
+        for rank, each in enumerate(equals):
+            yield each, _Slice(lower, upper, rank, words)
+        lower = upper
 
 
 def _lesser(one: _Term, other: _Term) -> _Term:
@@ -257,7 +282,7 @@ def _lesser(one: _Term, other: _Term) -> _Term:
 
 
 def _division_text(limit: BudgetLimit, slices: Sequence[_Slice]) -> str:
-    parts = " and ".join(f"{each.words} ({each.names})" for each in slices)
+    parts = " and ".join(each.words for each in slices)
     return f"share of budget.{limit.resource} = {limit.value} at {limit.find_span().place}: {parts}"
 
 

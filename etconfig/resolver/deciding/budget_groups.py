@@ -11,27 +11,32 @@ from etconfig.resolver.deciding.arguments import ANY_METHOD, instance_label
 from etconfig.resolver.deciding.instance_resolver import MethodInstance
 
 
-class BudgetGroups:
-    """The method instances of a configuration that count for a budget, and their groups.
+def counted_instances(instances: Iterable[MethodInstance]) -> tuple[MethodInstance, ...]:
+    """Return the method instances that count for a budget.
 
     If a method has named instances, these count; otherwise the method counts once. Options for any method, as
     they are resolved without a program, do not count: there may be no such method.
+    """
+    instances = tuple(instances)
+    with_named = {method for method, instance in instances if instance is not None}
+    return tuple(
+        (method, instance)
+        for method, instance in instances
+        if method != ANY_METHOD and (instance is not None or method not in with_named)
+    )
+
+
+class BudgetGroups:
+    """The method instances that may run together.
 
     Args:
         budget: The budget.
-        instances: All method instances.
+        counted: The method instances that count.
     """
 
-    def __init__(self, budget: Budget, instances: Iterable[MethodInstance]) -> None:
-        instances = tuple(instances)
+    def __init__(self, budget: Budget, counted: Sequence[MethodInstance]) -> None:
         self._budget = budget
-        self._known = ANY_METHOD not in (method for method, _ in instances)
-        with_named = {method for method, instance in instances if instance is not None}
-        self.counted: Sequence[MethodInstance] = tuple(
-            (method, instance)
-            for method, instance in instances
-            if method != ANY_METHOD and (instance is not None or method not in with_named)
-        )
+        self.counted = counted
 
     @cached_property
     def _by_name(self) -> Mapping[str, Sequence[MethodInstance]]:
@@ -63,11 +68,11 @@ class BudgetGroups:
         return {each: weights[name] for name in by_size for each in self._by_name.get(name, ())}
 
     def problems(self) -> Iterator[Diagnostic]:
-        """Yield a problem for each name that stands for no instance; without a program, any may exist.
+        """Yield a problem for each name that stands for no instance.
 
         It is an error if the name resembles one, and else a warning: a profile may serve several programs.
         """
-        for each in self._budget.names() if self._known else ():
+        for each in self._budget.names():
             if each.name in self._by_name:
                 continue
             guess = did_you_mean(each.name, self._by_name)

@@ -19,7 +19,7 @@ from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View
 from etconfig.resolver.deciding.arguments import Arguments, BackendArguments, instance_label
 from etconfig.resolver.deciding.backend_candidates import BackendCandidates
-from etconfig.resolver.deciding.budget_groups import BudgetGroups
+from etconfig.resolver.deciding.budget_groups import BudgetGroups, counted_instances
 from etconfig.resolver.deciding.instance_resolver import MethodInstance
 from etconfig.schema.coerce import show_value
 from etconfig.schema.consumption import Consumes
@@ -100,11 +100,11 @@ class GroupUse:
         return self.limit is not None and not self.unknown
 
     def __str__(self) -> str:
-        who = "all together" if self.group is None else f"group {self.group!r}"
+        who = "all together take" if self.group is None else f"group {self.group!r} takes"
         if self.group is None and len(self.members) == 1:
-            who = self.members[0]
+            who = f"{self.members[0]} takes"
         limit = "unknown" if self.limit is None else amount_text(self.resource, self.limit)
-        return f"{who} takes {amount_text(self.resource, self.taken)}, and the budget is {limit}"
+        return f"{who} {amount_text(self.resource, self.taken)}, and the budget is {limit}"
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -127,15 +127,15 @@ class BudgetUse(HasView):
 
     budget: Budget
     uses: tuple[GroupUse, ...]
-    _arguments: Mapping[MethodInstance, Arguments] = field(compare=False, repr=False)
+    _resolved: Sequence[Iterable[Arguments]] = field(compare=False, repr=False)
     _facts: Mapping[str, object] = field(compare=False, repr=False)
 
     @classmethod
     def of(
-        cls, budget: Budget, arguments: Mapping[MethodInstance, Arguments], facts: Mapping[str, object]
+        cls, budget: Budget, resolved: Sequence[Iterable[Arguments]], facts: Mapping[str, object]
     ) -> BudgetUse:
-        """Return what resolved arguments take of a budget on a device with these facts."""
-        return cls(budget, tuple(budget_uses(budget, arguments, facts)), arguments, facts)
+        """Return what resolved arguments, of one or several programs, take of a budget on a device."""
+        return cls(budget, tuple(budget_uses(budget, resolved, facts)), resolved, facts)
 
     def check(self, *others: Iterable[Arguments]) -> None:
         """Refuse configurations that together exceed the budget, before they are loaded.
@@ -146,8 +146,7 @@ class BudgetUse(HasView):
         Raises:
             BudgetExceededError: they exceed it, or it is not known what they take; with the contributors.
         """
-        more = {(a.method, a.instance): a for arguments in others for a in arguments}
-        whole = BudgetUse.of(self.budget, {**more, **self._arguments}, self._facts) if more else self
+        whole = BudgetUse.of(self.budget, (*self._resolved, *others), self._facts) if others else self
         for each in whole.uses:
             if each.is_exceeded or not each.is_certain:
                 holders = [(f"{c.label}: {c.option}", c.amount) for c in (*each.contributions, *each.unknown)]
@@ -183,7 +182,7 @@ def amount_text(resource: str, amount: int) -> str:
 
 
 def budget_problems(
-    budget: Budget, arguments: Mapping[MethodInstance, Arguments], facts: Mapping[str, object]
+    budget: Budget, arguments: Iterable[Arguments], facts: Mapping[str, object]
 ) -> Iterator[Diagnostic]:
     """Yield an error for each group that exceeds a budget for certain, and a note if something is unknown.
 
@@ -194,7 +193,7 @@ def budget_problems(
         if isinstance(failed, Diagnostic):
             yield failed
             return
-    for use in budget_uses(budget, arguments, facts):
+    for use in budget_uses(budget, (arguments,), facts):
         if use.is_exceeded:
             yield _excess(use)
         elif not use.is_certain and (use.contributions or use.unknown):
@@ -202,18 +201,29 @@ def budget_problems(
 
 
 def budget_uses(
-    budget: Budget, arguments: Mapping[MethodInstance, Arguments], facts: Mapping[str, object]
+    budget: Budget, resolved: Iterable[Iterable[Arguments]], facts: Mapping[str, object]
 ) -> Iterator[GroupUse]:
-    """Yield what each group takes of each resource that is limited."""
-    groups = BudgetGroups(budget, arguments)
+    """Yield what each group takes of each resource that is limited.
+
+    Args:
+        budget: The budget.
+        resolved: The arguments of one or several programs; several may have a method of one name.
+        facts: The device.
+    """
+    found: dict[MethodInstance, list[Arguments]] = {}
+    for arguments in resolved:
+        by_key = {(each.method, each.instance): each for each in arguments}
+        for key in counted_instances(by_key):
+            found.setdefault(key, []).append(by_key[key])
+    groups = BudgetGroups(budget, tuple(found))
     for resource in RESOURCES:
         limit = budget.limits.get(resource)
         if limit is None:
             continue
         value = _value_on(limit, facts)
-        parts = {key: _contributions(resource, arguments[key], facts) for key in groups.counted}
+        parts = {key: [_contributions(resource, each, facts) for each in found[key]] for key in found}
         for name, members in groups.groups:
-            counted, unknown = _counted(resource, [parts[key] for key in members])
+            counted, unknown = _counted(resource, (each for key in members for each in parts[key]))
             yield GroupUse(
                 resource=resource,
                 group=name,
@@ -253,7 +263,7 @@ class BudgetGate:
     def __init__(
         self, budget: Budget, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
     ) -> None:
-        counted = BudgetGroups(budget, instances).counted
+        counted = counted_instances(instances)
         of_process: set[tuple[str, str]] = set()
         self._limits = tuple(budget.limits.values())
         self._consumers: dict[str, list[tuple[MethodInstance, str, str, Consumes | None]]] = {}
@@ -385,7 +395,7 @@ def _excess(use: GroupUse) -> Diagnostic:
     places = (each.place for each in use.contributions)
     return Diagnostic(
         code="budget-exceeded",
-        message=f"{use.resource}: {use}",
+        message=str(use),
         spans=tuple(dict.fromkeys((use.budget.find_span(), *filter(None, places))))[:_MAX_SHOWN],
         notes=(f"the budget is from {use.budget.origin}", *_texts(use.resource, use.contributions)),
         help="run fewer instances together, as [groups] says"
@@ -397,7 +407,7 @@ def _excess(use: GroupUse) -> Diagnostic:
 
 
 def _doubt(use: GroupUse) -> Diagnostic:
-    message = f"{use.resource}: {use}, but not everything is known"
+    message = f"{use}, but not everything is known"
     if use.limit is None and isinstance(use.budget.value, Expression):
         missing = ", ".join(sorted(use.budget.value.facts))
         message = f"the budget of {use.resource} is unknown on this device, since it needs {missing}"
