@@ -74,7 +74,7 @@ class Consumes:
 
     def is_shared(self, options: object) -> bool:
         """Return True if other instances with an equal value share what this option sizes."""
-        return self.shared_if is not None and _have(options, self.shared_if)
+        return self.shared_if is not None and _have(options, self.only_if) and _have(options, self.shared_if)
 
 
 def _have(options: object, wanted: Mapping[str, object]) -> bool:

@@ -3,8 +3,8 @@
 Of a budget B, the members of a group are ordered by weight, lightest first. With C the sum of the weights up
 to all members of one weight, S the sum of all weights, and N the number of members so far, the budget is cut
 after these members at `max(B * C / S, N)`. So each has at least 1, and all together have B, if it suffices
-for that. Members of one weight divide their part T evenly: of K members, the one at place J in the order of names,
-from 0, has `(T + K - 1 - J) / K`.
+for that. Members of one weight divide their part T evenly: of K members, the one at place J in the order of
+names, from 0, has `(T + K - 1 - J) / K`.
 """
 
 from __future__ import annotations

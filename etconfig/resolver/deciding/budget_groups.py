@@ -64,8 +64,9 @@ class BudgetGroups:
     def weights(self) -> Mapping[MethodInstance, int]:
         """The parts of each instance whose weight is not 1; its own name beats that of its method."""
         weights = self._budget.weights or {}
-        by_size = sorted(weights, key=lambda name: -len(self._by_name.get(name, ())))
-        return {each: weights[name] for name in by_size for each in self._by_name.get(name, ())}
+        methods = {method for method, _ in self.counted}
+        methods_first = sorted(weights, key=lambda name: name not in methods)
+        return {each: weights[name] for name in methods_first for each in self._by_name.get(name, ())}
 
     def problems(self) -> Iterator[Diagnostic]:
         """Yield a problem for each name that stands for no instance.

@@ -105,7 +105,7 @@ class Resolution(HasView):
             return None
         from etconfig.resolver.deciding.budget_use import BudgetUse
 
-        return BudgetUse.of(self._budget, (self.instances.values(),), self.facts.values)
+        return BudgetUse.of(self._budget, (tuple(self),), self.facts.values)
 
     def arguments(self, method: str, instance: str | None = None) -> Arguments:
         """Return the arguments of one method instance.
