@@ -78,7 +78,7 @@ class Budget:
     groups: Mapping[str, Sequence[NamedMember]] = field(default_factory=dict)
     weighted: Sequence[NamedMember] = field(default=(), compare=False, repr=False)
 
-    def names(self) -> Iterable[NamedMember]:
+    def names(self) -> Sequence[NamedMember]:
         """Return every name of a method, a model or an instance that it mentions."""
         return (*(each for members in self.groups.values() for each in members), *self.weighted)
 

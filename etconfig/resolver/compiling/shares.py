@@ -10,7 +10,7 @@ names, from 0, has `(T + K - 1 - J) / K`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from math import gcd
@@ -36,7 +36,7 @@ from etconfig.resolver.deciding.arguments import ANY_METHOD, instance_label
 from etconfig.resolver.deciding.backend_candidates import BackendCandidates
 from etconfig.resolver.deciding.budget_groups import BudgetGroups, counted_instances
 from etconfig.resolver.deciding.instance_resolver import MethodInstance
-from etconfig.resolver.deciding.option_candidates import Candidate, OptionCandidates
+from etconfig.resolver.deciding.option_candidates import Candidate
 
 _CALL = re.compile(r"""share\s*\(\s*(["'])(\w+)\1\s*\)""")
 _MAX_NAMED = 8
@@ -129,12 +129,13 @@ class _SharePlace:
     """The place of a value that takes a share: its origin has the budget and the division, too."""
 
     written: PlaceFinder
-    detail: str
+    divisions: Sequence[tuple[BudgetLimit, Sequence[_Slice]]]
 
     @cached_property
     def _found(self) -> AssignmentPlace:
         place = self.written.find()
-        detail = "; ".join(filter(None, (place.origin.detail, self.detail)))
+        texts = (_division_text(*each) for each in self.divisions)
+        detail = "; ".join(filter(None, (place.origin.detail, *texts)))
         return replace(place, origin=replace(place.origin, detail=detail))
 
     def find(self) -> AssignmentPlace:
@@ -157,7 +158,7 @@ def divide_shares(
     """
     distinct = {id(backend): backend for backends in instances.values() for backend in backends}
     has_shares = any(_shares(c) for each in distinct.values() for _, c in each.merge_order)
-    if budget is None and not has_shares:
+    if not has_shares and (budget is None or not budget.names()):
         return ()
     division = _Division(budget or Budget(), instances)
     if has_shares:
@@ -202,21 +203,19 @@ class _Division:
         if not sharing:
             return backend
         new = {number: self._with_share(key, candidate) for number, candidate in sharing.items()}
-
-        def find(candidate: Candidate) -> Candidate:
-            return new.get(id(candidate), candidate)
-
-        return BackendCandidates(
-            spec=backend.spec,
-            options={name: _replaced(option, find) for name, option in backend.options.items()},
-            merge_order=[(name, find(each)) for name, each in backend.merge_order],
-        )
+        options = dict(backend.options)
+        for name, option in options.items():
+            if not new.keys().isdisjoint(map(id, option.candidates)):
+                candidates = tuple(new.get(id(each), each) for each in option.candidates)
+                options[name] = replace(option, candidates=candidates)
+        merge_order = [(name, new.get(id(each), each)) for name, each in backend.merge_order]
+        return BackendCandidates(spec=backend.spec, options=options, merge_order=merge_order)
 
     def _with_share(self, key: MethodInstance, candidate: Candidate) -> Candidate:
         value = candidate.value
         assert isinstance(value, Expression)
         terms: dict[str, _Term] = {}
-        details: list[str] = []
+        divisions: list[tuple[BudgetLimit, Sequence[_Slice]]] = []
         hidden = value.hidden
         for resource in sorted(value.shares):
             limit = self._budget.limits.get(resource)
@@ -225,12 +224,12 @@ class _Division:
                 return candidate
             slices = self._slices_of(resource, key)
             terms[resource] = reduce(_lesser, (each.share(limit.value) for each in slices))
-            details.append(_division_text(limit, slices))
+            divisions.append((limit, slices))
             hidden |= limit.value.hidden if isinstance(limit.value, Expression) else frozenset()
         text = _CALL.sub(lambda call: f"({terms[call[2]].text})", value.source)
         tree = _substituted(value.tree, {resource: term.tree for resource, term in terms.items()})
         found = Expression(text, value.find_span, value.type, tree, (text,), hidden)
-        return replace(candidate, value=found, place=_SharePlace(candidate.place, "; ".join(details)))
+        return replace(candidate, value=found, place=_SharePlace(candidate.place, divisions))
 
     def _slices_of(self, resource: str, key: MethodInstance) -> Sequence[_Slice]:
         """Return the places of an instance in its groups; if it does not count, the least of its method."""
@@ -297,12 +296,6 @@ def _takes(backend: BackendCandidates, resource: str) -> bool:
         or any(resource in c.value.shares for c in option.candidates if isinstance(c.value, Expression))
         for option in backend.options.values()
     )
-
-
-def _replaced(option: OptionCandidates, find: Callable[[Candidate], Candidate]) -> OptionCandidates:
-    candidates = tuple(map(find, option.candidates))
-    is_same = all(one is other for one, other in zip(candidates, option.candidates, strict=True))
-    return option if is_same else replace(option, candidates=candidates)
 
 
 def _substituted(tree: Checked, shares: Mapping[str, Checked]) -> Checked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from etconfig.base.number_text import format_bytes
 from etconfig.base.provenance import Origin
@@ -252,6 +252,10 @@ def _value_on(limit: BudgetLimit, facts: Mapping[str, object]) -> int | Diagnost
     return Diagnostic(code="invalid-value", message=message, spans=(limit.find_span(),), help=help)
 
 
+_PlainConsumer: TypeAlias = "tuple[str, str]"
+"""A backend, and an option of it whose value is the amount."""
+
+
 class BudgetGate:
     """A quick check that a configuration is within its budget: that the sum of everything is.
 
@@ -263,18 +267,20 @@ class BudgetGate:
     def __init__(
         self, budget: Budget, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
     ) -> None:
-        counted = counted_instances(instances)
-        of_process: set[tuple[str, str]] = set()
         self._limits = tuple(budget.limits.values())
-        self._consumers: dict[str, list[tuple[MethodInstance, str, str, Consumes | None]]] = {}
-        for key, spec in ((member, each.spec) for member in counted for each in instances[member]):
-            for name, consumes, is_of_process in consumers_of(spec.options):
-                if is_of_process and (spec.id, name) in of_process:
-                    continue
-                of_process.add((spec.id, name))
-                is_plain = not consumes.counts and not consumes.only_if
-                consumer = (key, spec.id, name, None if is_plain else consumes)
-                self._consumers.setdefault(consumes.resource, []).append(consumer)
+        self._plain: dict[str, dict[MethodInstance, list[_PlainConsumer]]] = {r: {} for r in RESOURCES}
+        self._others: dict[str, list[tuple[MethodInstance, str, str, Consumes]]] = {r: [] for r in RESOURCES}
+        of_process: set[tuple[str, str]] = set()
+        for key in counted_instances(instances):
+            for spec in (backend.spec for backend in instances[key]):
+                for name, consumes, is_of_process in consumers_of(spec.options):
+                    if is_of_process and (spec.id, name) in of_process:
+                        continue
+                    of_process.add((spec.id, name))
+                    if consumes.counts or consumes.only_if:
+                        self._others[consumes.resource].append((key, spec.id, name, consumes))
+                    else:
+                        self._plain[consumes.resource].setdefault(key, []).append((spec.id, name))
 
     def is_within(self, arguments: Mapping[MethodInstance, Arguments], facts: Mapping[str, object]) -> bool:
         """Return True if it is for certain; otherwise a closer look is needed."""
@@ -282,14 +288,16 @@ class BudgetGate:
             most = limit.value.evaluate(facts) if isinstance(limit.value, Expression) else limit.value
             if not isinstance(most, int) or most < 1:
                 return False
-            for key, backend, name, consumes in self._consumers.get(limit.resource, ()):
-                options = arguments[key].backends[backend].options
-                amount = getattr(options, name)
-                if consumes is not None:
-                    amount = taken_by(consumes, options, amount, facts)[0]
-                if amount is None:
-                    return False
-                most -= amount
+            try:
+                for key, consumers in self._plain[limit.resource].items():
+                    backends = arguments[key].backends
+                    for backend, name in consumers:
+                        most -= getattr(backends[backend].options, name)
+                for key, backend, name, consumes in self._others[limit.resource]:
+                    options = arguments[key].backends[backend].options
+                    most -= taken_by(consumes, options, getattr(options, name), facts)[0]  # type: ignore[operator]  # None is caught
+            except TypeError:  # an amount is unknown
+                return False
             if most < 0:
                 return False
         return True
