@@ -252,12 +252,15 @@ def _value_on(limit: BudgetLimit, facts: Mapping[str, object]) -> int | Diagnost
     return Diagnostic(code="invalid-value", message=message, spans=(limit.find_span(),), help=help)
 
 
-_PlainConsumer: TypeAlias = "tuple[str, str]"
-"""A backend, and an option of it whose value is the amount."""
+_Consumer: TypeAlias = "tuple[MethodInstance, str, str, Consumes]"
+"""A method instance, its backend, an option of it, and what this takes."""
 
 
 class BudgetGate:
     """A quick check that a configuration is within its budget: that the sum of everything is.
+
+    Most options are literals, whose greatest value is known before. They are looked at only if that is too
+    much.
 
     Args:
         budget: The budget.
@@ -268,19 +271,20 @@ class BudgetGate:
         self, budget: Budget, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
     ) -> None:
         self._limits = tuple(budget.limits.values())
-        self._plain: dict[str, dict[MethodInstance, list[_PlainConsumer]]] = {r: {} for r in RESOURCES}
-        self._others: dict[str, list[tuple[MethodInstance, str, str, Consumes]]] = {r: [] for r in RESOURCES}
+        self._greatest = dict.fromkeys(RESOURCES, 0)
+        self._literal: dict[str, list[_Consumer]] = {resource: [] for resource in RESOURCES}
+        self._others: dict[str, list[_Consumer]] = {resource: [] for resource in RESOURCES}
         of_process: set[tuple[str, str]] = set()
         for key in counted_instances(instances):
-            for spec in (backend.spec for backend in instances[key]):
-                for name, consumes, is_of_process in consumers_of(spec.options):
-                    if is_of_process and (spec.id, name) in of_process:
+            for backend in instances[key]:
+                for name, consumes, is_of_process in consumers_of(backend.spec.options):
+                    if is_of_process and (backend.spec.id, name) in of_process:
                         continue
-                    of_process.add((spec.id, name))
-                    if consumes.counts or consumes.only_if:
-                        self._others[consumes.resource].append((key, spec.id, name, consumes))
-                    else:
-                        self._plain[consumes.resource].setdefault(key, []).append((spec.id, name))
+                    of_process.add((backend.spec.id, name))
+                    greatest = None if consumes.counts or consumes.only_if else _greatest(backend, name)
+                    self._greatest[consumes.resource] += greatest or 0
+                    consumers = self._others if greatest is None else self._literal
+                    consumers[consumes.resource].append((key, backend.spec.id, name, consumes))
 
     def is_within(self, arguments: Mapping[MethodInstance, Arguments], facts: Mapping[str, object]) -> bool:
         """Return True if it is for certain; otherwise a closer look is needed."""
@@ -288,19 +292,39 @@ class BudgetGate:
             most = limit.value.evaluate(facts) if isinstance(limit.value, Expression) else limit.value
             if not isinstance(most, int) or most < 1:
                 return False
-            try:
-                for key, consumers in self._plain[limit.resource].items():
-                    backends = arguments[key].backends
-                    for backend, name in consumers:
-                        most -= getattr(backends[backend].options, name)
-                for key, backend, name, consumes in self._others[limit.resource]:
-                    options = arguments[key].backends[backend].options
-                    most -= taken_by(consumes, options, getattr(options, name), facts)[0]  # type: ignore[operator]  # None is caught
-            except TypeError:  # an amount is unknown
+            resource = limit.resource
+            others = _sum(self._others[resource], arguments, facts)
+            if others is None:
                 return False
-            if most < 0:
-                return False
+            if others + self._greatest[resource] > most:
+                literal = _sum(self._literal[resource], arguments, facts)
+                if literal is None or others + literal > most:
+                    return False
         return True
+
+
+def _greatest(backend: BackendCandidates, name: str) -> int | None:
+    """Return the greatest value of an option on any device; None if it is not a literal number."""
+    option = backend.options[name]
+    if not option.is_chosen or backend.spec.recommend is not None:
+        return None
+    values = [option.unconditional_value, *(each.value for each in option.effective)]
+    numbers = [value for value in values if isinstance(value, int)]
+    return max(numbers) if len(numbers) == len(values) else None
+
+
+def _sum(
+    consumers: Iterable[_Consumer], arguments: Mapping[MethodInstance, Arguments], facts: Mapping[str, object]
+) -> int | None:
+    """Return what some options take together; None if it is unknown."""
+    total = 0
+    for key, backend, name, consumes in consumers:
+        options = arguments[key].backends[backend].options
+        amount = taken_by(consumes, options, getattr(options, name), facts)[0]
+        if amount is None:
+            return None
+        total += amount
+    return total
 
 
 def budget_facts(
