@@ -39,7 +39,7 @@ def write(place: Path) -> Callable[..., Path]:
 
 
 class TestCommands:
-    """What exceeds the budget of a device is an error wherever something is resolved for it."""
+    """An excess of the budget of a device is an error wherever something is resolved for it."""
 
     def test_commands_refuse_it(self, cli: Cli, write: Callable[..., Path]) -> None:
         write(CORES, FOUR)
