@@ -85,6 +85,8 @@ class _Cut(NamedTuple):
 
     def of(self, limit: int | Expression) -> _Term:
         """Return the amount of a limit up to here."""
+        if self.part == 0:
+            return _Term.of(0)
         common = gcd(self.part, self.parts)
         part, parts = self.part // common, self.parts // common
         if not isinstance(limit, Expression):

@@ -315,6 +315,14 @@ class TestReading:
             ),
             ("[budget]\nthreads = { expr = 'share(\"threads\")' }", "a budget is not a share of itself"),
             ("[budget]\nthreads = { expr = 'cpu.coers' }", "no fact is called 'cpu.coers'"),
+            (
+                "[budget]\nthreads = { expr = 'memory.total' }",
+                "'budget.threads' is in threads, but 'memory.total' in bytes",
+            ),
+            (
+                "[budget]\nmemory = { expr = 'min(cpu.available_cores, 4)' }",
+                "'budget.memory' is in bytes, but 'min(cpu.available_cores, 4)' in cores",
+            ),
             ("[budget]\nthread = 4", "[budget] has no key 'thread'"),
             ("[budget]\ncores = '4'", "[budget] has no key 'cores'"),
             ("[budget]\nsplit = 'unfair'", "'budget.split' must be \"fair\" or a table of weights"),
