@@ -14,7 +14,6 @@ from etconfig.base.resources import RESOURCES
 from etconfig.diagnostics import Span
 from etconfig.errors import ProfileError
 from etconfig.expression import Expression, ExpressionParser, ExpressionType
-from etconfig.expression.signatures import unit_of
 from etconfig.profile.table import TomlTable
 
 MAX_WEIGHT = 1000
@@ -169,6 +168,8 @@ def _read_computed(table: TomlTable, expressions: ExpressionParser) -> Expressio
         message = f"'budget.{table.path[-1]}' needs an int, but {problem}"
         table.report("expression-type", message, find_span(), "write an expression that gives an int")
         return None
+    from etconfig.expression.signatures import unit_of  # most budgets are checked ahead of time
+
     unit, is_size = unit_of(found.tree, expressions.registry), table.path[-1] == "memory"
     if unit is not None and (unit == "bytes") is not is_size:
         message = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from etconfig.base.provenance import Sourced
 from etconfig.base.records import record
@@ -13,16 +14,13 @@ from etconfig.errors import OptionError
 from etconfig.expression import Expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import FactSheet
-from etconfig.profile.budget import Budget, merged_budgets
 from etconfig.profile.dependencies import Dependencies, dependencies_on
 from etconfig.profile.layer import UNSET, Layer
 from etconfig.resolver.compiling.matching import MatchedAssignment, Matcher, Names
 from etconfig.resolver.compiling.scopes import ScopedAssignments
-from etconfig.resolver.compiling.shares import divide_shares
 from etconfig.resolver.deciding.advice import AdviceEntries, AdviceReader, CheckedAdvice
 from etconfig.resolver.deciding.arguments import ANY_METHOD, instance_label
 from etconfig.resolver.deciding.backend_candidates import BackendCandidates
-from etconfig.resolver.deciding.budget_use import BudgetGate, budget_facts, budget_problems
 from etconfig.resolver.deciding.device import DeviceView
 from etconfig.resolver.deciding.instance_resolver import (
     InstanceResolver,
@@ -36,6 +34,10 @@ from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.proving.program_conflicts import FixedOption, computed_conflict, literal_conflicts
 from etconfig.schema.spec import BackendSpec
 
+if TYPE_CHECKING:
+    from etconfig.profile.budget import Budget
+    from etconfig.resolver.deciding.budget_use import BudgetGate
+
 
 def all_dependencies(
     instances: Mapping[MethodInstance, Sequence[BackendCandidates]],
@@ -46,7 +48,11 @@ def all_dependencies(
     distinct = {id(backend): backend for backends in instances.values() for backend in backends}
     options = {id(option): option for each in distinct.values() for option in each.options.values()}
     conditions: list[Expression] = []
-    values: list[str] = [] if budget is None else [*budget_facts(budget, instances)]
+    values: list[str] = []
+    if budget is not None:
+        from etconfig.resolver.deciding.budget_use import budget_facts
+
+        values += budget_facts(budget, instances)
     advice: list[str] = []
     for option in options.values():
         entries = _deciding_advice(option)
@@ -180,8 +186,7 @@ class Resolver:
             for target in targets
             for instance in (None, *names_of.get(target.method, ()))
         }
-        budget = merged_budgets(layer.budget for layer in layers)
-        of_budget = divide_shares(budget, instances)
+        budget, of_budget = _divided(layers, instances)
         fixed = tuple(_fixed_options(instances, targets))
         return cls(
             instances=instances,
@@ -239,6 +244,8 @@ class Resolver:
 
     @cached_property
     def _gate(self) -> BudgetGate:
+        from etconfig.resolver.deciding.budget_use import BudgetGate
+
         assert self.budget is not None
         return BudgetGate(self.budget, self.instances)
 
@@ -250,6 +257,8 @@ class Resolver:
             return known[2]
         problems: tuple[Diagnostic, ...] = ()
         if not self._gate.is_within(found.arguments, facts):
+            from etconfig.resolver.deciding.budget_use import budget_problems
+
             problems = tuple(budget_problems(self.budget, found.arguments.values(), facts))
             if any(problem.is_error for problem in problems):
                 raise OptionError(diagnostics=problems)
@@ -260,6 +269,28 @@ class Resolver:
         device = DeviceView(facts.values)
         conflicts = (computed_conflict(each, device) for each in self._computed)
         return (*self.warnings, *filter(None, conflicts))
+
+
+def _divided(
+    layers: Sequence[Layer], instances: dict[MethodInstance, Sequence[BackendCandidates]]
+) -> tuple[Budget | None, tuple[Diagnostic, ...]]:
+    """Replace shares in all values; return the budget, and its problems that do not stop the work.
+
+    Raises:
+        OptionError: a share has no budget, or a name in the budget is mistyped.
+    """
+    values = (assignment.value for layer in layers for assignment in layer.assignments)
+    has_shares = any(isinstance(value, Expression) and value.shares for value in values)
+    if not has_shares and all(layer.budget is None for layer in layers):
+        return None, ()
+    from etconfig.profile.budget import merged_budgets  # few configurations have a budget
+
+    budget = merged_budgets(layer.budget for layer in layers)
+    if budget is not None and not has_shares and not budget.names():
+        return budget, ()
+    from etconfig.resolver.compiling.shares import divide_shares
+
+    return budget, divide_shares(budget, instances)
 
 
 def _fixed_options(

@@ -158,13 +158,8 @@ def divide_shares(
     Raises:
         OptionError: a share has no budget, or a name in the budget is mistyped.
     """
-    distinct = {id(backend): backend for backends in instances.values() for backend in backends}
-    has_shares = any(_shares(c) for each in distinct.values() for _, c in each.merge_order)
-    if not has_shares and (budget is None or not budget.names()):
-        return ()
     division = _Division(budget or Budget(), instances)
-    if has_shares:
-        instances |= division.divided()
+    instances |= division.divided()
     is_complete = all(method != ANY_METHOD for method, _ in instances)  # else there may be any other name
     problems = (*(division.groups.problems() if is_complete else ()), *division.problems)
     if any(problem.is_error for problem in problems):

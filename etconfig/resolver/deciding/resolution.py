@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from inspect import Parameter, Signature
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -77,7 +78,9 @@ class Resolution(HasView):
     _budget: Budget | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_again": None}  # it refers to the open program
+        state = {**self.__dict__, "_again": None}  # it refers to the open program
+        state.pop("budget", None)  # which is computed again
+        return state
 
     def __iter__(self) -> Iterator[Arguments]:
         return iter(self.instances.values())
@@ -92,7 +95,7 @@ class Resolution(HasView):
 
         return undecided_conditions(self.instances.values(), self.facts.values)
 
-    @property
+    @cached_property
     def budget(self) -> BudgetUse | None:
         """The part of `[budget]` that the instances take together; None if no document has one.
 
