@@ -271,13 +271,15 @@ class BudgetGate:
         self, budget: Budget, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
     ) -> None:
         self._limits = tuple(budget.limits.values())
-        self._greatest = dict.fromkeys(RESOURCES, 0)
-        self._literal: dict[str, list[_Consumer]] = {resource: [] for resource in RESOURCES}
-        self._others: dict[str, list[_Consumer]] = {resource: [] for resource in RESOURCES}
+        self._greatest = dict.fromkeys(budget.limits, 0)
+        self._literal: dict[str, list[_Consumer]] = {resource: [] for resource in budget.limits}
+        self._others: dict[str, list[_Consumer]] = {resource: [] for resource in budget.limits}
         of_process: set[tuple[str, str]] = set()
         for key in counted_instances(instances):
             for backend in instances[key]:
                 for name, consumes, is_of_process in consumers_of(backend.spec.options):
+                    if consumes.resource not in self._greatest:
+                        continue
                     if is_of_process and (backend.spec.id, name) in of_process:
                         continue
                     of_process.add((backend.spec.id, name))
