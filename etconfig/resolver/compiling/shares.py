@@ -9,12 +9,12 @@ names, from 0, has `(T + K - 1 - J) / K`.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from math import gcd
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Span
@@ -38,42 +38,25 @@ from etconfig.resolver.deciding.budget_groups import BudgetGroups, counted_insta
 from etconfig.resolver.deciding.instance_resolver import MethodInstance
 from etconfig.resolver.deciding.option_candidates import Candidate
 
-_CALL = re.compile(r"""share\s*\(\s*(["'])(\w+)\1\s*\)""")
 _MAX_NAMED = 8
 """The most members that an origin names."""
 
+_ON_NUMBERS: Mapping[str, Callable[[int, int], int]] = {
+    "int +": operator.add,
+    "int -": operator.sub,
+    "int *": operator.mul,
+    "int /": operator.floordiv,  # of numbers above 0
+    "max": max,
+    "min": min,
+}
 
-class _Term(NamedTuple):
-    """An int expression: its text and its checked tree."""
 
-    text: str
-    tree: Checked
-
-    @classmethod
-    def of(cls, value: int | Expression) -> _Term:
-        return (
-            cls(f"({value})", value.tree)
-            if isinstance(value, Expression)
-            else cls(str(value), Constant(value))
-        )
-
-    @property
-    def number(self) -> int | None:
-        """Its value, if it is the same on every device."""
-        return (
-            self.tree.value if isinstance(self.tree, Constant) and isinstance(self.tree.value, int) else None
-        )
-
-    def joined(self, operator: str, number: int | _Term) -> _Term:
-        other = number if isinstance(number, _Term) else _Term.of(number)
-        tree = Operation(f"int {operator}", (self.tree, other.tree))
-        return _Term(f"{self.text} {operator} {other.text}", tree)
-
-    def enclosed(self) -> _Term:
-        return _Term(f"({self.text})", self.tree)
-
-    def at_least(self, number: int) -> _Term:
-        return _Term(f"max({self.text}, {number})", Operation("max", (self.tree, Constant(number))))
+def _apply(function: str, left: Checked, right: Checked | int) -> Checked:
+    """Return an operation on two ints, or its value if both are constants."""
+    right = Constant(right) if isinstance(right, int) else right
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return Constant(_ON_NUMBERS[function](cast(int, left.value), cast(int, right.value)))
+    return Operation(function, (left, right))
 
 
 class _Cut(NamedTuple):
@@ -83,16 +66,14 @@ class _Cut(NamedTuple):
     parts: int
     members: int
 
-    def of(self, limit: int | Expression) -> _Term:
+    def of(self, limit: Checked) -> Checked:
         """Return the amount of a limit up to here."""
         if self.part == 0:
-            return _Term.of(0)
+            return Constant(0)
         common = gcd(self.part, self.parts)
-        part, parts = self.part // common, self.parts // common
-        if not isinstance(limit, Expression):
-            return _Term.of(max(limit * part // parts, self.members))
-        found = _Term.of(limit) if part == 1 else _Term.of(limit).joined("*", part)
-        return (found if parts == 1 else found.joined("/", parts)).at_least(self.members)
+        found = limit if self.part == common else _apply("int *", limit, self.part // common)
+        found = found if self.parts == common else _apply("int /", found, self.parts // common)
+        return _apply("max", found, self.members)
 
 
 class _Slice(NamedTuple):
@@ -110,20 +91,15 @@ class _Slice(NamedTuple):
     rank: int
     words: str
 
-    def share(self, limit: int | Expression) -> _Term:
+    def share(self, limit: Checked) -> Checked:
         """Return the share of a limit."""
-        count, upper, lower = (
-            self.upper.members - self.lower.members,
-            self.upper.of(limit),
-            self.lower.of(limit),
-        )
-        if upper.number is not None and lower.number is not None:
-            return _Term.of((upper.number - lower.number + count - 1 - self.rank) // count)
-        found = upper if lower.number == 0 else upper.joined("-", lower)
+        count = self.upper.members - self.lower.members
+        found = self.upper.of(limit)
+        if self.lower.part:
+            found = _apply("int -", found, self.lower.of(limit))
         if count > 1:
-            found = found.joined("+", count - 1 - self.rank) if self.rank < count - 1 else found
-            found = found.enclosed().joined("/", count)
-        return found if lower.number == 0 else found.at_least(1)  # which no proof of ranges can see
+            found = _apply("int /", _apply("int +", found, count - 1 - self.rank), count)
+        return _apply("max", found, 1)  # which it is, but no proof of ranges can see it
 
 
 @record(frozen=True)
@@ -211,7 +187,7 @@ class _Division:
     def _with_share(self, key: MethodInstance, candidate: Candidate) -> Candidate:
         value = candidate.value
         assert isinstance(value, Expression)
-        terms: dict[str, _Term] = {}
+        shares: dict[str, Checked] = {}
         divisions: list[tuple[BudgetLimit, Sequence[_Slice]]] = []
         hidden = value.hidden
         for resource in sorted(value.shares):
@@ -220,11 +196,12 @@ class _Division:
                 self.problems[_unlimited(resource, candidate)] = None
                 return candidate
             slices = self._slices_of(resource, key)
-            terms[resource] = reduce(_lesser, (each.share(limit.value) for each in slices))
+            number = limit.value.tree if isinstance(limit.value, Expression) else Constant(limit.value)
+            shares[resource] = reduce(partial(_apply, "min"), (each.share(number) for each in slices))
             divisions.append((limit, slices))
             hidden |= limit.value.hidden if isinstance(limit.value, Expression) else frozenset()
-        text = _CALL.sub(lambda call: f"({terms[call[2]].text})", value.source)
-        tree = _substituted(value.tree, {resource: term.tree for resource, term in terms.items()})
+        # a text of its own, since expressions with one text are equal
+        text, tree = f"{value.source} [{instance_label(*key)}]", _substituted(value.tree, shares)
         found = Expression(text, value.find_span, value.type, tree, (text,), hidden)
         return replace(candidate, value=found, place=_SharePlace(candidate.place, divisions))
 
@@ -269,12 +246,6 @@ def _sliced_by_weight(
         for rank, each in enumerate(equals):
             yield each, _Slice(lower, upper, rank, words)
         lower = upper
-
-
-def _lesser(one: _Term, other: _Term) -> _Term:
-    if one.number is not None and other.number is not None:
-        return _Term.of(min(one.number, other.number))
-    return _Term(f"min({one.text}, {other.text})", Operation("min", (one.tree, other.tree)))
 
 
 def _division_text(limit: BudgetLimit, slices: Sequence[_Slice]) -> str:
