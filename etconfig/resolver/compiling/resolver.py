@@ -36,7 +36,7 @@ from etconfig.schema.spec import BackendSpec
 
 if TYPE_CHECKING:
     from etconfig.profile.budget import Budget
-    from etconfig.resolver.deciding.budget_use import BudgetGate
+    from etconfig.resolver.deciding.budget_gate import BudgetGate
 
 
 def all_dependencies(
@@ -50,7 +50,7 @@ def all_dependencies(
     conditions: list[Expression] = []
     values: list[str] = []
     if budget is not None:
-        from etconfig.resolver.deciding.budget_use import budget_facts
+        from etconfig.resolver.deciding.budget_gate import budget_facts
 
         values += budget_facts(budget, instances)
     advice: list[str] = []
@@ -244,7 +244,7 @@ class Resolver:
 
     @cached_property
     def _gate(self) -> BudgetGate:
-        from etconfig.resolver.deciding.budget_use import BudgetGate
+        from etconfig.resolver.deciding.budget_gate import BudgetGate
 
         assert self.budget is not None
         return BudgetGate(self.budget, self.instances)
