@@ -73,10 +73,9 @@ class BudgetGroups:
 
         It is an error if the name resembles one, and else a warning: a profile may serve several programs.
         """
-        for each in self._budget.names():
-            if each.name in self._by_name:
-                continue
-            guess = did_you_mean(each.name, self._by_name)
+        unknown = [each for each in self._budget.names() if each.name not in self._by_name]
+        for number, each in enumerate(unknown):
+            guess = did_you_mean(each.name, self._by_name) if number < _MAX_GUESSED else None
             yield Diagnostic(
                 code="unknown-method",
                 message=f"the budget names {each.name!r}, but there is no such method, model or instance",
@@ -86,5 +85,7 @@ class BudgetGroups:
             )
 
 
+_MAX_GUESSED = 20
+"""The most unknown names for which is looked what they mean."""
 _MAX_NAMED = 8
 """The most names that a message lists."""
