@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 
 _HOME = {
     "Arguments": "resolver.deciding.arguments",
+    "BudgetUse": "resolver.deciding.budget_use",
     "ComparisonReport": "measuring.report",
     "DeviceBundle": "device.device_bundle",
     "DeviceMatrix": "analysis",
@@ -121,12 +122,14 @@ if TYPE_CHECKING:
     from etconfig.program.program import Verification
     from etconfig.program.source import DataLoader, LoadMode
     from etconfig.resolver.deciding.arguments import Arguments
+    from etconfig.resolver.deciding.budget_use import BudgetUse
     from etconfig.resolver.deciding.resolution import Resolution
     from etconfig.tuning.report import TuneReport
     from etconfig.tuning.tune import tune
 
 __all__ = [
     "Arguments",
+    "BudgetUse",
     "CancelToken",
     "ComparisonReport",
     "ConfigError",

@@ -34,6 +34,7 @@ The branch says who must act:
     │   ├── InvalidOutputError     an array for an output does not fit it
     │   ├── AttributeNotFoundError  the method has no such mutable buffer, or gives no access
     │   ├── KernelArgumentError    a kernel refuses its arguments
+    │   ├── BudgetExceededError    instances take more than their budget
     │   ├── MemoryBudgetError      a program would need more memory than the device has
     │   ├── OutOfMemoryError       the method asks for more memory than there is
     │   ├── DelegateError          a backend's init, execute, update or destroy failed
@@ -527,6 +528,33 @@ class MemoryBudgetError(ExecutionError):
         has = "unknown" if self.available_bytes is None else format_bytes(self.available_bytes)
         holders = ", ".join(f"{name} {format_bytes(size)}" for name, size in self.holders[:_MAX_HOLDERS])
         return f"{self.program} needs {format_bytes(self.needed_bytes)}, has {has}: {holders}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class BudgetExceededError(ExecutionError):
+    """Instances take more than their budget, or an unknown amount. ExecuTorch has no such code.
+
+    Attributes:
+        resource: `threads` or `memory`.
+        limit: The budget; None if it is not known on this device.
+        taken: The sum of what is known.
+        holders: What takes it, such as `detector: XnnpackBackend.num_threads`, each with its amount or None.
+    """
+
+    resource: str
+    limit: int | None
+    taken: int
+    holders: tuple[tuple[str, int | None], ...]
+
+    @property
+    def message(self) -> str:
+        shown = format_bytes if self.resource == "memory" else str
+        limit = "unknown" if self.limit is None else shown(self.limit)
+        holders = (
+            f"{name} {'unknown' if amount is None else shown(amount)}"
+            for name, amount in self.holders[:_MAX_HOLDERS]
+        )
+        return f"{self.resource}: {shown(self.taken)} of {limit} are taken: {', '.join(holders)}"
 
 
 @record(kw_only=True, eq=False, repr=False)

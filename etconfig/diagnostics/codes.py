@@ -141,6 +141,13 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("unchecked-combinations", "Conditions combine in more ways than validate tries.", "warning"),
     # memory
     ("memory-exceeded", "The instances of a program need more memory than the device has.", "error, warning"),
+    # budgets
+    ("budget-exceeded", "Instances that may run together take more than their budget."),
+    (
+        "budget-unknown",
+        "It is not known if instances that may run together stay within their budget.",
+        "note",
+    ),
     # facts
     ("unknown-fact", "No fact has this name.", "error", "safe, guess"),
     ("invalid-fact-value", "A fact has a value of another type or out of its range.", "error", "guess"),

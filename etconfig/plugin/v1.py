@@ -26,6 +26,7 @@ _HOME = {
     "CompileSpecs": "base.compile_specs",
     "ConformanceContribution": "plugin.hookspecs",
     "ConformanceRequest": "plugin.hookspecs",
+    "Consumes": "schema.consumption",
     "DelegateError": "errors",
     "DelegateFacts": "schema.delegate_memory",
     "DelegateHost": "method",
@@ -180,6 +181,7 @@ if TYPE_CHECKING:
     from etconfig.plugin.option_evidence import Observable, Observed, Unobservable
     from etconfig.schema.cache_keys import cache_key
     from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
+    from etconfig.schema.consumption import Consumes
     from etconfig.schema.declaration import Applies, Scope, Wire, option
     from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
     from etconfig.schema.known_keys import KnownKey
@@ -210,6 +212,7 @@ __all__ = [
     "CompileSpecs",
     "ConformanceContribution",
     "ConformanceRequest",
+    "Consumes",
     "DelegateError",
     "DelegateFacts",
     "DelegateHost",

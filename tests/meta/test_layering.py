@@ -147,6 +147,7 @@ MEETINGS = {
 CONTRACTS = {
     "etconfig.schema.cache_keys",
     "etconfig.schema.constraints",
+    "etconfig.schema.consumption",
     "etconfig.schema.declaration",
     "etconfig.schema.delegate_memory",
     "etconfig.schema.known_keys",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from itertools import islice
 
@@ -10,6 +10,7 @@ from etconfig.app.configuring.configuration import resolve_defaults
 from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating
+from etconfig.base.number_text import format_bytes
 from etconfig.base.parameters import check_type
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, ConfigError
@@ -26,6 +27,8 @@ from etconfig.schema.spec import BackendSpec
 
 _MAX_HOLDERS = 4
 """The most holders of memory that a note names."""
+
+_HELP = "load fewer instances together, choose a smaller variant, or options that take less memory"
 
 
 def memory_need(program: OpenedProgram, resolution: Resolution | None = None) -> MemoryNeed:
@@ -57,19 +60,49 @@ def memory_need(program: OpenedProgram, resolution: Resolution | None = None) ->
     return plan_memory(_instances(program, resolution))
 
 
-def need_of_programs(program: Delegating | None, resolution: Resolution) -> MemoryNeed | None:
+def need_of_programs(
+    program: Delegating | None, resolution: Resolution, labels: Collection[str] | None = None
+) -> MemoryNeed | None:
     """Return the need of one or several programs together; None without one that is read from a file.
+
+    Args:
+        program: The program or programs.
+        resolution: The options of their instances.
+        labels: The instances that count, as option paths spell them; by default all.
 
     Raises:
         PluginError: a backend's `memory` failed.
     """
     programs = program.programs if isinstance(program, SeveralPrograms) else (program,)
     opened = [each for each in programs if isinstance(each, OpenedProgram)]
-    return plan_memory(i for each in opened for i in _instances(each, resolution)) if opened else None
+    instances = (instance for each in opened for instance in _instances(each, resolution))
+    planned = [each for each in instances if labels is None or each.label in labels]
+    return plan_memory(planned) if opened else None
+
+
+def _budget_excesses(program: Delegating, resolution: Resolution) -> Iterator[Diagnostic]:
+    """Yield an error for each group of instances that needs more memory than the budget, by the estimate.
+
+    Raises:
+        PluginError: a backend's `memory` failed.
+    """
+    for use in () if resolution.budget is None else resolution.budget.uses:
+        if use.resource == "memory" and use.limit is not None:
+            need = need_of_programs(program, resolution, use.members)
+            if need is not None and need.peak.size_bytes > use.limit:
+                yield Diagnostic(
+                    code="budget-exceeded",
+                    message=f"{need.program} needs {need.peak}, and the budget is {format_bytes(use.limit)}",
+                    spans=(use.budget.find_span(),),
+                    notes=(f"the largest holders: {_holders_text(need)}", *need.notes),
+                    help=_HELP,
+                )
 
 
 def memory_problems(program: Delegating, resolution: Resolution) -> Iterator[Diagnostic]:
     """Yield an error if a device can never have the memory of programs, a warning if it has too little now.
+
+    It is an error, too, if they need more than their budget.
 
     Raises:
         PluginError: a backend's `memory` failed.
@@ -77,17 +110,21 @@ def memory_problems(program: Delegating, resolution: Resolution) -> Iterator[Dia
     need, facts = need_of_programs(program, resolution), resolution.facts.values
     if need is None:
         return
+    yield from _budget_excesses(program, resolution)
     fit = MemoryFit.of(need.peak.size_bytes, {"memory.total": facts.get("memory.total")})
     fit = fit if fit.fits is False else need.fit(resolution.facts)
     if fit.fits is False:
-        holders = ", ".join(f"{name} {each}" for name, each in islice(need.holders.items(), _MAX_HOLDERS))
         yield Diagnostic(
             code="memory-exceeded",
             message=f"{need.program} {fit}",
-            notes=(f"the largest holders: {holders}", *need.notes),
-            help="load fewer instances together, choose a smaller variant, or options that take less memory",
+            notes=(f"the largest holders: {_holders_text(need)}", *need.notes),
+            help=_HELP,
             severity=Severity.ERROR if fit.kind == "in total" else Severity.WARNING,
         )
+
+
+def _holders_text(need: MemoryNeed) -> str:
+    return ", ".join(f"{name} {each}" for name, each in islice(need.holders.items(), _MAX_HOLDERS))
 
 
 def fit_condition(needed_bytes: int, registry: FactRegistry, when: Expression | None = None) -> Expression:

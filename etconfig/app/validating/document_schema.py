@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from etconfig.base.quantities import BYTE_SIZES, DECIMAL_PATTERN
 from etconfig.diagnostics import CODES
 from etconfig.diagnostics.rules import ALWAYS_ERRORS, LEVELS
 from etconfig.facts.json_schema import facts_schema
 from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import evidence
+from etconfig.profile.budget import MAX_LIMIT, MAX_WEIGHT
 from etconfig.schema.jsonschema import JSON_SCHEMA_DRAFT, json_schema
 from etconfig.schema.spec import BackendSpec
 
@@ -190,6 +192,8 @@ def _document(
         "methods": _ref("methods"),
         "instances": _names(_NAME, _table({"method": _method_name(), "options": _ref("options")})),
         "when": {"type": "array", "items": _ref("overlay")},
+        "budget": _budget(),
+        "groups": _names(_NAME, _table({"together": _strings()}, required=["together"])),
     }
     backends = {f"backend.{spec.id}": _backend(spec) for spec in specs}
     return {
@@ -198,6 +202,25 @@ def _document(
         **_table({**head, **settings}, required=required),
         "$defs": {**_shared_definitions(backends), **backends},
     }
+
+
+def _budget() -> _Schema:
+    number = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}
+    size = {"type": "string", "pattern": f"^{DECIMAL_PATTERN} ?({'|'.join(BYTE_SIZES)})$"}
+    weight = {"type": "integer", "minimum": 1, "maximum": MAX_WEIGHT}
+    return _table(
+        {
+            "threads": {"anyOf": [number, _ref("expr")], "description": "The most threads of all together."},
+            "memory": {
+                "anyOf": [number, size, _ref("expr")],
+                "description": "The most bytes of all together.",
+            },
+            "split": {
+                "anyOf": [{"const": "fair"}, {"type": "object", "additionalProperties": weight}],
+                "description": "The parts that `share` gives to each method, model or instance.",
+            },
+        }
+    )
 
 
 def _shared_definitions(backends: Iterable[str]) -> dict[str, _Schema]:

@@ -375,8 +375,11 @@ def _unresolvable(
     layers = (*file.layers, around, by_hand)
     resolver = Resolver.compile(specs, layers, targets, grounds.backend_ids, grounds.installation.advice)
     yield from resolver.warnings
+    if grounds.device is None:  # the budget of another machine says nothing about this one
+        resolver = replace(resolver, budget=None)
     resolution = resolver.resolve(grounds.facts)
     if grounds.device is not None:
+        yield from (each for each in resolution.warnings if each.code == "budget-unknown")
         yield from resolution.undecided
         yield from verify_on_device(resolution, grounds.facts.values)
         if program is not None:

@@ -141,12 +141,21 @@ def _show(resolution: Resolution, *, as_json: bool, as_toml: bool, explain: bool
         headers = (named, "BACKEND", "OPTION", "VALUE", "FROM")
         if not no_defaults:
             print_table(headers, option_rows(resolution), count)
+            _show_budget(resolution)
             return
         rows = [*option_rows(resolution, no_defaults=True)]
         if rows:
             print_table(headers, rows)
             show()
         show(f"{format_count(count - len(rows), 'option')} at the default")
+        _show_budget(resolution)
+
+
+def _show_budget(resolution: Resolution) -> None:
+    budget = resolution.budget
+    if budget is not None and budget.uses:
+        show()
+        print_table(budget.table.headers, budget.table.rows)
 
 
 def _resolve_bundle(path: Path, request: ConfigurationRequest, *, as_json: bool) -> None:

@@ -98,6 +98,7 @@ class Memo:
     """
 
     last: InstanceResults | None = None
+    budget: tuple[InstanceResults, Mapping[str, object], tuple[Diagnostic, ...]] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         return Memo, ()

@@ -10,6 +10,7 @@ from etconfig.plugin.v1 import (
     BackendOptions,
     BackendSpec,
     Capabilities,
+    Consumes,
     DelegateFacts,
     DelegateMemory,
     Ge,
@@ -27,6 +28,16 @@ class WorkspaceSharing(enum.Enum):
     DISABLED = "disabled"
     PER_MODEL = "per_model"
     GLOBAL = "global"
+
+
+_POOL = Consumes(
+    "threads",
+    counts={None: "cpu.performance_cores"},
+    only_if={"single_threaded": False},
+    otherwise=1,
+    shared_if={},
+)
+"""Instances of one size share a pool; one without a pool runs on the thread that calls it."""
 
 
 class XnnpackOptions(BackendOptions):
@@ -58,6 +69,7 @@ class XnnpackOptions(BackendOptions):
         applies="load",
         tune=True,
         unit="threads",
+        consumes=_POOL,
         wire=Wire(key=None),
         doc="The size of the thread pool of this instance; instances of one size share a pool. Without a "
         "value, it uses the process's pool: one thread per performance core, regardless of quotas and "
