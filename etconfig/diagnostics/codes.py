@@ -142,7 +142,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     # memory
     ("memory-exceeded", "The instances of a program need more memory than the device has.", "error, warning"),
     # budgets
-    ("budget-exceeded", "Instances that may run together take more than their budget."),
+    ("budget-exceeded", "Instances that may run together take more than their budget.", "error, warning"),
     (
         "budget-unknown",
         "It is not known if instances that may run together stay within their budget.",
