@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from etconfig.app.configuring.profile_choice import choose_profile
+from etconfig.app.configuring.tuned_models import model_hash
 from etconfig.app.installation.engine_version import engine_text
 from etconfig.app.installation.installation import Installation
-from etconfig.app.locking.evidence_check import model_hash
 from etconfig.app.programs.executors import choose_executor, executor_with_options
 from etconfig.base.fingerprint import file_sha256
 from etconfig.base.parameters import AnyPath, as_path
@@ -234,7 +234,7 @@ def tune_request(
         files.check(options.output, TUNED)
     resolution, sha256 = resolve_model(workplace, base)
     if options.output is not None:
-        _check_not_in_force(workplace, base, resolution.facts, options.output)
+        _check_not_in_force(workplace, base, resolution, options.output)
     other = None
     if control is not None:
         other = find_model(workplace, replace(base, model=control), method=base.method, models=None)
@@ -391,12 +391,12 @@ def _infos(space: Space, arguments: Arguments) -> Iterator[OptionInfo]:
         yield arguments.backends[backend].options.option_infos()[option]
 
 
-def _check_not_in_force(workplace: Workplace, base: SubjectRequest, facts: FactSheet, output: Path) -> None:
+def _check_not_in_force(
+    workplace: Workplace, base: SubjectRequest, resolution: Resolution, output: Path
+) -> None:
     """Raise TuningError if the new profile would replace one that is in force, and so extend itself."""
-    chain = choose_profile(
-        workplace.installation, base.profile, facts, require_match=base.require_match
-    ).chain
-    for profile in chain:
+    chosen = resolution.selection or choose_profile(workplace.installation, base.profile, resolution.facts)
+    for profile in chosen.chain:
         if profile.path is not None and output.exists() and output.samefile(profile.path):
             raise TuningError(
                 problem=f"{output} is in force, so the new profile would extend itself",

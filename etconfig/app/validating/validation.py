@@ -25,6 +25,7 @@ from etconfig.app.configuring.targets import (
     with_program_values,
     without_undeclared,
 )
+from etconfig.app.configuring.tuned_models import models_of
 from etconfig.app.installation.installation import Installation
 from etconfig.app.installation.misspelled_names import misspelled_backends
 from etconfig.app.validating.validated_programs import (
@@ -316,7 +317,8 @@ class Validator:
     def _read_project(self, path: Path) -> tuple[tuple[Profile, ...], ProjectFile]:
         project = parse_project(load_document(path), self._profiles.expressions)
         facts = self._facts.with_overrides({**project.settings.facts, **self._by_hand})
-        return choose_project_profile(self.installation, project, facts).chain, project
+        concerns = models_of(lambda: [*self._readable_programs.values()])
+        return choose_project_profile(self.installation, project, facts, concerns=concerns).chain, project
 
     def _note_contestant(self, file: ProfileFile, chain: Sequence[Profile]) -> None:
         """Remember a profile that lies where its name says, and so may be found by that name."""
