@@ -11,6 +11,7 @@ from command_line import Outcome
 
 import etconfig
 from etconfig.app.packing.profile_bundle import make_bundle
+from etconfig.fleet.deciding.plan import FleetPlan
 
 Cli = Callable[..., Outcome]
 
@@ -90,15 +91,17 @@ def test_programs_that_are_resolved_together_need_one_profile(cli: Cli, two: Pat
     assert ("profile first\n" in shown, "profile second\n" in shown) == (True, True)
 
 
-def test_bundles_and_fleets_select_as_resolve_does(cli: Cli, two: Path) -> None:
+def test_bundles_and_fleets_select_as_resolve_does(two: Path) -> None:
     packed = make_bundle(etconfig.load_program("second.pte"))
     assert not packed.warnings
     names = packed.bundle.profile_names
     assert ("first" in names, "second" in names) == (False, True)
-    (two / "fleet.jsonl").write_text('{"device.id": "a", "cpu.arch": "arm64"}\n')
-    done = cli("fleet", "coverage", "fleet.jsonl", "--program", "second.pte", "--json")
-    profiles = {each["profile"]: each["devices"] for each in done.json["profiles"]}
-    assert ("first" in profiles, profiles["second"]) == (False, 1)
+    program = etconfig.load_program("second.pte")
+    plan = FleetPlan(program, program.installation)
+    assert ("first" in plan.selector.conditions, plan.outcome({"cpu.arch": "arm64"}).profile) == (
+        False,
+        "second",
+    )
 
 
 def test_a_bundle_of_several_programs_says_that_all_get_the_tuned_options(two: Path) -> None:
