@@ -59,7 +59,7 @@ class Selection:
         profiles: Every profile of the library, sorted by name.
         facts: The known facts of the device, by name; None if the truth of the conditions was given instead.
         outranked: Unrelated profiles that match as well, but come from a less specific kind of source.
-        passed_over: Profiles of users and packages that match as well, but were tuned for another model.
+        passed_over: Profiles that match as well, but were tuned for another model.
         is_fallback: True if only a bundled profile that matches every device is left: `generic/any`.
     """
 

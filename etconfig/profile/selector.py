@@ -118,7 +118,7 @@ class ProfileSelector:
         self._chains: dict[str, _Chain] = {}
         profiles: list[Profile] = []
         problems = list(library.problems)
-        for name in library.names:
+        for name in library.selectable_names:
             try:
                 self._files[name] = library.find(name)
                 profiles.append(self._reader.profile(self._files[name]))
@@ -138,13 +138,14 @@ class ProfileSelector:
     def for_models(self, concerns: ConcernsModel) -> ProfileSelector:
         """Return the selector for some models: `auto` passes over profiles that were tuned for others.
 
-        Where that cannot be known, it passes over bundled ones: a user's own count.
+        Where that cannot be known, they count.
         """
         if all(profile.evidence is None for profile in self._profiles):
             return self
         found = copy(self)
         found._concerns = concerns
         vars(found).pop("conditions", None)
+        vars(found).pop("dependencies", None)
         return found
 
     @cached_property
@@ -163,10 +164,7 @@ class ProfileSelector:
     def _suits_models(self, name: str) -> bool:
         """Return False for a profile that was tuned for another model."""
         evidence = self._by_name[name].evidence
-        if evidence is None:
-            return True
-        concerns = self._concerns(evidence)
-        return self._files[name].provider is not Provider.BUNDLED if concerns is None else concerns
+        return evidence is None or self._concerns(evidence) is not False
 
     @cached_property
     def dependencies(self) -> Dependencies:
@@ -244,11 +242,7 @@ class ProfileSelector:
             profiles=self._profiles,
             facts=facts,
             outranked=tuple(chain.profiles[-1] for chain in candidates if chain.provider is not highest),
-            passed_over=tuple(
-                self._by_name[name]
-                for name in matching
-                if name not in holding and self._files[name].provider is not Provider.BUNDLED
-            ),
+            passed_over=tuple(self._by_name[name] for name in matching if name not in holding),
             is_fallback=is_fallback,
             _holding=frozenset(matching),
         )

@@ -275,7 +275,9 @@ def tune_request(
     if found.whole is None:
         return report
     output = options.output or Path("tuned.toml")
-    text = _profile(report, base, resolution, device, output).text()
+    sources = workplace.installation.readable_profiles.sources
+    name = profile_name(output, (each.directory for each in sources))
+    text = _profile(report, base, resolution, device, output, name).text()
     if options.output is not None:
         files.write(options.output, text.encode(), TUNED)
     return replace(report, profile_text=text)
@@ -434,6 +436,7 @@ def _profile(
     resolution: Resolution,
     device: Mapping[str, object],
     output: Path,
+    name: str,
 ) -> TunedProfile:
     found, today = report.found, datetime.date.today()
     assert found.whole is not None
@@ -444,7 +447,7 @@ def _profile(
     if base.instance is not None:
         scope = f"instances.{base.instance}."
     return TunedProfile(
-        name=profile_name(output),
+        name=name,
         extends=extended(base.profile, resolution.profile, output),
         scope=scope,
         options=found.better,

@@ -90,7 +90,7 @@ class Seconds(FiniteNumber):
     "--study",
     type=OutputPath(),
     metavar="FILE",
-    help="Keep every outcome here, and go on with those that are; by default beside --output.",
+    help="Keep every outcome here, and go on with those that are; by default here, if --output is given.",
 )
 @click.option(
     "--verify",
@@ -134,7 +134,7 @@ def command(
 
     if output is not None:
         check_can_write(output, TUNED)
-        study = study or output.with_suffix(".study.jsonl")
+        study = study or Path(output.with_suffix(".study.jsonl").name)  # a directory of profiles stays tidy
     if study is not None:
         check_can_write(study, STUDY)
     options = TuneOptions(
