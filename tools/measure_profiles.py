@@ -1,7 +1,6 @@
 """Makes `profiles/measured/DEVICE/`: real models from PyPI, tuned on this machine for each installed engine.
 
-`make measured` runs it. Everything that it writes comes from `etconfig tune`. Run it where nothing else runs: it
-stops if two equal configurations differ too much, which `etconfig tune` says.
+`make measured` runs it. Everything that it writes comes from `etconfig tune`. Run it where nothing else runs.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import numpy as np
 
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
-from etconfig.errors import TuningError
+from etconfig.errors import RemoteDeviceError, TuningError
 from etconfig.measuring.compare import Effort, measure_subjects
 from etconfig.measuring.pairs import MIN_PAIRS, PairSample
 from etconfig.measuring.report import output_error
@@ -233,7 +233,7 @@ class Contest:
                     try:
                         early = loaded.enter_context(self.objective.load(self.make, configuration))
                     except Exception as problem:  # of an engine, which may raise anything
-                        return replace(found, failure=reason_of(problem))
+                        return _failed(found, problem)
                 one = first or loaded.enter_context(self.objective.load(self.make, base or {}))
                 inputs = self.inputs_for(one, seed + repeat)
                 now = one.run(inputs)  # also keeps the inputs for the measurement
@@ -242,7 +242,7 @@ class Contest:
                     outputs = other.run(inputs)
                     error = output_error(outputs, now if self.reference is None else self.reference)
                 except Exception as problem:  # of an engine, which may raise anything
-                    return replace(found, failure=reason_of(problem))
+                    return _failed(found, problem)
                 found = replace(found, error=max(error, found.error or 0.0))
                 if not error <= self.tolerance:
                     wrong = f"outputs differ by {error:.2g}; allowed is {self.tolerance:.2g}"
@@ -253,7 +253,7 @@ class Contest:
                     raise
                 except Exception as problem:  # of an engine, which may raise anything
                     one.run(inputs)  # raises, too, if what is configured has failed
-                    return replace(found, failure=reason_of(problem))
+                    return _failed(found, problem)
                 peak = max(filter(None, (found.peak_bytes, other.peak_bytes)), default=None)
                 found = replace(found, peak_bytes=peak)
         if self.objective.measures_time:
@@ -281,6 +281,13 @@ class Contest:
     def inputs_for(self, subject: MeasuredSubject, seed: int) -> Sequence[Any]:
         """Return the inputs for a seed: those that were given, or made up."""
         return subject.generate(seed) if self.inputs is None else self.inputs
+
+
+def _failed(found: Trial, problem: Exception) -> Trial:
+    """Return the answer for what went wrong; a lost device is none."""
+    if isinstance(problem, RemoteDeviceError):
+        raise problem
+    return replace(found, failure=reason_of(problem))
 
 
 def ratio_of(*samples: PairSample) -> PairedRatio:

@@ -244,7 +244,7 @@ def tune_request(
     space = make_space(arguments, cores_of(resolution.facts), options.only, options.also)
     contest = _contest(workplace, base, options, space, resolution)
     backend = space.dimensions[0].path.partition(".")[0]
-    engine = engine_text(workplace.installation, arguments.backends[backend].spec)
+    engine = engine_text(workplace.installation, arguments.backends[backend].spec, resolution.facts)
     has_threads = any(info.unit is Unit.THREADS for info in _infos(space, arguments))
     device = device_facts(resolution.facts.values, has_threads=has_threads)
     identity = _identity(workplace, base, options, sha256, engine, device, resolution.fingerprint())
@@ -263,7 +263,7 @@ def tune_request(
         space=space,
         found=found,
         outcomes=study.outcomes(),
-        notes=_notes(found, arguments, base, options),
+        notes=(*workplace.notes, *_notes(found, arguments, base, options)),
         study=None if options.study is None else str(options.study),
         resumed=study.resumed,
     )

@@ -10,10 +10,10 @@ from etconfig.facts.sheet import FactSheet
 from etconfig.schema.spec import BackendSpec
 
 
-def engine_text(installation: Installation, spec: BackendSpec) -> str:
-    """Return the engine of a backend that is installed here with its version, as `onnxruntime 1.32.0`."""
+def engine_text(installation: Installation, spec: BackendSpec, facts: FactSheet) -> str:
+    """Return the engine of a backend with its version on a device, as `onnxruntime 1.32.0`."""
     for name in spec.engine:
-        version = installed_version(name)
+        version = version_on(facts, name)
         if version is not None:
             return f"{name} {version}"
     entry = installation.plugins.backend_entry(spec.id)

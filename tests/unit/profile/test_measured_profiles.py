@@ -1,4 +1,4 @@
-"""The profiles in `profiles/measured/`: made by `etconfig tune`, valid, and in the table of the documentation."""
+"""The profiles in `profiles/measured/`: made by `etconfig tune`, valid, and in the table of the page."""
 
 from __future__ import annotations
 
