@@ -78,10 +78,10 @@ class _Worker:
         self._answer(json.dumps({"ended": self._process.wait()}))
 
 
-def main() -> None:
+def serve_connection() -> None:
     """Serve the connection on stdin and stdout."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what plugins print is no answer
+    os.dup2(2, 1)  # what plugins print is not an answer
     lock = threading.Lock()
     workers: dict[int, _Worker] = {}
 
@@ -116,4 +116,4 @@ def _keep(directory: str, folder: str, name: str, data: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve_connection()

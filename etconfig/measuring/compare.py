@@ -42,7 +42,7 @@ CompareProgress: TypeAlias = Callable[[str, float], object]
 _WARM_UP_RUNS = 5
 _WARM_UP_NS = 20_000_000
 _MOST_WARM_UP_RUNS = 1000
-_NOISE = "the noise floor"
+_NOISE, _RESOLVING = "the noise floor", "resolving all configurations"
 
 
 @record(frozen=True, kw_only=True)
@@ -186,7 +186,10 @@ def compare_requests(
         EtconfigError: the incumbent does not resolve, load or run.
     """
     incumbent = workplace.resolved(base)
-    resolved = [_resolved(workplace, each) for each in others]
+    resolved: list[ResolvedOptions | str] = []
+    for each in others:  # all of them, before it is known whether they need processes
+        _shown(progress, _RESOLVING, 0, 1)(0)
+        resolved.append(_resolved(workplace, each))
     needed = any(isinstance(each, ResolvedOptions) and each.needs_own_process(incumbent) for each in resolved)
     own_processes = own_processes or needed or workplace.device is not None
     make = partial(make_subject, workplace, in_own_process=own_processes)

@@ -20,7 +20,6 @@ from etconfig.analysis.machine import MachineReport
 from etconfig.base.records import record
 from etconfig.base.version import __version__
 from etconfig.errors import RemoteDeviceError
-from etconfig.measuring.worker import END_S
 
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 _ADDRESS = re.compile(
@@ -29,6 +28,8 @@ _ADDRESS = re.compile(
 )
 _GREETING = '0 {"etconfig_agent": '
 _CHUNK_BYTES = 1 << 20
+_END_S = 10.0
+"""The time that the device has to end its workers and to remove the files."""
 _COMPANIONS = (".data", "_data", ".weights")
 """What follows the name of a model in the names of files with its weights."""
 
@@ -235,7 +236,7 @@ class RemoteDevice:
         with self._lock, suppress(OSError):  # it is cut
             self._process.stdin.close()
         try:
-            self._process.wait(2 * END_S)
+            self._process.wait(_END_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

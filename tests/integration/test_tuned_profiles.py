@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import tiny_engine
 from command_line import Outcome
 
 import etconfig
@@ -113,6 +115,18 @@ def test_a_bundle_of_several_programs_says_that_all_get_the_tuned_options(two: P
     ]
 
 
+def test_validate_warns_about_another_version_of_the_engine(cli: Cli, two: Path) -> None:
+    path = two / "profiles" / "first.toml"
+    assert cli("validate", str(path)).stderr == "1 file checked: 0 errors, 0 warnings\n"
+    path.write_text(path.read_text().replace("etconfig-reference 0", "etconfig-reference 9"))
+    done = cli("validate", str(path))
+    assert done.status == 0
+    assert (
+        "warning[stale-evidence]: the options of profile 'first' were measured with "
+        f"etconfig-reference 9.1.0; now it is {etconfig.__version__}"
+    ) in done.stdout
+
+
 class TestModelsOfEngines:
     """Their files are known if the models file says where they are."""
 
@@ -144,6 +158,24 @@ class TestModelsOfEngines:
         assert etconfig.resolve(models).profile == "first"
         (warning,) = make_bundle(models).warnings
         assert "devices select it for any, as the models file has no file of it" in warning.message
+
+    def test_bench_finds_the_file_by_the_name_of_the_model(self, place: Path) -> None:
+        (place / "net.tiny").write_bytes(b"tiny")
+        (place / "models.toml").write_text("[model.detector]\nbackends = ['TinyEngine']\nfile = 'net.tiny'\n")
+        (place / "etconfig.toml").write_text("[methods.detector.options.TinyEngine]\nscale = 3\n")
+        specs: Any = {"TinyEngine": tiny_engine.SPEC}
+        here = etconfig.Installation(place).with_backends(specs)
+        found = etconfig.compare("detector", models="models.toml", installation=here, pairs=6, seconds=0)
+        assert (found.model, found.method) == ("net.tiny", "detector")
+        assert found.incumbent.options["TinyEngine.scale"] == 3
+
+    def test_models_check_misses_the_file(self, cli: Cli, engine: Path) -> None:
+        (engine / "models.toml").write_text(
+            "[model.detector]\nbackends = ['ReferenceCpuBackend']\nfile = 'absent.bin'\n"
+        )
+        done = cli("models", "check", "--models", "models.toml")
+        assert done.status == 1
+        assert "the file of model 'detector' is not there: absent.bin" in done.stdout + done.stderr
 
     @pytest.mark.parametrize(
         ("table", "message"),

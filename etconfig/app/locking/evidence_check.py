@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from etconfig.app.configuring.several_programs import programs_in
 from etconfig.app.configuring.tuned_models import models_of
-from etconfig.app.installation.engine_version import version_on
+from etconfig.app.installation.engine_version import stale_engine, stale_evidence
 from etconfig.app.locking.lock_contents import ResolvedForLock
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError
 from etconfig.profile.evidence import TuningEvidence
 from etconfig.profile.selector import ConcernsModel
-
-_HELP = "measure again: `etconfig tune MODEL --output FILE`, or remove the options and [evidence]"
 
 
 def check_evidence(resolved: Sequence[ResolvedForLock]) -> None:
@@ -42,13 +40,5 @@ def _problems(
 ) -> Iterator[Diagnostic]:
     """Yield what is stale in the evidence of a profile."""
     if concerns(evidence) is False:
-        yield _stale(evidence, f"the options of profile {name!r} were measured with another model")
-    engine, _, version = evidence.engine.rpartition(" ")
-    now = version_on(resolved.configuration.facts, engine)
-    if now is not None and now != version:
-        message = f"the options of profile {name!r} were measured with {evidence.engine}; now it is {now}"
-        yield _stale(evidence, message)
-
-
-def _stale(evidence: TuningEvidence, message: str) -> Diagnostic:
-    return Diagnostic(code="stale-evidence", message=message, spans=(evidence.find_span(),), help=_HELP)
+        yield stale_evidence(evidence, f"the options of profile {name!r} were measured with another model")
+    yield from stale_engine(name, evidence, resolved.configuration.facts)

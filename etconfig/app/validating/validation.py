@@ -26,6 +26,7 @@ from etconfig.app.configuring.targets import (
     without_undeclared,
 )
 from etconfig.app.configuring.tuned_models import models_of
+from etconfig.app.installation.engine_version import stale_engine
 from etconfig.app.installation.installation import Installation
 from etconfig.app.installation.misspelled_names import misspelled_backends
 from etconfig.app.validating.validated_programs import (
@@ -208,8 +209,10 @@ class Validator:
             yield from self._salvaged_problems(path, is_project) if is_text else ()
             return
         yield from self._condition_problems(layers[-1], None if project else chain[-1])
-        if project is None and chain[-1].evidence is not None:
-            yield from chain[-1].evidence.date_problems(datetime.date.today())
+        evidence = chain[-1].evidence if project is None else None
+        if evidence is not None:
+            yield from evidence.date_problems(datetime.date.today())
+            yield from stale_engine(chain[-1].name, evidence, self._facts, Severity.WARNING)
         if project is None and path in self.of_directories and chain[-1].match is not None:
             yield from misplaced_profile(chain[-1], path)
         specs, broken = self._specs(layers)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.cli.rendering.configuration_table import ConfigurationTable
 from etconfig.cli.shared.measured_model import (
     MeasuredModelRequest,
     measured_model_options,
     measuring_progress,
 )
-from etconfig.cli.shared.output import print_json, print_table, show, show_diagnostics
+from etconfig.cli.shared.output import print_json, show, show_diagnostics
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     FiniteNumber,
@@ -187,7 +188,7 @@ def _print_report(report: TuneReport, output: Path | None) -> None:
         show(line)
     if report.outcomes:
         show()
-        print_table(HEADERS, report.rows())
+        ConfigurationTable.of(HEADERS, report.rows(), name=len(HEADERS) - 1).show()
     show()
     show(report.verdict)
     if report.profile_text is None:
