@@ -40,6 +40,7 @@ from etconfig.base.parameters import AnyPath, as_path
 from etconfig.base.provenance import OriginKind, Sourced
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.diagnostics.allow_comments import Allowances
 from etconfig.errors import BackendUnavailableError, ConfigError, PluginError, ProfileError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
@@ -67,6 +68,15 @@ if TYPE_CHECKING:
     from etconfig.resolver.proving.expression_fit import ExpressionVerifier
 
 
+_NEEDS_DEVICE = frozenset(
+    {"memory-exceeded", "no-model-variant", "undecided-condition", "unknown-fact-value"}
+)
+_NEEDS_PROGRAM = frozenset(
+    {"not-delegated", "option-conflict", "process-scope-conflict", "program-conflict", "unknown-method"}
+)
+"""The codes that are looked for only on a given device, and only with a program."""
+
+
 @record(frozen=True, kw_only=True)
 class Validator:
     """Checks configuration files; schemas and bases that they share are read once.
@@ -82,6 +92,7 @@ class Validator:
             there where its name says.
         only_matching: True to resolve a profile only if its `match` holds on the device.
         unmatched: The profiles that were not resolved for this reason; filled by `problems`.
+        allowances: What comments allow.
     """
 
     installation: Installation
@@ -91,6 +102,7 @@ class Validator:
     of_directories: Collection[Path] = ()
     only_matching: bool = False
     unmatched: set[Path] = field(default_factory=set, repr=False, compare=False)
+    allowances: Allowances = field(default_factory=Allowances, repr=False, compare=False)
     _known: dict[str, BackendSpec | Diagnostic] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -111,8 +123,20 @@ class Validator:
             if check in vars(self):  # made on first use, with all steps left
                 getattr(self, check).steps.renew()
         validator = self._for_project(path) if is_project else self
-        found = _each_once(validator._problems(path, is_project))
+        name = str(path)
+        self.allowances.paths[name] = path
+        every = (*_each_once(validator._problems(path, is_project)), *self.allowances.problems(name))
+        found = tuple(validator.installation.leveled(every, self.allowances))
+        if found and not is_project:
+            found += self._rule_problems
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
+
+    def unused_allowances(self, paths: Iterable[Path]) -> tuple[Diagnostic, ...]:
+        """Return a warning for each comment in checked files that allows nothing, once all are checked."""
+        unchecked = {*_NEEDS_DEVICE} if self.device is None else set()
+        unchecked |= set() if self._readable_programs else _NEEDS_PROGRAM
+        found = [each for path in paths for each in self.allowances.unused(str(path), unchecked)]
+        return tuple(self.installation.leveled(found, self.allowances))
 
     def selection_problems(self) -> tuple[Diagnostic, ...]:
         """Return a problem for each profile checked so far that `auto` can never select beside others.
@@ -124,7 +148,8 @@ class Validator:
             return ()
         from etconfig.app.validating.selectability import unselectable_profiles
 
-        return tuple(unselectable_profiles(tuple(self._contestants.values()), self._profiles))
+        found = unselectable_profiles(tuple(self._contestants.values()), self._profiles)
+        return tuple(self.installation.leveled(found, self.allowances))
 
     def _for_project(self, path: Path) -> Validator:
         """Return the validator of a project file: it is checked with the plugins that it names itself."""
@@ -132,6 +157,15 @@ class Validator:
             return replace(self, installation=self.installation.with_project(path))
         except ConfigError:  # it is reported with the other problems of the file
             return replace(self, installation=self.installation.without_project())
+
+    @cached_property
+    def _rule_problems(self) -> tuple[Diagnostic, ...]:
+        """The problems of rules that would have given findings other levels."""
+        try:
+            self.installation.rules  # noqa: B018  (read now)
+        except ConfigError as error:
+            return error.diagnostics
+        return ()
 
     @cached_property
     def _facts(self) -> FactSheet:
@@ -512,7 +546,8 @@ def validate_file(
     validator = Validator(
         installation=installation, programs=programs, device=facts, fact_overrides=fact_overrides
     )
-    return _each_once((*unreadable, *validator.problems(path), *validator.selection_problems()))
+    found = (*unreadable, *validator.problems(path), *validator.selection_problems())
+    return _each_once((*found, *validator.unused_allowances((path,))))
 
 
 def readable_installation(installation: Installation) -> tuple[Installation, tuple[Diagnostic, ...]]:

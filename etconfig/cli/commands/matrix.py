@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from etconfig.cli.shared.requests import (
 from etconfig.cli.shared.standard_output import terminal_width
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
+from etconfig.diagnostics import on_devices
 
 if TYPE_CHECKING:
     from etconfig.analysis import DeviceMatrix
@@ -243,12 +244,9 @@ def _show_annotations(matrix: DeviceMatrix, differences: Sequence[MatrixDifferen
     show_escaped(render(map(repository_names(), found), "github"))
 
 
-def _placed(matrix: DeviceMatrix) -> Iterator[Diagnostic]:
-    """Yield each problem once, with a note that names the devices that have it."""
-    from etconfig.cli.rendering.matrix_view import names_of
-
-    for problem, devices in matrix.problems.items():
-        yield replace(problem, notes=(*problem.notes, names_of(devices, matrix)))
+def _placed(matrix: DeviceMatrix) -> list[Diagnostic]:
+    """Return each problem once, with the devices that have it."""
+    return on_devices(matrix.problems, len(matrix), "on every device")
 
 
 def _with_errors(matrix: DeviceMatrix) -> str:

@@ -20,6 +20,7 @@ COMMAND_SUMMARIES = {
     "pack": "Write a bundle for devices, or code with resolved options.",
     "profiles": "List and show profiles, and explain which of them match.",
     "resolve": "Resolve the arguments of every method, instance and backend.",
+    "rules": "List the codes of findings, their levels and fixes.",
     "run": "Run a method of a program.",
     "schema": "Print an option schema as JSON Schema or Markdown.",
     "tune": "Find better options for a model on this machine.",
@@ -43,12 +44,14 @@ Usage: etconfig [OPTIONS] COMMAND [ARGS]...
     etconfig run model.pte --profile auto --input x.npy
 
 Options:
-  -V, --version                Show the version and exit.
-  -q, --quiet                  On stderr, print errors only: no notes,
-                               warnings, summaries and progress.
-  --color [auto|always|never]  When to color; by default auto: on a terminal,
-                               or by FORCE_COLOR and NO_COLOR.
-  -h, --help                   Show this message and exit.
+  -V, --version                   Show the version and exit.
+  -q, --quiet                     On stderr, print errors only: no notes,
+                                  warnings, summaries and progress.
+  --color [auto|always|never]     When to color; by default auto: on a
+                                  terminal, or by FORCE_COLOR and NO_COLOR.
+  --fail-on [error|warning|note]  Exit with 1 if a finding of this level, or a
+                                  worse one, is shown.
+  -h, --help                      Show this message and exit.
 
 Commands:
 {commands}
