@@ -149,8 +149,12 @@ def describe_there(workplace: Workplace, request: SubjectRequest) -> dict[str, A
     for backend in found.backends:
         entry = installation.plugins.backend_entry(backend)
         device.check_package(entry.distribution, entry.version)
-    given = override_texts({path: found.values[path] for path in sorted(found.given)})
-    texts = (*installation.executor_texts, *request.executor_texts)
+    is_of_executor = {path: path.startswith(EXECUTOR_PREFIX) for path in found.values}
+    given = {
+        path: value
+        for path, value in found.values.items()
+        if value is not None and (path in found.given or is_of_executor[path])
+    }
     there = replace(
         request,
         model=device.send(Path(request.model)),
@@ -159,10 +163,10 @@ def describe_there(workplace: Workplace, request: SubjectRequest) -> dict[str, A
         executor=None if request.backend is not None else found.runs_on,
         profile="generic/any",
         require_match=False,
-        overrides=(*given, *(f"{EXECUTOR_PREFIX}{name}={value}" for name, value in texts)),
+        overrides=override_texts(given),
     )
     bare = replace(workplace, installation=Installation(), facts=found.facts, fact_overrides={})
-    options = {path: value for path, value in found.values.items() if not path.startswith(EXECUTOR_PREFIX)}
+    options = {path: value for path, value in found.values.items() if not is_of_executor[path]}
     return {**describe(bare, there), "directory": None, "options": options}
 
 

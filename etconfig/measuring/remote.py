@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import threading
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -17,7 +18,6 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from etconfig.analysis.machine import MachineReport
-from etconfig.base.records import record
 from etconfig.base.version import __version__
 from etconfig.errors import RemoteDeviceError
 
@@ -34,39 +34,22 @@ _COMPANIONS = (".data", "_data", ".weights")
 """What follows the name of a model in the names of files with its weights."""
 
 
-@record(frozen=True, kw_only=True)
-class SshAddress:
-    """A device and its Python.
+def ssh_command(address: str) -> tuple[Sequence[str], str]:
+    """Return the command of `ssh` for `ssh://[user@]host[:port][/path/of/python]`, and the Python there.
 
-    Attributes:
-        text: The address as it was written.
-        command: The command that starts Python there, but for its arguments.
-        python: The Python there: a path, or a name.
+    No part can be an option of `ssh`: none begins with a hyphen.
+
+    Raises:
+        ValueError: it is no such address.
     """
-
-    text: str
-    command: tuple[str, ...]
-    python: str
-
-    @classmethod
-    def parse(cls, text: str) -> SshAddress:
-        """Return the address that a text means: `ssh://[user@]host[:port][/path/of/python]`.
-
-        No part can be an option of `ssh`: none begins with a hyphen.
-
-        Raises:
-            ValueError: it is no such address.
-        """
-        match = _ADDRESS.fullmatch(text)
-        if match is None:
-            raise ValueError(f"expected ssh://[user@]host[:port][/path/of/python], given {text!r}")
-        host = match["host"].strip("[]")
-        target = f"{match['user']}@{host}" if match["user"] else host
-        port = ["-p", match["port"]] if match["port"] else []
-        # the process has no terminal, so that Ctrl-C is for this one: nothing may ask for a password
-        command = ("ssh", "-T", "-o", "BatchMode=yes", *port, "--", target)
-        python = match["python"] if len(match["python"] or "") > 1 else "python3"
-        return cls(text=text, command=command, python=python)
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
+        raise ValueError(f"expected ssh://[user@]host[:port][/path/of/python], given {address!r}")
+    user, port = match["user"], ["-p", match["port"]] if match["port"] else []
+    host = match["host"].strip("[]")
+    python = match["python"] if len(match["python"] or "") > 1 else "python3"
+    # the process has no terminal, so that Ctrl-C is for this one: nothing may ask for a password
+    return ["ssh", "-T", "-o", "BatchMode=yes", *port, "--", f"{user}@{host}" if user else host], python
 
 
 class RemoteDevice:
@@ -79,9 +62,11 @@ class RemoteDevice:
         name: The address.
         facts_text: Its facts, as a sheet.
         machine: What else a measurement depends on there.
+        packages: The versions of plugins there, by distribution.
+        is_lost: True once the connection is cut.
 
     Args:
-        address: As for `SshAddress.parse`.
+        address: As for `ssh_command`.
 
     Raises:
         RemoteDeviceError: it cannot be reached, or lacks what is needed; the error says what to do.
@@ -89,18 +74,18 @@ class RemoteDevice:
     """
 
     def __init__(self, address: str) -> None:
-        self._address = SshAddress.parse(address)
+        self._ssh, self._python = ssh_command(address)
         self.name = address
         self._said = TemporaryFile()  # noqa: SIM115  (closed with the device)
         self._queues: dict[int, SimpleQueue[str]] = defaultdict(SimpleQueue)
         self._numbers = count(1)
         self._sent: dict[Path, str] = {}
         self._lock = threading.Lock()
-        self._is_lost = False
-        words = shlex.join([self._address.python, "-m", "etconfig.measuring.agent"])
+        self.is_lost = False
+        words = shlex.join([self._python, "-m", "etconfig.measuring.agent"])
         try:
             self._process = subprocess.Popen(  # noqa: S603  (each part of the address is checked)
-                [*self._address.command, words],
+                [*self._ssh, words],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,
@@ -134,19 +119,17 @@ class RemoteDevice:
         said = self._last_words()
         self.close()
         if status == 255:  # of ssh itself
-            raise self._error(f"ssh cannot reach it: {said}", f"try: {' '.join(self._address.command)} true")
+            raise self._error(f"ssh cannot reach it: {said}", f"try: {' '.join(self._ssh)} true")
         if status in (126, 127):
             help = f"install Python 3.10 or newer there, or give its path: {self._with_python()}"
-            raise self._error(f"it has no {self._address.python}: {said}", help)
+            raise self._error(f"it has no {self._python}: {said}", help)
         if "No module named" in said:
             help = f"install etconfig {__version__} and the plugins there, or give the Python that has them: "
-            raise self._error(
-                f"its {self._address.python} has no etconfig: {said}", help + self._with_python()
-            )
+            raise self._error(f"its {self._python} has no etconfig: {said}", help + self._with_python())
         raise self._error(f"etconfig does not start there: {said or f'status {status}'}")
 
     def _with_python(self) -> str:
-        return f"{self.name.removesuffix(self._address.python)}/path/of/python"
+        return f"{self.name.removesuffix(self._python)}/path/of/python"
 
     def check_package(self, distribution: str, version: str) -> None:
         """Check that a plugin is there, in the version that is here.
@@ -180,13 +163,10 @@ class RemoteDevice:
 
     def _send(self, folder: str, path: Path) -> None:
         with path.open("rb") as file:
-            block = file.read(_CHUNK_BYTES)
-            while True:
+            blocks = iter(lambda: file.read(_CHUNK_BYTES), b"")
+            for block in (b"", *blocks) if not path.stat().st_size else blocks:
                 data = base64.b64encode(block).decode()
                 self.tell(0, json.dumps({"folder": folder, "name": path.name, "data": data}))
-                block = file.read(_CHUNK_BYTES)
-                if not block:
-                    return
 
     def open_channel(self) -> RemoteChannel:
         """Return a channel, which starts a worker there with its first line."""
@@ -218,16 +198,11 @@ class RemoteDevice:
         return line
 
     def _lost(self) -> RemoteDeviceError:
-        self._is_lost = True
+        self.is_lost = True
         said = self._last_words()
         return self._error(
             f"the connection is cut{f': {said}' if said else ''}", "run it again: a study goes on"
         )
-
-    @property
-    def is_lost(self) -> bool:
-        """True once the connection is cut."""
-        return self._is_lost
 
     def close(self) -> None:
         """End the connection; the device then removes the files."""
@@ -265,18 +240,13 @@ class RemoteDevice:
 
 
 class RemoteChannel:
-    """A worker on a device.
-
-    Args:
-        device: The device.
-        number: The number of the channel.
-    """
+    """A worker on a device, with which lines are exchanged; both methods raise RemoteDeviceError."""
 
     def __init__(self, device: RemoteDevice, number: int) -> None:
         self._device, self._number = device, number
 
     def ask(self, line: str) -> str:
-        """Send a line, and return the answer. Raises RemoteDeviceError."""
+        """Send a line, and return the answer."""
         self._device.tell(self._number, line)
         return self._device.hear(self._number)
 

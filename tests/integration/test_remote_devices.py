@@ -17,7 +17,7 @@ import pytest
 from command_line import Outcome, error
 
 from etconfig.errors import RemoteDeviceError
-from etconfig.measuring.remote import RemoteDevice, SshAddress
+from etconfig.measuring.remote import RemoteDevice, ssh_command
 from etconfig.tuning import contest, tuning
 
 pytestmark = pytest.mark.posix
@@ -176,11 +176,12 @@ def test_no_part_of_an_address_is_an_option(cli: Cli, there: Path, address: str)
     assert "--on: expected ssh://[user@]host[:port][/path/of/python], given" in done.stderr
 
 
-def test_a_path_of_python_is_one_word_there() -> None:
-    assert (
-        SshAddress.parse("ssh://board/opt/my python;x").python == "/opt/my python;x"
-    )  # quoted by the caller
-    assert SshAddress.parse("ssh://[fe80::1%eth0]:22/").command[-1] == "fe80::1%eth0"
+def test_parts_of_an_address_are_arguments() -> None:
+    assert ssh_command("ssh://board/opt/my python;x")[1] == "/opt/my python;x"  # quoted where it is run
+    assert ssh_command("ssh://[fe80::1%eth0]:22/") == (
+        ["ssh", "-T", "-o", "BatchMode=yes", "-p", "22", "--", "fe80::1%eth0"],
+        "python3",
+    )
 
 
 def test_a_sheet_names_another_device(cli: Cli, there: Path) -> None:
