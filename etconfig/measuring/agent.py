@@ -10,12 +10,13 @@ from __future__ import annotations
 import base64
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -23,6 +24,7 @@ from etconfig.analysis.machine import describe_machine
 from etconfig.analysis.plain import plain_data
 from etconfig.app.installation.installation import Installation
 from etconfig.base.version import __version__
+from etconfig.measuring.processes import LocalChannel
 from etconfig.measuring.worker import END_S
 
 GREETING = "etconfig_agent"
@@ -41,41 +43,12 @@ def greeting(directory: str) -> dict[str, Any]:
     }
 
 
-class _Worker:
-    """A process that measures; what it answers goes to its channel, and at the end its status."""
-
-    def __init__(self, answer: Callable[[str], None]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "etconfig.measuring.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        self._answer = answer
-        self._thread = threading.Thread(target=self._pass_on, daemon=True)
-        self._thread.start()
-
-    def tell(self, line: bytes) -> None:
-        """Hand over a line; an empty one ends the process."""
-        assert self._process.stdin is not None
-        with suppress(OSError, ValueError):  # it has ended, which its status says
-            if line.strip():
-                self._process.stdin.write(line)
-                self._process.stdin.flush()
-            else:
-                self._process.stdin.close()
-
-    def end(self) -> None:
-        """Wait until it has ended."""
-        self.tell(b"")
-        try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-        self._thread.join(END_S)
-
-    def _pass_on(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._answer(line.decode().rstrip("\n"))
-        self._answer(json.dumps({"ended": self._process.wait()}))
+def _serve(lines: SimpleQueue[str], answer: Callable[[str], None]) -> None:
+    """Pass lines on to a worker, and its answers back, until an empty line comes."""
+    worker = LocalChannel(os.environ)
+    while line := lines.get():
+        answer(worker.ask(line))
+    worker.close()
 
 
 def serve_connection() -> None:
@@ -83,28 +56,32 @@ def serve_connection() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what plugins print is not an answer
     lock = threading.Lock()
-    workers: dict[int, _Worker] = {}
+    queues: dict[int, SimpleQueue[str]] = {}
+    threads: list[threading.Thread] = []
 
     def say(channel: int, text: str) -> None:
         with lock, suppress(OSError):
-            out.write(f"{channel} {text}\n")
+            out.write(f"{channel} {text.rstrip()}\n")
             out.flush()
 
     with TemporaryDirectory(prefix="etconfig-") as directory:
         say(0, json.dumps(greeting(directory)))
-        try:
-            for line in sys.stdin.buffer:
-                number, _, text = line.partition(b" ")
-                channel = int(number)
-                if not channel:
-                    _keep(directory, **json.loads(text))
-                    continue
-                if channel not in workers:
-                    workers[channel] = _Worker(lambda answer, channel=channel: say(channel, answer))  # type: ignore[misc]  # a default fixes it
-                workers[channel].tell(text)
-        finally:
-            for each in workers.values():
-                each.end()
+        for line in sys.stdin:
+            number, _, text = line.partition(" ")
+            channel = int(number)
+            if not channel:
+                _keep(directory, **json.loads(text))
+                continue
+            if channel not in queues:
+                queues[channel] = SimpleQueue()
+                worker = (queues[channel], partial(say, channel))
+                threads.append(threading.Thread(target=_serve, args=worker, daemon=True))
+                threads[-1].start()
+            queues[channel].put(text.strip())
+        for each in queues.values():
+            each.put("")
+        for thread in threads:
+            thread.join(END_S)  # a worker whose engine hangs ends itself
 
 
 def _keep(directory: str, folder: str, name: str, data: str) -> None:

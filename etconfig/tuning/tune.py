@@ -37,7 +37,7 @@ from etconfig.tuning.bounds import parse_bound
 from etconfig.tuning.contest import FRESH_LOADS, Contest, Latency, Memory, Objective, Throughput, Trial
 from etconfig.tuning.report import TuneReport
 from etconfig.tuning.space import Combination, Space, make_space
-from etconfig.tuning.study import Study, StudyIdentity, content_hash
+from etconfig.tuning.study import Study, content_hash
 from etconfig.tuning.tuned_profile import (
     CORES,
     TUNED,
@@ -291,7 +291,8 @@ def _identity(
     engine: str,
     device: Mapping[str, object],
     incumbent: str,
-) -> StudyIdentity:
+) -> dict[str, object]:
+    """Return the conditions of outcomes; for engines, `method` is the name of the model."""
     executor: list[object] | None = None
     if base.backend is None:
         installation = workplace.installation
@@ -300,21 +301,21 @@ def _identity(
         given = executor_with_options(installation.with_executor_texts(texts), name)[1]
         executor = [name, None if given is None else given.to_jsonable()]
     made_up = {"shapes": sorted(base.shapes), "seed": options.limits.seed}
-    return StudyIdentity(
-        model=sha256,
-        data=[file_sha256(Path(each)) for each in base.data],
-        method=base.method,
-        instance=base.instance,
-        executor=executor,
-        engine=engine,
-        device=device,
-        incumbent=incumbent,
-        objective=options.objective,
-        bounds=sorted(options.bounds),
-        tolerance=float(options.tolerance),
-        inputs=made_up if options.inputs is None else content_hash(options.inputs),
-        reference=None if options.reference is None else content_hash(options.reference),
-    )
+    return {
+        "model": sha256,
+        "data": [file_sha256(Path(each)) for each in base.data],
+        "method": base.method,
+        "instance": base.instance,
+        "executor": executor,
+        "engine": engine,
+        "device": device,
+        "incumbent": incumbent,
+        "objective": options.objective,
+        "bounds": sorted(options.bounds),
+        "tolerance": float(options.tolerance),
+        "inputs": made_up if options.inputs is None else content_hash(options.inputs),
+        "reference": None if options.reference is None else content_hash(options.reference),
+    }
 
 
 def resolve_model(workplace: Workplace, request: SubjectRequest) -> tuple[Resolution, str]:
