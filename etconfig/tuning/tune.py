@@ -34,7 +34,7 @@ from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.schema.declaration import OptionInfo, Scope
 from etconfig.schema.units import Unit
 from etconfig.tuning.bounds import parse_bound
-from etconfig.tuning.contest import FRESH_LOADS, Contest, Latency, Memory, Objective, Throughput, Trial
+from etconfig.tuning.contest import FRESH_LOADS, MEMORY, Contest, Objective, Trial
 from etconfig.tuning.report import TuneReport
 from etconfig.tuning.space import Combination, Space, make_space
 from etconfig.tuning.study import Study, content_hash
@@ -345,7 +345,7 @@ def _contest(
     arguments = resolution.arguments(base.method, base.instance)
     bounds = [parse_bound(each) for each in options.bounds]
     of_process = any(info.scope is Scope.PROCESS for info in _infos(space, arguments))
-    needs_memory = options.objective == Memory.name or any(each.name == Memory.name for each in bounds)
+    needs_memory = options.objective == MEMORY or any(each.name == MEMORY for each in bounds)
     return Contest(
         make=partial(_make, workplace, base, of_process or needs_memory),
         objective=make_objective(options.objective, resolution.facts),
@@ -370,8 +370,8 @@ def make_objective(name: str, facts: FactSheet) -> Objective:
         TuningError: it cannot be measured here.
         ValueError: there is none of this name.
     """
-    if name == Throughput.name:
-        return Throughput(max(2, cores_of(facts)))
+    if name == "throughput":
+        return Objective(name, max(2, cores_of(facts)))
     if name == "energy":
         raise TuningError(
             problem="no fact of this device has the energy of a run, so it cannot be measured",
@@ -379,7 +379,7 @@ def make_objective(name: str, facts: FactSheet) -> Objective:
         )
     if name not in OBJECTIVES:
         raise ValueError(f"objective is {name!r}; expected one of {', '.join(OBJECTIVES)}")
-    return Memory() if name == Memory.name else Latency()
+    return Objective(name)
 
 
 def cores_of(facts: FactSheet) -> int:
@@ -426,7 +426,7 @@ def _notes(found: Found, arguments: Arguments, base: SubjectRequest, options: Tu
 
 
 def _control(workplace: Workplace, request: SubjectRequest, contest: Contest, found: Found) -> Trial:
-    make = partial(_make, workplace, request, contest.objective.name == Memory.name)
+    make = partial(_make, workplace, request, contest.objective.name == MEMORY)
     rules = replace(contest, make=make, inputs=None, reference=None, bounds=())
     return rules.compare(found.better, _CONTROL_PAIRS, repeats=FRESH_LOADS)
 

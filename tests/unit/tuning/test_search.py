@@ -17,7 +17,7 @@ from etconfig.errors import TuningError
 from etconfig.measuring.pairs import PairSample
 from etconfig.schema.tuned_values import TuneRange
 from etconfig.tuning.bounds import parse_bound
-from etconfig.tuning.contest import Contest, Latency, Memory, Objective, Throughput, Trial, ratio_of
+from etconfig.tuning.contest import MEMORY, Contest, Objective, Trial, ratio_of
 from etconfig.tuning.search import FINALISTS, MAX_EXHAUSTIVE, Plan, plan_search, search
 from etconfig.tuning.space import Combination, Dimension, Space
 from etconfig.tuning.study import Study
@@ -47,7 +47,7 @@ def tuned(
 
 def contest_of(machine: SyntheticMachine, speed: Any, **rules: Any) -> Contest:
     outputs = rules.pop("outputs", lambda _, value: value)
-    given = {"objective": Latency(), "tolerance": 0.01, **rules}
+    given = {"objective": Objective(), "tolerance": 0.01, **rules}
     return Contest(make=subject_maker(machine, speed, outputs), **given)
 
 
@@ -202,7 +202,7 @@ class TestFailures:
         assert failures == {"RuntimeError: no such core"}
 
     @pytest.mark.parametrize(
-        "objective", [Latency(), Throughput(2)], ids=lambda objective: str(objective.name)
+        "objective", [Objective(), Objective("throughput", 2)], ids=lambda objective: str(objective.name)
     )
     def test_what_fails_only_while_it_is_timed_is_an_outcome(self, objective: Objective) -> None:
         machine = SyntheticMachine(4)
@@ -260,7 +260,7 @@ class TestFailures:
             made.append(SyntheticSubject(machine, 0.001, lambda value: value))
             return made[-1]
 
-        tuned(machine, Contest(make=make, objective=Latency(), tolerance=0.01))
+        tuned(machine, Contest(make=make, objective=Objective(), tolerance=0.01))
         assert made
         assert all(each.is_closed for each in made)
 
@@ -355,7 +355,7 @@ class TestObjectives:
 
     def test_throughput_loads_copies_that_run_at_once(self) -> None:
         machine = SyntheticMachine(11)
-        contest = contest_of(machine, planted, objective=Throughput(3))
+        contest = contest_of(machine, planted, objective=Objective("throughput", 3))
         subject = contest.objective.load(contest.make, {})
         assert machine.loads == 3
         outputs = subject.run(subject.generate(0))
@@ -371,7 +371,7 @@ class TestObjectives:
             subject.peak_bytes = 1000 if options else 2000
             return subject
 
-        contest = Contest(make=make, objective=Memory(), tolerance=0.01)
+        contest = Contest(make=make, objective=Objective(MEMORY), tolerance=0.01)
         found = tuned(machine, contest)
         assert found.whole is not None
         assert found.whole.ratio is not None
@@ -381,7 +381,7 @@ class TestObjectives:
     def test_a_system_without_peak_memory_is_refused(self) -> None:
         machine = SyntheticMachine(13)
         with pytest.raises(TuningError, match="does not report the peak memory"):
-            contest_of(machine, planted, objective=Memory()).compare({"Tiny.b": 3}, 1)
+            contest_of(machine, planted, objective=Objective(MEMORY)).compare({"Tiny.b": 3}, 1)
 
 
 def _equal_sample(ratio: float) -> PairSample:
