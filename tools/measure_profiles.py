@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import subprocess
 import sys
@@ -19,6 +20,8 @@ import etconfig
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "measured"
 ENGINES = {"OnnxRuntimeBackend": "onnxruntime", "OpenvinoBackend": "openvino"}
+OBJECTIVES = {"latency": "", "memory": "-memory"}
+"""The end of a profile's name, by what is made better."""
 
 
 class Model(NamedTuple):
@@ -64,21 +67,20 @@ def device_name() -> str:
 def searches(device: str, only: str) -> Iterator[tuple[Path, list[str]]]:
     """Yield each profile and the arguments of the search that may write it."""
     installed = etconfig.Installation().backend_ids
-    for model in MODELS:
-        for backend in (each for each in ENGINES if each in installed):
-            name = f"{model.name}-{ENGINES[backend]}"
-            if only not in name:
-                continue
-            profile = ROOT / "profiles" / "measured" / device / f"{name}.toml"
+    engines = [each for each in ENGINES if each in installed]
+    for model, backend, objective in itertools.product(MODELS, engines, OBJECTIVES):
+        name = f"{model.name}-{ENGINES[backend]}{OBJECTIVES[objective]}"
+        if re.search(only, name):
             shapes = [text for shape in model.shapes for text in ("--shape", shape)]
-            yield profile, [str(model_file(model)), "--backend", backend, *shapes]
+            profile = ROOT / "profiles" / "measured" / device / f"{name}.toml"
+            yield profile, [str(model_file(model)), "--backend", backend, "--objective", objective, *shapes]
 
 
 def main() -> None:
     """Search for every model and engine; an option that no longer helps leaves no profile."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--budget", default="2min", help="of each search")
-    parser.add_argument("--only", default="", help="the part of a profile's name that it must have")
+    parser.add_argument("--only", default="", help="a regular expression that a profile's name must match")
     given = parser.parse_args()
     for profile, arguments in searches(device_name(), given.only):
         study = WORK / f"{profile.stem}.study.jsonl"

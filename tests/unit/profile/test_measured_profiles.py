@@ -8,6 +8,7 @@ import pytest
 
 import etconfig
 from etconfig.app.validating.validation import Validator
+from etconfig.profile.evidence import gain_text
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.library import MEASURED, ProfileLibrary, ProfileSource, Provider, bundled_profiles
 from etconfig.profile.selector import ProfileSelector
@@ -44,4 +45,4 @@ def test_it_is_valid_has_evidence_and_is_in_the_table(name: str) -> None:
     table = (ROOT / "docs" / "device-profiles.md").read_text(encoding="utf-8")
     for option, ratio in evidence.options.items():
         (row,) = (line for line in table.splitlines() if f"`{name}`" in line and f"`{option}`" in line)
-        assert f"{1 / ratio.ratio:.2f} x" in row
+        assert gain_text(ratio.ratio, evidence.objective) in row
