@@ -20,8 +20,8 @@ import etconfig
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "measured"
 ENGINES = {"OnnxRuntimeBackend": "onnxruntime", "OpenvinoBackend": "openvino"}
-OBJECTIVES = {"latency": "", "memory": "-memory"}
-"""The end of a profile's name, by what is made better."""
+MEMORY = {"OnnxRuntimeBackend": ("enable_cpu_mem_arena", "enable_mem_pattern")}
+"""The options that are tried for less memory: those that cost little time."""
 
 
 class Model(NamedTuple):
@@ -68,12 +68,17 @@ def searches(device: str, only: str) -> Iterator[tuple[Path, list[str]]]:
     """Yield each profile and the arguments of the search that may write it."""
     installed = etconfig.Installation().backend_ids
     engines = [each for each in ENGINES if each in installed]
-    for model, backend, objective in itertools.product(MODELS, engines, OBJECTIVES):
-        name = f"{model.name}-{ENGINES[backend]}{OBJECTIVES[objective]}"
-        if re.search(only, name):
-            shapes = [text for shape in model.shapes for text in ("--shape", shape)]
-            profile = ROOT / "profiles" / "measured" / device / f"{name}.toml"
-            yield profile, [str(model_file(model)), "--backend", backend, "--objective", objective, *shapes]
+    for model, backend in itertools.product(MODELS, engines):
+        shapes = [text for shape in model.shapes for text in ("--shape", shape)]
+        given = [str(model_file(model)), "--backend", backend, *shapes]
+        for_memory = [text for option in MEMORY.get(backend, ()) for text in ("--only", option)]
+        objectives: dict[str, list[str]] = (
+            {"": [], "-memory": ["--objective", "memory", *for_memory]} if for_memory else {"": []}
+        )
+        for end, objective in objectives.items():
+            name = f"{model.name}-{ENGINES[backend]}{end}"
+            if re.search(only, name):
+                yield ROOT / "profiles" / "measured" / device / f"{name}.toml", [*given, *objective]
 
 
 def main() -> None:

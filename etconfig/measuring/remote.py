@@ -81,7 +81,7 @@ class RemoteDevice:
         self._numbers = count(1)
         self._sent: dict[Path, str] = {}
         self._lock = threading.Lock()
-        self.is_lost = False
+        self.is_lost = self._has_ended = False
         words = shlex.join([self._python, "-m", "etconfig.measuring.agent"])
         try:
             self._process = subprocess.Popen(  # noqa: S603  (each part of the address is checked)
@@ -129,7 +129,7 @@ class RemoteDevice:
         raise self._error(f"etconfig does not start there: {said or f'status {status}'}")
 
     def _with_python(self) -> str:
-        return f"{self.name.removesuffix(self._python)}/path/of/python"
+        return f"{self.name.removesuffix(self._python if self._python[0] == '/' else '/')}/path/of/python"
 
     def check_package(self, distribution: str, version: str) -> None:
         """Check that a plugin is there, in the version that is here.
@@ -192,7 +192,10 @@ class RemoteDevice:
         Raises:
             RemoteDeviceError: the connection is cut.
         """
-        line = self._queues[channel].get()
+        queue = self._queues[channel]  # first: what is known here gets an empty line at the end
+        if self._has_ended and queue.empty():
+            raise self._lost()
+        line = queue.get()
         if not line:
             raise self._lost()
         return line
@@ -226,6 +229,7 @@ class RemoteDevice:
             number, _, text = line.decode(errors="replace").partition(" ")
             if number.isdecimal():
                 self._queues[int(number)].put(text)
+        self._has_ended = True
         for each in [*self._queues.values()]:
             each.put("")
 
