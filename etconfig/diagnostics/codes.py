@@ -160,6 +160,10 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("lock-mismatch", "The current resolution differs from the lock file."),
     ("invalid-matrix-file", "A file does not contain the expected options of devices."),
     ("matrix-mismatch", "A device gets something else than the file of expected options says."),
+    # tests of a project
+    ("failed-test", "A test of the project does not hold on a device."),
+    ("undecided-test", "A test of the project needs a fact that is not known on a device."),
+    ("untried-test", "No device tries a test of the project.", "warning"),
     # other runtimes
     ("invalid-bundle", "A file is not a device bundle, or is damaged."),
     (

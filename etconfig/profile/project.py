@@ -14,6 +14,7 @@ from etconfig.diagnostics import CODES, Severity, Span, did_you_mean, nearest
 from etconfig.diagnostics.allow_comments import code_problem
 from etconfig.diagnostics.rules import LEVELS, FileRules, Rules
 from etconfig.expression import ExpressionParser
+from etconfig.profile.device_tests import DeviceTest, read_tests
 from etconfig.profile.document import Document
 from etconfig.profile.layer import Layer
 from etconfig.profile.profile import Reference
@@ -39,6 +40,9 @@ _KEYS = (
     "plugins",
     "kernels",
     "rules",
+    "devices",
+    "test",
+    "expect",
     *SETTINGS_KEYS,
 )
 
@@ -134,6 +138,9 @@ class ProjectFile:
         plugins: Its choice of plugins.
         kernels: `[kernels.prefer]`: by operator, the distribution whose kernel serves it, or `etconfig`.
         rules: `[rules]`: the levels of findings.
+        devices: Known devices, and fact sheets as paths, patterns or directories, relative to the file.
+        tests: `[[test]]`: what must hold on each device.
+        expect: The file of the options that devices should get; its path is relative to the file.
         settings: The settings.
         values: All values that belong to etconfig, as the parser has them.
     """
@@ -149,6 +156,9 @@ class ProjectFile:
     plugins: PluginChoices = field(default_factory=PluginChoices)
     kernels: Mapping[str, Reference] = field(default_factory=dict)
     rules: Rules = field(default_factory=Rules)
+    devices: tuple[Reference, ...] = ()
+    tests: tuple[DeviceTest, ...] = ()
+    expect: Reference | None = None
     settings: DocumentSettings = field(default_factory=DocumentSettings)
     values: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
 
@@ -180,6 +190,9 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
             plugins=_read_plugins(section),
             kernels=_read_kernels(section),
             rules=_read_rules(section),
+            devices=_read_names(section, "devices"),
+            tests=read_tests(section, expressions),
+            expect=_read_expect(section),
             settings=read_settings(section, expressions, OriginKind.PROJECT),
             values=section.data,
         )
@@ -313,6 +326,11 @@ def _read_selection(section: TomlTable) -> Reference | None:
         return None
     target = section.string("profile", _SELECTION_HELP)
     return None if target is None else Reference(target, partial(section.value_span, "profile"))
+
+
+def _read_expect(section: TomlTable) -> Reference | None:
+    path = section.string("expect", "write the path of a file that `matrix --write-expect` wrote")
+    return None if path is None else Reference(path, partial(section.value_span, "expect"))
 
 
 def _read_profile_path(section: TomlTable) -> tuple[Reference, ...]:

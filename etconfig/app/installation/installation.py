@@ -237,8 +237,8 @@ class Installation:
         path = self.project_path
         if path is None:
             return None
+        from etconfig.app.installation.trust import check_trusted
         from etconfig.profile.document import load_document
-        from etconfig.profile.trust import check_trusted
 
         is_found = self._project_path is None and not self.environ.get(PROJECT_VARIABLE)
         if is_found:

@@ -111,8 +111,23 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
         "plugins": plugins,
         "kernels": _table({"prefer": {"type": "object", "additionalProperties": {"type": "string"}}}),
         "rules": _rules(),
+        "devices": {**_strings(), "description": "Known devices, and fact sheets relative to this file."},
+        "expect": {"type": "string", "description": "What devices should get: `matrix --write-expect`."},
+        "test": {"type": "array", "items": _test()},
     }
     return _document("etconfig project", head, specs, registry)
+
+
+def _test() -> _Schema:
+    return _table(
+        {
+            "name": {"type": "string", "minLength": 1, "description": "Its name in reports."},
+            "where": {"type": "string", "description": "The devices that it is for: a condition on facts."},
+            "assert": {"type": "string", "description": "A condition on options and facts."},
+            "methods": {**_strings(), "description": "Names or patterns of methods, by default all."},
+        },
+        required=["name", "assert"],
+    )
 
 
 def _rules() -> _Schema:

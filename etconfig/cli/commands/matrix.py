@@ -98,7 +98,8 @@ def command(
 ) -> int:
     """Show side by side what each of several devices gets.
 
-    Every device gets the profile that auto selects for it, unless --profile names one for all. Devices
+    The devices are those of `devices` in the project file, unless others are given. Each gets the profile
+    that auto selects for it, unless --profile names one for all. Devices
     are called as --device names them, or like the files of their sheets. A sheet that is broken, or a
     device whose options do not resolve, is reported and does not stop the others. Exits with 1 if there
     is such a device, or if anything differs from --expect.
@@ -115,8 +116,6 @@ def command(
     """
     if as_json and form not in ("text", "json"):
         raise click.UsageError(f"give --json or --format {form}, not both")
-    if not sheet:
-        raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     if expect is not None and write_expect is not None:
         raise click.UsageError("give --expect or --write-expect, not both")
     sheets = expanded_sheets(sheet)
@@ -145,11 +144,18 @@ def _matrix(
 ) -> DeviceMatrix:
     from etconfig.analysis.matrix_building import build_matrix
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
+    from etconfig.app.configuring.project_devices import project_devices
 
     loaded = request.open_all(programs)
     installation = loaded[0].installation if loaded else request.installation
     configurations = DeviceConfigurations(loaded, installation, **request.settings())
-    named = [*zip(sheet_names(sheets), sheets, strict=True)]
+    named = (
+        [*zip(sheet_names(sheets), sheets, strict=True)]
+        if sheets
+        else [*project_devices(installation).items()]
+    )
+    if not named:
+        raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     devices = with_progress(named, "resolving")
     return build_matrix(configurations, devices, installation.fact_registry, with_memory=with_memory)
 

@@ -383,7 +383,7 @@ class ConfigurationRequest:
         """
         from etconfig.app.programs.api import load_program
         from etconfig.app.programs.executors import NUMPY
-        from etconfig.program.delegated import delegated_backends
+        from etconfig.program.metadata import delegated_backends
 
         loaded = load_program(program, executor=NUMPY, installation=self.installation)
         if delegated_backends(loaded.program) <= set(self.installation.backend_ids):
