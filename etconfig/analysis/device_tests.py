@@ -13,6 +13,7 @@ from etconfig.app.configuring.project_tests import (
     OUTCOMES,
     RESOLVES,
     CheckedTest,
+    ResolvedOptions,
     TestOutcome,
     TestTrial,
     check_tests,
@@ -23,8 +24,6 @@ from etconfig.diagnostics.render import to_jsonable
 from etconfig.facts.sheet import FactSheet
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
-from etconfig.resolver.deciding.resolution import Resolution
-from etconfig.resolver.explaining.difference import reported_values
 
 if TYPE_CHECKING:
     from etconfig.analysis.device_matrix import MatrixDevice
@@ -158,7 +157,8 @@ def run_tests(
         errors = tuple(each for each in row.problems if each.is_error)
         results.append(_result(RESOLVES, name, errors))
         if resolution is not None:
-            results += (_tried(each, resolution, name) for each in tests)
+            options = tests.on(resolution)
+            results += (_tried(each, options, name) for each in tests)
     results += [] if expected is None else _compared(expected, rows)
     order = {name: at for at, name in enumerate(devices)}
     return TestReport(sorted(results, key=lambda each: order.get(each.device, len(order))))
@@ -179,34 +179,30 @@ def _compared(expected: ExpectedMatrix, rows: Sequence[MatrixDevice]) -> Iterato
         yield _result(EXPECTED, device, problems)
 
 
-def _tried(checked: CheckedTest, resolution: Resolution, device: str) -> TestResult:
-    trials, facts = [*checked.trials(resolution)], resolution.facts.values
+def _tried(checked: CheckedTest, options: ResolvedOptions, device: str) -> TestResult:
+    trials, facts = [*checked.trials(options)], options.resolution.facts.values
     outcome = checked.outcome(trials, facts)
-    found = () if outcome in ("passed", "skipped") else _problems(checked, trials, resolution)
+    found = () if outcome in ("passed", "skipped") else _problems(checked, trials, options)
     return TestResult(test=checked.test.name, device=device, outcome=outcome, problems=tuple(found))
 
 
 def _problems(
-    checked: CheckedTest, trials: Sequence[TestTrial], resolution: Resolution
+    checked: CheckedTest, trials: Sequence[TestTrial], options: ResolvedOptions
 ) -> Iterator[Diagnostic]:
     """Yield a problem for each trial that does not hold."""
-    reported = reported_values(resolution)
+    facts, assertion = options.resolution.facts.values, checked.assertion
     for trial in trials:
-        values = {**resolution.facts.values, **trial.values}
-        outcome = checked.outcome([trial], resolution.facts.values)
+        outcome = checked.outcome([trial], facts)
         if outcome == "passed":
             continue
-        notes = [each.explanation for each in checked.assertion.explain(values) if each.result is not True]
+        explained = assertion.explain({**facts, **trial.values})
+        notes = [each.explanation for each in explained if each.result is not True]
         where = ""
         if trial.arguments is not None:
-            instance = (trial.arguments.method, trial.arguments.instance)
-            where = f" in {trial.arguments.label}"
-            notes += (
-                f"{path.backend}.{path.option} is {value}"
-                for path, value in reported.items()
-                if (path.method, path.instance) == instance
-                and f"{path.backend}.{path.option}" in checked.assertion.facts
-            )
+            label = trial.arguments.label
+            where = f" in {label}"
+            known = ((name, options.reported.get((label, name))) for name in sorted(assertion.facts))
+            notes += (f"{name} is {value}" for name, value in known if value is not None)
         code, verb, help = _UNDECIDED if outcome == "undecided" else _FAILED
         yield Diagnostic(
             code=code,

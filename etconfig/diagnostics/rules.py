@@ -6,6 +6,7 @@ A level is a `Severity`, or None for `off`.
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
@@ -61,19 +62,25 @@ class Rules:
     levels: Mapping[str, Severity | None] = field(default_factory=dict)
     of_files: Sequence[FileRules] = ()
     directory: Path | None = None
+    _known: dict[str, Mapping[str, Severity | None]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __bool__(self) -> bool:
         return bool(self.levels or self.of_files)
 
     def level(self, problem: Diagnostic) -> Severity | None:
         """Return the level of a finding."""
-        level = self.levels.get(problem.code, problem.severity)
-        if self.of_files and problem.spans:
-            path = self._parts(problem.spans[0].file)
-            for rules in self.of_files:
-                if problem.code in rules.levels and any(_matches(each, path) for each in rules.paths):
-                    level = rules.levels[problem.code]
-        return level
+        file = problem.spans[0].file if problem.spans else None
+        levels = self.levels if file is None or not self.of_files else self._in_file(file)
+        return levels.get(problem.code, problem.severity)
+
+    def _in_file(self, file: str) -> Mapping[str, Severity | None]:
+        if file not in self._known:
+            path = self._parts(file)
+            found = [each.levels for each in self.of_files if any(_matches(p, path) for p in each.paths)]
+            self._known[file] = dict(ChainMap(*map(dict, reversed(found)), dict(self.levels)))
+        return self._known[file]
 
     def applied(self, problem: Diagnostic) -> Diagnostic | None:
         """Return a finding with its level; None if it is off."""

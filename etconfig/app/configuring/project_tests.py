@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from etconfig.app.installation.installation import Installation
@@ -13,8 +14,9 @@ from etconfig.errors import PluginError, ProfileError
 from etconfig.expression import Expression, Unknown
 from etconfig.profile.device_tests import DeviceTest
 from etconfig.resolver.compiling.option_facts import OptionsAndFacts, parse_assertion
-from etconfig.resolver.deciding.arguments import Arguments
+from etconfig.resolver.deciding.arguments import Arguments, instance_label
 from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.resolver.explaining.difference import reported_values
 from etconfig.schema.spec import BackendSpec
 
 TestOutcome: TypeAlias = Literal["passed", "failed", "undecided", "skipped"]
@@ -46,23 +48,23 @@ class CheckedTest:
     Attributes:
         test: The test.
         assertion: The condition.
-        registry: The options and facts that it may read.
+        backends: The backends whose options it reads.
     """
 
     test: DeviceTest
     assertion: Expression
-    registry: OptionsAndFacts
+    backends: frozenset[str]
 
-    def trials(self, resolution: Resolution) -> Iterator[TestTrial]:
+    def trials(self, resolved: ResolvedOptions) -> Iterator[TestTrial]:
         """Yield a trial for each instance of its methods that has all backends whose options it reads."""
-        backends = self.registry.backends_in(self.assertion)
-        if not backends:
+        if not self.backends:
             yield TestTrial(None, {})
             return
-        for arguments in resolution:
+        for arguments in resolved.resolution:
             is_for = any(fnmatchcase(arguments.method, pattern) for pattern in self.test.methods)
-            if is_for and backends <= arguments.backends.keys():
-                yield TestTrial(arguments, self.registry.values(arguments, backends))
+            if is_for and self.backends <= arguments.backends.keys():
+                found = (resolved.values(arguments, backend) for backend in self.backends)
+                yield TestTrial(arguments, {name: value for each in found for name, value in each.items()})
 
     def outcome(self, trials: Sequence[TestTrial], facts: Mapping[str, object]) -> TestOutcome:
         """Return the outcome on a device with these facts."""
@@ -75,7 +77,56 @@ class CheckedTest:
         return "undecided" if all(each is True or isinstance(each, Unknown) for each in found) else "failed"
 
 
-def check_tests(installation: Installation, tests: Iterable[DeviceTest]) -> list[CheckedTest]:
+class ResolvedOptions:
+    """The options of a device as tests read them, each found once.
+
+    Args:
+        registry: The options and facts that tests may read.
+        resolution: The arguments of the device.
+    """
+
+    def __init__(self, registry: OptionsAndFacts, resolution: Resolution) -> None:
+        self.resolution = resolution
+        self._registry = registry
+        self._values: dict[tuple[str, str], Mapping[str, object]] = {}
+
+    def values(self, arguments: Arguments, backend: str) -> Mapping[str, object]:
+        """Return the values of the options of a backend in a method instance, by name."""
+        key = (arguments.label, backend)
+        if key not in self._values:
+            self._values[key] = self._registry.values(backend, arguments.backends[backend].options)
+        return self._values[key]
+
+    @cached_property
+    def reported(self) -> Mapping[tuple[str, str], str]:
+        """The value and origin of each option in words, by the label of its instance and its name."""
+        return {
+            (instance_label(str(path.method), path.instance), f"{path.backend}.{path.option}"): str(value)
+            for path, value in reported_values(self.resolution).items()
+        }
+
+
+@record(frozen=True)
+class CheckedTests:
+    """The tests of a project.
+
+    Attributes:
+        registry: The options and facts that they may read.
+        tests: The tests.
+    """
+
+    registry: OptionsAndFacts
+    tests: Sequence[CheckedTest]
+
+    def __iter__(self) -> Iterator[CheckedTest]:
+        return iter(self.tests)
+
+    def on(self, resolution: Resolution) -> ResolvedOptions:
+        """Return the options of a device."""
+        return ResolvedOptions(self.registry, resolution)
+
+
+def check_tests(installation: Installation, tests: Iterable[DeviceTest]) -> CheckedTests:
     """Check the conditions of tests against the schemas and the facts.
 
     Raises:
@@ -93,9 +144,10 @@ def check_tests(installation: Installation, tests: Iterable[DeviceTest]) -> list
     checked = []
     for each in tests:
         try:
-            checked.append(CheckedTest(each, parse_assertion(each.assertion, registry), registry))
+            assertion = parse_assertion(each.assertion, registry)
+            checked.append(CheckedTest(each, assertion, registry.backends_in(assertion)))
         except ProfileError as error:
             problems += error.diagnostics
     if problems:
         raise ProfileError(diagnostics=tuple(problems))
-    return checked
+    return CheckedTests(registry, checked)

@@ -32,7 +32,7 @@ from etconfig.cli.shared.writing import OutputPath, force_option, note_reads, re
 from etconfig.report.model import count_text
 
 if TYPE_CHECKING:
-    from etconfig.app.configuring.project_tests import CheckedTest
+    from etconfig.app.configuring.project_tests import CheckedTests
     from etconfig.facts.registry import FactRegistry
     from etconfig.fleet.deciding.plan import FleetPlan
     from etconfig.fleet.inventory.database import Database
@@ -135,7 +135,7 @@ class PlanRequest:
     profile_paths: Sequence[Path]
 
     def planned(
-        self, installation: Installation, *, with_memory: bool = False, tests: Sequence[CheckedTest] = ()
+        self, installation: Installation, *, with_memory: bool = False, tests: CheckedTests | None = None
     ) -> PlannedRun:
         """Compile what decides; the estimates of memory and tests do not travel to workers.
 

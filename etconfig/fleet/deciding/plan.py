@@ -9,7 +9,7 @@ from functools import cached_property
 
 from etconfig.app.configuring.configuration import Configuration, configure
 from etconfig.app.configuring.profile_choice import AUTO
-from etconfig.app.configuring.project_tests import CheckedTest, TestTrial
+from etconfig.app.configuring.project_tests import CheckedTests, TestTrial
 from etconfig.app.configuring.targets import Delegating
 from etconfig.app.configuring.tuned_models import models_in_use
 from etconfig.app.installation.installation import Installation
@@ -83,7 +83,7 @@ class FleetPlan:
         fact_overrides: FactOverrides | None = None,
         overrides: Overrides | Layer | None = None,
         with_memory: bool = False,
-        tests: Sequence[CheckedTest] = (),
+        tests: CheckedTests | None = None,
     ) -> None:
         self.installation = installation
         self.with_memory = with_memory
@@ -216,7 +216,9 @@ class FleetPlan:
         by_hand = _by_hand(configuration)
         here = {**facts, **by_hand}
         found = []
-        for checked, trials in zip(self.tests, self._trials.get(outcome.resolution or "", ()), strict=False):
+        for checked, trials in zip(
+            self.tests or (), self._trials.get(outcome.resolution or "", ()), strict=False
+        ):
             found.append((checked.test.name, checked.outcome(trials, here)))
             self._add_late(checked.test.where, by_hand)
             for trial in trials:  # an option is known here, like a fact that is set by hand
@@ -304,9 +306,9 @@ class FleetPlan:
                 if need is not None:
                     self._needed_bytes[fingerprint] = need.peak.size_bytes
             if self.tests and fingerprint not in self._trials:
+                tested = self.tests.on(resolution)
                 self._trials[fingerprint] = [
-                    [replace(trial, arguments=None) for trial in each.trials(resolution)]
-                    for each in self.tests
+                    [replace(trial, arguments=None) for trial in each.trials(tested)] for each in self.tests
                 ]
         except (ConfigError, PluginError) as error:
             cause, message = _cause(error)

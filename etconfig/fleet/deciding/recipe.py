@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from etconfig.app.configuring.default_program import program_by_default
 from etconfig.app.configuring.profile_choice import AUTO
-from etconfig.app.configuring.project_tests import CheckedTest
+from etconfig.app.configuring.project_tests import CheckedTests
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating, model_names_of, options_by_backend
 from etconfig.app.installation.installation import Installation
@@ -98,7 +98,7 @@ def make_plan(
     fact_overrides: HandSet,
     overrides: HandSet,
     with_memory: bool = False,
-    tests: Sequence[CheckedTest] = (),
+    tests: CheckedTests | None = None,
 ) -> FleetPlan:
     """Compile what decides on every device.
 

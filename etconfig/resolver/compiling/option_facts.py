@@ -9,8 +9,8 @@ from etconfig.base.records import record
 from etconfig.expression import Expression, ExpressionType, parse_expression
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType, FactValue, Volatility
 from etconfig.profile.profile import Reference
-from etconfig.resolver.deciding.arguments import Arguments
 from etconfig.schema.option_type import OptionKind, OptionType
+from etconfig.schema.options import BackendOptions
 from etconfig.schema.spec import BackendSpec
 
 _TYPES = {
@@ -69,15 +69,14 @@ class OptionsAndFacts(FactRegistry):
         """Return the backends whose options a condition reads."""
         return frozenset(name.partition(".")[0] for name in expression.facts) & self._backends
 
-    def values(self, arguments: Arguments, backends: Iterable[str]) -> dict[str, FactValue]:
-        """Return the values of the options of some backends, by name; an option that is None has none."""
+    def values(self, backend: str, options: BackendOptions) -> dict[str, FactValue]:
+        """Return the values of the options of a backend, by name; an option that is None has none."""
+        infos = self._of_backend(backend)
         found: dict[str, FactValue] = {}
-        for backend in backends:
-            infos = self._of_backend(backend)
-            for option, value in arguments.backends[backend].options.to_jsonable().items():
-                info = infos.get(f"{backend}.{option}")
-                if info is not None and value is not None:
-                    found[info.name] = info.type.check(value)
+        for option, value in options.to_jsonable().items():
+            info = infos.get(f"{backend}.{option}")
+            if info is not None and value is not None:
+                found[info.name] = info.type.check(value)
         return found
 
     def _of_backend(self, backend: str) -> Mapping[str, FactInfo]:
