@@ -50,6 +50,7 @@ The branch says who must act:
     │   ├── RuntimeFailedError     the runtime behind another executor failed
     │   └── UnsafeProgramError     that runtime would not survive the method
     ├── ScaffoldError            the package of a new backend cannot be written as requested
+    ├── RemoteDeviceError        a device that measures for this machine is lost, or lacks what is needed
     ├── TuningError              a search for better options cannot begin or go on
     ├── WorkersError             the workers of a fleet are lost, or cannot do their part
     └── InternalError            a bug in etconfig: please report it
@@ -806,6 +807,21 @@ class WorkersError(EtconfigError):
     problem: str
 
     template = "{problem}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class RemoteDeviceError(EtconfigError):
+    """A device that measures for this machine cannot be reached, is lost, or lacks what is needed.
+
+    Attributes:
+        device: Its address.
+        problem: The problem.
+    """
+
+    device: str
+    problem: str
+
+    template = "{device}: {problem}"
 
 
 @record(kw_only=True, eq=False, repr=False)

@@ -418,6 +418,11 @@ def device_index(_: str) -> str:
     return bundled_options.index()
 
 
+def measured_profiles(_: str) -> str:
+    """Return the options of the measured profiles, with their gains."""
+    return bundled_options.measured()
+
+
 def runtime_differences(_: str) -> str:
     """Return the differences of ExecuTorch's kernels from eager PyTorch, each with its operators."""
     path = ROOT / "tests" / "data" / "kernels" / "runtime_differences.json"
@@ -495,6 +500,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "facts": facts,
     "file": file,
     "imports": imports,
+    "measured-profiles": measured_profiles,
     "mistakes": mistakes,
     "operators": operators,
     "runtime-differences": runtime_differences,

@@ -189,11 +189,15 @@ def _of_catalog(
     method: str | None,
     models: AnyPath | None,
 ) -> SubjectRequest:
-    if catalog.models[name].backends:
+    model = catalog.models[name]
+    if model.backends and model.path is not None:
+        request = replace(request, model=str(model.path))
+        return find_model(workplace, request, method=method or name, models=models)
+    if model.backends:
         raise MeasurementError(
             label=name,
             reason="an engine runs it, and the file of models does not say where its own file is",
-            help=f"give the file as the model, and its name: --method {name}",
+            help=f'write file = "..." below [model.{name}], or give the file and --method {name}',
         )
     here = runtime_backends(workplace.installation, choose_executor(workplace.installation, request.executor))
     choice = select_model(

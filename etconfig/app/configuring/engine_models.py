@@ -64,6 +64,7 @@ class Models(HasView):
         self._installation = find_installation(installation)
         self._path: str | None = None
         self._references: Mapping[str, Sequence[Reference]] = {}
+        self._files: Mapping[str, Path | None] = {}
 
     @classmethod
     def read(cls, path: AnyPath, installation: Installation | None = None) -> Models:
@@ -100,6 +101,7 @@ class Models(HasView):
             return None
         found = cls(backends, installation)
         found._references = {model.name: model.backends for model in catalog.of_engines}
+        found._files = {model.name: model.path for model in catalog.of_engines}
         return found
 
     @property
@@ -121,6 +123,11 @@ class Models(HasView):
     def model_names(self) -> tuple[str, ...]:
         """The same: none of them is a method of a program."""
         return self.method_names
+
+    @property
+    def files(self) -> tuple[Path | None, ...]:
+        """The file of each model, as the models file says; None where it does not."""
+        return tuple(self._files.get(name) for name in self._backends)
 
     def backends(self, method: str) -> tuple[str, ...]:
         """Return the ids of the backends of a model.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING
 
 from etconfig.app.configuring.configuration import Configuration, configure, documented_like
 from etconfig.app.configuring.profile_choice import AUTO, named_profile
-from etconfig.app.configuring.several_programs import SeveralPrograms
+from etconfig.app.configuring.several_programs import SeveralPrograms, programs_in
 from etconfig.app.configuring.targets import Delegating, find_installation
+from etconfig.app.configuring.tuned_models import models_in_use
 from etconfig.app.installation.installation import Installation
 from etconfig.app.packing.bundle_checks import bundle_problems
 from etconfig.app.packing.model_content import bundled_models
@@ -21,10 +22,11 @@ from etconfig.base.records import record
 from etconfig.device.compiling.compilation import compile_bundle
 from etconfig.device.compiling.content import BundleContent, BundledProfile
 from etconfig.device.device_bundle import DeviceBundle
-from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import OptionError, ProfileError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
+from etconfig.profile.selector import ConcernsModel
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -73,10 +75,12 @@ def make_bundle(
     check_type("strict", strict, bool, "True or False")
     installation = find_installation(installation, given[0] if given else None)
     by_hand = source_facts(fact_overrides, installation.fact_registry)
-    named, targets = _chosen_profiles(installation, profiles)
+    program = SeveralPrograms.of(given)
+    concerns = models_in_use(installation, program)
+    named, targets = _chosen_profiles(installation, profiles, concerns)
     configurations: dict[str | Path, Configuration] = {
         target: configure(
-            SeveralPrograms.of(given),
+            program,
             profile=target,
             facts=FactSheet.empty(installation.fact_registry),
             fact_overrides=by_hand,
@@ -105,6 +109,8 @@ def make_bundle(
         packages=package_directories(installation),
     )
     warnings = [w for each in configurations.values() for w in each.resolver.warnings]
+    if not named:
+        warnings += _tuned_for_one(configurations.values(), concerns)
     return PackedBundle(
         bundle=DeviceBundle(compile_bundle(content)), warnings=tuple(dict.fromkeys((*warnings, *problems)))
     )
@@ -153,7 +159,7 @@ def pack_bundle(
 
 
 def _chosen_profiles(
-    installation: Installation, profiles: Sequence[AnyPath] | None
+    installation: Installation, profiles: Sequence[AnyPath] | None, concerns: ConcernsModel
 ) -> tuple[bool, Sequence[str | Path]]:
     """Return whether devices use the only profile without selecting, and the names or paths of all.
 
@@ -168,7 +174,7 @@ def _chosen_profiles(
     if profiles is None and project is not None and project.profile is not None:
         profiles = [named_profile(project, project.profile)]
     if profiles is None:
-        return False, [*installation.selector.conditions]
+        return False, [*installation.selector.for_models(concerns).conditions]
     written = [each if isinstance(each, str) else as_path("profiles", each, _EXPECTED) for each in profiles]
     named = {str(each): each for each in reversed(written)}  # "a.toml" and Path("a.toml") are one file
     named = {key: named[key] for key in dict.fromkeys(map(str, written))}
@@ -178,7 +184,7 @@ def _chosen_profiles(
         return len(named) == 1, [*named.values()]
     if len(named) > 1:
         raise ValueError("profiles: 'auto' stands for every profile that can be selected; give it alone")
-    return False, [*installation.selector.conditions]
+    return False, [*installation.selector.for_models(concerns).conditions]
 
 
 def _check_names(configurations: Iterable[Configuration]) -> None:
@@ -190,6 +196,24 @@ def _check_names(configurations: Iterable[Configuration]) -> None:
             problem = Diagnostic(code="duplicate-profile", message=message, help="rename one of them")
             raise ProfileError(diagnostics=(problem,))
         names.add(name)
+
+
+def _tuned_for_one(configurations: Iterable[Configuration], concerns: ConcernsModel) -> Iterator[Diagnostic]:
+    """Yield a warning for each tuned profile of a bundle that is not for its model alone."""
+    for each in configurations:
+        tuned = each.chain[-1]
+        if tuned.evidence is None:
+            continue
+        is_known = concerns(tuned.evidence) is not None
+        if not is_known or len(programs_in(each.program)) > 1:
+            yield Diagnostic(
+                code="stale-evidence",
+                message=f"profile {tuned.name!r} was tuned for one model; devices select it for "
+                f"{'every model of the bundle' if is_known else 'any, as the models file has no file of it'}",
+                spans=(tuned.evidence.find_span(),),
+                help="pack a bundle for each program, or name the profile with --profile",
+                severity=Severity.WARNING,
+            )
 
 
 def _profile(installation: Installation, target: str | Path, configuration: Configuration) -> BundledProfile:

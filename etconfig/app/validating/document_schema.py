@@ -176,7 +176,9 @@ def _models() -> _Schema:
         "description": "The backends of a model that an engine runs without a program.",
     }
     of_program = _table({"fallback": fallback, "variants": variants}, required=["variants"])
-    return _names(_NAME, {"anyOf": [of_program, _table({"backends": backends}, required=["backends"])]})
+    file = {"type": "string", "minLength": 1, "description": "The file that it runs, relative to this one."}
+    of_engine = _table({"backends": backends, "file": file}, required=["backends"])
+    return _names(_NAME, {"anyOf": [of_program, of_engine]})
 
 
 def _document(

@@ -19,6 +19,7 @@ from etconfig.app.configuring.targets import (
     with_program_values,
     without_undeclared,
 )
+from etconfig.app.installation.engine_version import stale_engine
 from etconfig.app.installation.installation import Installation
 from etconfig.app.installation.misspelled_names import misspelled_backends
 from etconfig.app.validating.validated_programs import (
@@ -293,10 +294,11 @@ def _conditions(grounds: Grounds, file: CheckedFile) -> Iterator[Diagnostic]:
 
 @_check("a profile")
 def _profile(grounds: Grounds, file: CheckedFile) -> Iterator[Diagnostic]:
-    """Its measurements were not made in the future; in a directory, its path ends with its name."""
+    """Its measurements are of this engine and in the past; in a directory, its path ends with its name."""
     profile = file.chain[-1]
     if profile.evidence is not None:
         yield from profile.evidence.date_problems(datetime.date.today())
+        yield from stale_engine(profile.name, profile.evidence, grounds.facts, Severity.WARNING)
     if file.path in grounds.of_directories and profile.match is not None:
         yield from misplaced_profile(profile, file.path)
 

@@ -134,7 +134,10 @@ def _check_output(path: Path) -> None:
 
     if path.suffix not in (".html", ".svg"):
         raise click.BadParameter(f"expected a file that ends with .html or .svg, given {path}")
-    check_can_draw()
+    try:
+        check_can_draw()
+    except ImportError as error:
+        raise click.ClickException(str(error)) from error
     check_can_write(path, _PICTURE)
 
 

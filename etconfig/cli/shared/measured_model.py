@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,7 @@ class MeasuredModelRequest:
     executor: str | None
     reference: Path | None
     shapes: Sequence[str]
+    on: str | None
 
     def find(self, request: ConfigurationRequest, *, optimize: bool = True) -> MeasuredModel:
         """Return the model, and read its inputs.
@@ -82,6 +84,8 @@ class MeasuredModelRequest:
             fact_overrides=request.device.by_hand,
             overrides_name="--set",
         )
+        if self.on is not None:
+            workplace = _on_device(workplace, self.on, request)
         base = SubjectRequest(
             label="as configured",
             model=str(self.program),
@@ -104,6 +108,27 @@ class MeasuredModelRequest:
                 inputs = read_inputs(self.inputs, loaded.metadata(base.method))
         reference = None if self.reference is None else read_arrays([self.reference], "out")
         return MeasuredModel(workplace=workplace, base=base, inputs=inputs, reference=reference)
+
+
+def _on_device(workplace: Workplace, address: str, request: ConfigurationRequest) -> Workplace:
+    """Return the workplace on another device, which the end of the command lets go.
+
+    Raises:
+        click.UsageError: the address is malformed, or a sheet names a device, too.
+        RemoteDeviceError: the device cannot be used.
+    """
+    from etconfig.facts.sheet import FactSheet
+    from etconfig.measuring.remote import RemoteDevice
+
+    if request.sheet is not None:
+        raise click.UsageError("--on and --facts name two devices; give one of them")
+    try:
+        device = RemoteDevice(address)
+    except ValueError as error:
+        raise click.UsageError(f"--on: {error}") from error
+    click.get_current_context().call_on_close(device.close)
+    facts = FactSheet.from_json(device.facts_text, address, workplace.installation.fact_registry)
+    return replace(workplace, facts=facts, device=device)
 
 
 def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,6 +164,11 @@ def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         data_option,
         executor_option,
+        click.option(
+            "--on",
+            metavar="ssh://[USER@]HOST[:PORT][/PYTHON]",
+            help="Measure on this device, where Python has etconfig and the plugins, too.",
+        ),
         click.option(
             "--models",
             metavar="FILE",
