@@ -60,6 +60,34 @@ class TestInspect:
         ) in done.stdout
 
 
+class TestResolve:
+    """`resolve --memory` shows the same need as `inspect`, below the options."""
+
+    def test_it_is_the_need_of_inspect(self, cli: Cli, place: Path) -> None:
+        (place / "board.toml").write_text(THREE)
+        facts = ("--facts", PI5, "--profile", "board.toml")
+        shown = cli("inspect", "model.pte", "--memory", *facts).stdout
+        done = cli("resolve", "model.pte", "--memory", *facts)
+        assert done.stdout.endswith(shown[shown.index("\nmemory: needs ") :])
+        data = cli("resolve", "model.pte", "--memory", "--json", *facts).json
+        assert data["memory_need"] == need(cli, *facts)
+
+    def test_each_device_has_its_own(self, cli: Cli) -> None:
+        devices = ("--device", "raspberry-pi/pi-5", "--device", "google/pixel-8")
+        found = cli("resolve", "model.pte", "--memory", "--json", *devices).json["resolutions"]
+        assert [each["memory_need"]["program"] for each in found] == ["model.pte"] * 2
+        shown = cli("resolve", "model.pte", "--memory", *devices).stdout
+        assert shown.count("\nmemory: needs 165.7 KiB, has ") == 2
+
+    def test_programs_are_needed(self, cli: Cli) -> None:
+        done = cli("resolve", "--memory")
+        assert done.status == 2
+        assert done.stderr.startswith("error: --memory estimates the need of programs: give PROGRAM\n")
+        assert cli("resolve", "model.pte", "--memory", "--toml").stderr.startswith(
+            "error: --toml prints a profile: leave out --memory\n"
+        )
+
+
 class TestDevices:
     """`validate` and `matrix` compare the need with the memory of each device."""
 

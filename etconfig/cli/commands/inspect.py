@@ -10,8 +10,9 @@ import click
 
 from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
+from etconfig.cli.rendering.need_text import memory_option, print_need
 from etconfig.cli.rendering.program_text import print_program
-from etconfig.cli.shared.output import print_json, show, show_tables
+from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     configuration_options,
@@ -50,12 +51,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Load every method, and show its options as requested and in force.",
 )
-@click.option(
-    "--memory",
-    "with_memory",
-    is_flag=True,
-    help="Estimate the memory that all instances need together.",
-)
+@memory_option
 @no_defaults_option
 @no_models_option
 @configuration_options
@@ -129,11 +125,7 @@ def command(
     else:
         print_program(report)
         if need is not None and device is not None:
-            show()
-            show(f"memory: {need.fit(device)}")
-            for line in need.notes:
-                show(f"  {line}")
-            show_tables(need.tables)
+            print_need(need, device)
         for label, view in views.items():
             show()
             view.print_table(label, no_defaults=no_defaults)
