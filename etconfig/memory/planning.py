@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -36,6 +36,9 @@ class PlannedInstance:
         backends: The declarations and options of its backends, by id; of those that are left out, the memory
             is assumed.
         share_memory_arenas: True if the methods of the program share their arenas.
+        kernel_bytes: The memory that the executor's kernels take.
+        arena_bytes: The bytes that are used of each arena, by memory id; None for all that is planned.
+        note: A sentence about what is not known of it.
     """
 
     program: Program
@@ -43,6 +46,9 @@ class PlannedInstance:
     label: str
     backends: Mapping[str, tuple[BackendSpec, BackendOptions]]
     share_memory_arenas: bool = False
+    kernel_bytes: int = 0
+    arena_bytes: Sequence[int] | None = None
+    note: str | None = None
 
 
 def plan_memory(instances: Iterable[PlannedInstance]) -> MemoryNeed:
@@ -67,6 +73,7 @@ class _Loading:
         self._held = self._peak = MemoryAmount()
         self._programs: dict[Program, None] = {}
         self._seen: set[object] = set()
+        self._workspaces: Counter[str] = Counter()
         self._notes: dict[str, None] = {}
 
     def load(self, instance: PlannedInstance) -> None:
@@ -81,8 +88,14 @@ class _Loading:
         if instance.share_memory_arenas and self._is_new(program, "arenas"):
             sizes = shared_arena_sizes(map(program.plan, program.method_names))
             self._hold("arenas", "shared arenas", MemoryAmount(sum(sizes)))
-        own = sum(size for at, size in enumerate(plan.non_const_buffer_sizes) if at not in shared)
-        self._hold("arenas", f"{instance.label}: arenas", MemoryAmount(own))
+        used = instance.arena_bytes
+        used = plan.non_const_buffer_sizes if used is None else used
+        own = sum(size for at, size in enumerate(used) if at not in shared)
+        origin: MemoryOrigin = "read" if instance.arena_bytes is None else "declared"
+        self._hold("arenas", f"{instance.label}: arenas", MemoryAmount(own, origin))
+        self._hold("kernels", f"{instance.label}: kernels", MemoryAmount(instance.kernel_bytes, "declared"))
+        if instance.note is not None:
+            self._notes[instance.note] = None
         self._hold("inputs", f"{instance.label}: inputs", MemoryAmount(_copied_bytes(plan)))
 
     def need(self) -> MemoryNeed:
@@ -142,6 +155,10 @@ class _Loading:
         loading = MemoryAmount(0 if is_there else memory.loading_bytes, origin)
         self._reach(self._held + payload + made + loading)
         self._hold("backend", f"{instance.label}: {delegate.id}", made)
+        more = memory.workspace_bytes - self._workspaces[delegate.id]
+        if more > 0:
+            self._workspaces[delegate.id] += more
+            self._hold("backend", f"{delegate.id}: workspace", MemoryAmount(more, origin))
         self._hold("payloads", f"{instance.label}: payloads", payload, is_kept=memory.keeps_payload)
 
 

@@ -38,6 +38,7 @@ class DelegateMemory:
 
     Attributes:
         held_bytes: The bytes from `init` to `destroy`, with those that the first execute adds.
+        workspace_bytes: The bytes that all delegates of the backend use in turn: the largest number counts.
         loading_bytes: The further bytes that `init` takes and returns.
         keeps_payload: True if the payload and its named data stay in memory until `destroy`; False if `init`
             frees them.
@@ -49,11 +50,12 @@ class DelegateMemory:
     """
 
     held_bytes: int
+    workspace_bytes: int = 0
     loading_bytes: int = 0
     keeps_payload: bool = False
     is_shared: bool = False
     is_measured: bool = False
 
     def __post_init__(self) -> None:
-        if self.held_bytes < 0 or self.loading_bytes < 0:
+        if min(self.held_bytes, self.workspace_bytes, self.loading_bytes) < 0:
             raise ValueError(f"{self} has a negative size")

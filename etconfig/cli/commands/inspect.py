@@ -116,7 +116,7 @@ def command(
     chosen = executor_if_installed(installation, executor)
     with load_program(program, data=data, executor=NUMPY, installation=installation) as loaded:
         report = inspect_program(loaded, executor=chosen)
-        need, device = _need(loaded, request) if with_memory else (None, None)
+        need, device = _need(loaded, request, chosen) if with_memory else (None, None)
     views = _effective_views(program, data, chosen, request) if effective else {}
     if as_json:
         in_force = {"effective": {label: view.to_jsonable() for label, view in views.items()}}
@@ -147,7 +147,9 @@ def _effective_views(
     return views
 
 
-def _need(program: LoadedProgram, request: ConfigurationRequest) -> tuple[MemoryNeed, FactSheet]:
+def _need(
+    program: LoadedProgram, request: ConfigurationRequest, executor: str
+) -> tuple[MemoryNeed, FactSheet]:
     """Return the memory that the instances of a configuration need, and the device."""
     from etconfig.app.programs.memory_needs import memory_need
     from etconfig.facts.sheet import FactSheet
@@ -157,8 +159,8 @@ def _need(program: LoadedProgram, request: ConfigurationRequest) -> tuple[Memory
     except BackendUnavailableError:  # the need has a note about each backend of which nothing is known
         if request.has_choices:
             raise
-        return memory_need(program), FactSheet.empty()
-    return memory_need(program, resolution), resolution.facts
+        return memory_need(program, executor=executor), FactSheet.empty()
+    return memory_need(program, resolution, executor=executor), resolution.facts
 
 
 def _show_memory(path: Path, report: ProgramReport) -> None:

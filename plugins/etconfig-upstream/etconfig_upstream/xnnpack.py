@@ -89,18 +89,19 @@ ADVICE = (
 """One thread per performance core, but no more than this process may use; from the facts that are known."""
 
 
-_ARGUMENTS = 2
-"""The values between the operations, in sizes of the inputs and outputs."""
-
-
 def memory(options: XnnpackOptions, delegate: DelegateFacts) -> DelegateMemory:
     """Return the memory of a delegate, as measured with ExecuTorch 1.5.1: `benchmarks/bench_need.py`.
 
-    Packed weights take as much as the stored ones, and all are packed before the payload is freed. The values
-    between the operations are about twice as large as the inputs and outputs.
+    Packed weights take as much as the stored ones, and all are packed before the payload is freed. A delegate
+    keeps as much as its inputs and outputs, and as much again for the values between the operations, which
+    delegates share unless told otherwise.
     """
+    own_bytes = workspace_bytes = delegate.argument_bytes
+    if options.workspace_sharing_mode is WorkspaceSharing.DISABLED:
+        own_bytes, workspace_bytes = own_bytes + workspace_bytes, 0
     return DelegateMemory(
-        held_bytes=delegate.stored_bytes + _ARGUMENTS * delegate.argument_bytes,
+        held_bytes=delegate.stored_bytes + own_bytes,
+        workspace_bytes=workspace_bytes,
         is_shared=options.weight_cache_enabled is True,
         is_measured=True,
     )
