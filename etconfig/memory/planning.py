@@ -20,6 +20,7 @@ from etconfig.program.model import (
 )
 from etconfig.program.program import Program
 from etconfig.program.shared_state import SHARED_MEMORY_IDS, shared_arena_sizes
+from etconfig.program.source import APART_BYTES
 from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
 from etconfig.schema.options import BackendOptions
 from etconfig.schema.spec import BackendSpec
@@ -88,11 +89,12 @@ class _Loading:
         if instance.share_memory_arenas and self._is_new(program, "arenas"):
             sizes = shared_arena_sizes(map(program.plan, program.method_names))
             self._hold("arenas", "shared arenas", MemoryAmount(sum(sizes)))
-        used = instance.arena_bytes
-        used = plan.non_const_buffer_sizes if used is None else used
-        own = sum(size for at, size in enumerate(used) if at not in shared)
-        origin: MemoryOrigin = "read" if instance.arena_bytes is None else "declared"
-        self._hold("arenas", f"{instance.label}: arenas", MemoryAmount(own, origin))
+        planned, used = (
+            sum(size for at, size in enumerate(sizes) if at not in shared)
+            for sizes in (plan.non_const_buffer_sizes, instance.arena_bytes or plan.non_const_buffer_sizes)
+        )
+        arenas = MemoryAmount(used, "read" if used == planned else "declared")
+        self._hold("arenas", f"{instance.label}: arenas", arenas)
         self._hold("kernels", f"{instance.label}: kernels", MemoryAmount(instance.kernel_bytes, "declared"))
         if instance.note is not None:
             self._notes[instance.note] = None
@@ -109,12 +111,11 @@ class _Loading:
             notes=tuple(self._notes),
         )
 
-    def _hold(self, part: str, holder: str, amount: MemoryAmount, *, is_kept: bool = True) -> None:
+    def _hold(self, part: str, holder: str, amount: MemoryAmount) -> None:
         self._parts[part] += amount
-        if is_kept:
-            self._holders[holder] = self._holders.get(holder, MemoryAmount()) + amount
-            self._held += amount
-            self._reach(self._held)
+        self._holders[holder] = self._holders.get(holder, MemoryAmount()) + amount
+        self._held += amount
+        self._reach(self._held)
 
     def _reach(self, amount: MemoryAmount) -> None:
         """Note that so much memory is in use now."""
@@ -137,9 +138,14 @@ class _Loading:
         """Load a delegate: its payload is read, its backend makes something of it, and may free it."""
         program = instance.program
         spec, options = instance.backends.get(delegate.id, (None, None))
-        facts = _facts_of(program, delegate, spec, argument_bytes)
-        is_inline = delegate.processed.location is DataLocation.INLINE  # then it is in the tables, which stay
-        payload = MemoryAmount(facts.named_data_bytes + (0 if is_inline else facts.payload_bytes))
+        named = _named_sizes(program, delegate, spec)
+        facts = DelegateFacts(
+            payload_bytes=program.payload_size(delegate),
+            named_data_bytes=sum(named.values()),
+            argument_bytes=argument_bytes,
+            read=partial(program.delegate_data, delegate),
+            named_data=program.named_data,
+        )
         if spec is not None and spec.memory is not None:
             with _failing_as(spec, "memory", "return a DelegateMemory"):
                 memory = spec.memory(options, facts)
@@ -153,30 +159,39 @@ class _Loading:
         is_there = memory.is_shared and not self._is_new(program, delegate.id, delegate.processed)
         made = MemoryAmount(0 if is_there else memory.held_bytes, origin)
         loading = MemoryAmount(0 if is_there else memory.loading_bytes, origin)
-        self._reach(self._held + payload + made + loading)
+        kept, freed = self._payloads(program, delegate, named, keeps_all=memory.keeps_payload)
+        more = max(0, memory.workspace_bytes - self._workspaces[delegate.id])
+        self._workspaces[delegate.id] += more
+        workspace = MemoryAmount(more, origin)
+        self._reach(self._held + kept + freed + made + workspace + loading)
         self._hold("backend", f"{instance.label}: {delegate.id}", made)
-        more = memory.workspace_bytes - self._workspaces[delegate.id]
-        if more > 0:
-            self._workspaces[delegate.id] += more
-            self._hold("backend", f"{delegate.id}: workspace", MemoryAmount(more, origin))
-        self._hold("payloads", f"{instance.label}: payloads", payload, is_kept=memory.keeps_payload)
+        self._hold("backend", f"{delegate.id}: workspace", workspace)
+        self._hold("payloads", f"{instance.label}: payloads", kept)
+        self._parts["payloads"] += freed
+
+    def _payloads(
+        self, program: Program, delegate: BackendDelegate, named: Mapping[str, int], *, keeps_all: bool
+    ) -> tuple[MemoryAmount, MemoryAmount]:
+        """Return the bytes of a delegate's payload and data that are read and stay, and that are freed."""
+        sizes: dict[object, int] = dict(named.items())
+        if delegate.processed.location is not DataLocation.INLINE:  # then it is in the tables, which stay
+            sizes[delegate.processed] = program.payload_size(delegate)
+        kept = freed = 0
+        for key, size in sizes.items():
+            if not (keeps_all or size < APART_BYTES):
+                freed += size
+            elif self._is_new(program, "payloads", key):
+                kept += size
+        return MemoryAmount(kept), MemoryAmount(freed)
 
 
-def _facts_of(
-    program: Program, delegate: BackendDelegate, spec: BackendSpec | None, argument_bytes: int
-) -> DelegateFacts:
-    read = partial(program.delegate_data, delegate)
-    named: set[str] = set()
-    if spec is not None and spec.data_names is not None and program.named_data:
-        with _failing_as(spec, "data_names", "return names"):
-            named = {*spec.data_names(bytes(read()))}
-    return DelegateFacts(
-        payload_bytes=program.payload_size(delegate),
-        named_data_bytes=sum(program.named_data_size(name) or 0 for name in named),
-        argument_bytes=argument_bytes,
-        read=read,
-        named_data=program.named_data,
-    )
+def _named_sizes(program: Program, delegate: BackendDelegate, spec: BackendSpec | None) -> dict[str, int]:
+    """Return the sizes of the named data of a delegate."""
+    if spec is None or spec.data_names is None or not program.named_data:
+        return {}
+    with _failing_as(spec, "data_names", "return names"):
+        names = {*spec.data_names(bytes(program.delegate_data(delegate)))}
+    return {name: program.named_data_size(name) or 0 for name in names}
 
 
 @contextmanager

@@ -36,15 +36,16 @@ class TestInspect:
 
     def test_parts_have_origins_and_holders_are_listed(self, cli: Cli) -> None:
         done = cli("inspect", "model.pte", "--memory", "--facts", PI5, "--fact", "memory.available=1000000")
-        assert "\nmemory: needs 165.7 KiB, has 976.6 KiB free\n" in done.stdout
-        assert "\nbackend    91.81 KiB  declared  estimate\n" in done.stdout
+        assert "\nmemory: needs 275.1 KiB, has 976.6 KiB free\n" in done.stdout
+        assert "\nbackend    181.7 KiB  declared  estimate\n" in done.stdout
         assert "\nforward: payloads             65.91 KiB\n" in done.stdout
 
     def test_instances_of_the_configuration_count_together(self, cli: Cli, place: Path) -> None:
         (place / "board.toml").write_text(THREE)
         alone, three = need(cli), need(cli, "--profile", "board.toml")
         assert three["constants"] == alone["constants"]
-        assert three["peak"]["bytes"] > 2 * alone["peak"]["bytes"]
+        assert three["payloads"] == alone["payloads"]
+        assert three["backend"]["bytes"] > 2 * alone["backend"]["bytes"]
         names = [each["name"] for each in three["holders"]]
         assert "forward@left: ReferenceNpuBackend" in names
         assert "forward: ReferenceNpuBackend" not in names
@@ -77,7 +78,7 @@ class TestResolve:
         found = cli("resolve", "model.pte", "--memory", "--json", *devices).json["resolutions"]
         assert [each["memory_need"]["program"] for each in found] == ["model.pte"] * 2
         shown = cli("resolve", "model.pte", "--memory", *devices).stdout
-        assert shown.count("\nmemory: needs 165.7 KiB, has ") == 2
+        assert shown.count("\nmemory: needs 275.1 KiB, has ") == 2
 
     def test_programs_are_needed(self, cli: Cli) -> None:
         done = cli("resolve", "--memory")
@@ -101,14 +102,14 @@ class TestDevices:
             done = cli("validate", "board.toml", "--program", "model.pte", "--facts", PI5, "--fact", fact)
             assert ("memory-exceeded" in done.stdout) is (severity is not None)
             if severity is not None:
-                message = f"{severity}[memory-exceeded]: model.pte needs 396.2 KiB, has {has}\n"
+                message = f"{severity}[memory-exceeded]: model.pte needs 463.8 KiB, has {has}\n"
                 assert done.stdout.startswith(message)
             assert done.status == (1 if severity == "error" else 0)
 
     def test_matrix(self, cli: Cli) -> None:
         arguments = ("matrix", "model.pte", "--facts", PI5, "--fact", "memory.available=100000", "--memory")
         row = cli(*arguments).stdout.splitlines()[3]
-        assert row.endswith("165.7 KiB > 97.66 KiB")
+        assert row.endswith("275.1 KiB > 97.66 KiB")
         (device,) = cli(*arguments, "--json").json["devices"]
         needed_bytes = need(cli)["peak"]["bytes"]
         assert device["memory"] == {"needed_bytes": needed_bytes, "available_bytes": 100000, "fits": False}
@@ -137,13 +138,13 @@ class TestBeforeLoading:
         with pytest.raises(MemoryBudgetError) as caught:
             need.check(device(100_000), margin=0.5)
         assert caught.value.message == (
-            f"{PROGRAM} needs 248.5 KiB, has 97.66 KiB: forward: payloads 65.91 KiB, "
-            "embed: ReferenceNpuBackend 44.75 KiB, forward: ReferenceNpuBackend 44.75 KiB, "
-            "constants 3.305 KiB"
+            f"{PROGRAM} needs 412.6 KiB, has 97.66 KiB: embed: ReferenceNpuBackend 89.69 KiB, "
+            "forward: ReferenceNpuBackend 89.69 KiB, forward: payloads 65.91 KiB, "
+            "embed: payloads 19.44 KiB"
         )
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
         with pytest.raises(
-            MemoryBudgetError, match=r"digits.pte needs 165.7 KiB, has unknown: forward: payloads 65.91 KiB, "
+            MemoryBudgetError, match=r"digits.pte needs 275.1 KiB, has unknown: embed: ReferenceNpuBackend "
         ):
             need.check(sheet)
         for margin, shown in ((-1, "-1"), (1e308, "too large"), (10**400, "too large"), (math.nan, "nan")):
@@ -171,11 +172,11 @@ class TestVariants:
             first = choice if choice["variant"]["number"] == 1 else choice["rejected"][0]
             return choice["variant"]["number"], first["reasons"]
 
-        needs = "it needs 165.7 KiB, has "
+        needs = "it needs 275.1 KiB, has "
         backends = "ReferenceCpuBackend and ReferenceNpuBackend are in runtime.backends"
-        assert why("memory.available=200000") == (1, [backends, f"{needs}195.3 KiB free"])
-        assert why("memory.total=200000") == (1, [backends, f"{needs}195.3 KiB in total"])
-        assert why("memory.total=200000", "memory.available=1000") == (
+        assert why("memory.available=300000") == (1, [backends, f"{needs}293 KiB free"])
+        assert why("memory.total=300000") == (1, [backends, f"{needs}293 KiB in total"])
+        assert why("memory.total=300000", "memory.available=1000") == (
             2,
             [f"{needs}1000 bytes free"],
         )

@@ -10,7 +10,7 @@ from etconfig.plugin.v1 import DelegateFacts, DelegateMemory
 from etconfig_onnxruntime.model_inputs import convolution_share
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
 
-_WEIGHTS, _CONVOLUTIONS, _CONVOLUTIONS_LOADING = 2.0, 3.25, 0.25
+_WEIGHTS, _CONVOLUTIONS, _CONVOLUTIONS_LOADING = 2.0, 3.0, 0.25
 """The size of what a session makes of weights, in sizes of the weights."""
 _ARGUMENTS = 2
 """The values between the operations, in sizes of the inputs and outputs."""

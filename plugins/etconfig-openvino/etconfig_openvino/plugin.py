@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -75,19 +76,19 @@ def options_of_program(specs: CompileSpecs) -> Mapping[str, object]:
     return {} if device is None else {"device": bytes(device).decode()}
 
 
-_COMPILED_BYTES = 12 << 20
-_WEIGHTS = 2
-_ARGUMENTS = 2
+_COMPILED_BYTES, _OPERATION_BYTES = 12 << 20, 14 << 10
+_WEIGHTS, _ARGUMENTS = 2, 1.5
 
 
 def memory(options: OpenvinoOptions, delegate: DelegateFacts) -> DelegateMemory:
     """Return the memory of a delegate, as measured with OpenVINO 2026.4 on a CPU: `benchmarks/bench_need.py`.
 
-    A compiled model has its code and threads, a copy of the weights and a packed one, and the values between
-    the operations, which are about twice as large as the inputs and outputs.
+    A compiled model has its threads, code for each operation, a copy of the weights and a packed one, and the
+    values between the operations, which are about as large as the inputs and outputs, with an own output.
     """
-    made = _WEIGHTS * delegate.payload_bytes + _ARGUMENTS * delegate.argument_bytes
-    return DelegateMemory(held_bytes=_COMPILED_BYTES + made, is_measured=True)
+    made = _WEIGHTS * delegate.payload_bytes + int(_ARGUMENTS * delegate.argument_bytes)
+    code = _OPERATION_BYTES * sum(1 for _ in re.finditer(rb"<layer ", delegate.read()))
+    return DelegateMemory(held_bytes=_COMPILED_BYTES + made + code, is_measured=True)
 
 
 def absent_on_device(options: OpenvinoOptions, facts: Mapping[str, object]) -> Iterator[str]:
