@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import TypeAlias
 
 from etconfig.base.records import record
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import PluginCallError
 from etconfig.memory.need import PARTS, MemoryAmount, MemoryNeed, MemoryOrigin
+from etconfig.program.cursor import Extent
 from etconfig.program.model import (
     BackendDelegate,
     DataLocation,
@@ -20,10 +22,13 @@ from etconfig.program.model import (
 )
 from etconfig.program.program import Program
 from etconfig.program.shared_state import SHARED_MEMORY_IDS, shared_arena_sizes
-from etconfig.program.source import APART_BYTES
+from etconfig.program.source import APART_BYTES, FILE_BLOCK_BYTES
 from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
 from etconfig.schema.options import BackendOptions
 from etconfig.schema.spec import BackendSpec
+
+_Stored: TypeAlias = "BackendDelegate | SerializedTensor | str"
+"""What a program stores: a payload, a constant, or named data by key."""
 
 
 @record(frozen=True, kw_only=True)
@@ -71,14 +76,14 @@ class _Loading:
     def __init__(self) -> None:
         self._parts = dict.fromkeys(PARTS, MemoryAmount())
         self._holders: dict[str, MemoryAmount] = {}
-        self._held = self._peak = MemoryAmount()
+        self._held = self._peak = self._running = MemoryAmount()
         self._programs: dict[Program, None] = {}
         self._seen: set[object] = set()
         self._workspaces: Counter[str] = Counter()
         self._notes: dict[str, None] = {}
 
     def load(self, instance: PlannedInstance) -> None:
-        """Load one more instance, and run it."""
+        """Load one more instance."""
         program, plan = instance.program, instance.program.plan(instance.method)
         self._programs[program] = None
         self._hold("constants", "constants", MemoryAmount(sum(self._new_constants(program, plan))))
@@ -88,20 +93,23 @@ class _Loading:
         shared = (0, *(SHARED_MEMORY_IDS if instance.share_memory_arenas else ()))  # 0 is reserved
         if instance.share_memory_arenas and self._is_new(program, "arenas"):
             sizes = shared_arena_sizes(map(program.plan, program.method_names))
-            self._hold("arenas", "shared arenas", MemoryAmount(sum(sizes)))
+            self._hold("arenas", "shared arenas", MemoryAmount(sum(sizes)), from_run=True)
         planned, used = (
             sum(size for at, size in enumerate(sizes) if at not in shared)
             for sizes in (plan.non_const_buffer_sizes, instance.arena_bytes or plan.non_const_buffer_sizes)
         )
         arenas = MemoryAmount(used, "read" if used == planned else "declared")
-        self._hold("arenas", f"{instance.label}: arenas", arenas)
-        self._hold("kernels", f"{instance.label}: kernels", MemoryAmount(instance.kernel_bytes, "declared"))
+        self._hold("arenas", f"{instance.label}: arenas", arenas, from_run=True)
+        kernels = MemoryAmount(instance.kernel_bytes, "declared")
+        self._hold("kernels", f"{instance.label}: kernels", kernels, from_run=True)
         if instance.note is not None:
             self._notes[instance.note] = None
-        self._hold("inputs", f"{instance.label}: inputs", MemoryAmount(_copied_bytes(plan)))
+        copied = MemoryAmount(_copied_bytes(plan))
+        self._hold("inputs", f"{instance.label}: inputs", copied, from_run=True)
 
     def need(self) -> MemoryNeed:
         """Return the need of all."""
+        self._reach(self._held + self._running)
         in_order = sorted(self._holders.items(), key=lambda each: -each[1].size_bytes)
         return MemoryNeed(
             program=", ".join(each.path or "program" for each in self._programs),
@@ -111,11 +119,15 @@ class _Loading:
             notes=tuple(self._notes),
         )
 
-    def _hold(self, part: str, holder: str, amount: MemoryAmount) -> None:
+    def _hold(self, part: str, holder: str, amount: MemoryAmount, *, from_run: bool = False) -> None:
+        """Add memory that stays; with `from_run`, it is taken when all are loaded and the first one runs."""
         self._parts[part] += amount
         self._holders[holder] = self._holders.get(holder, MemoryAmount()) + amount
-        self._held += amount
-        self._reach(self._held)
+        if from_run:
+            self._running += amount
+        else:
+            self._held += amount
+            self._reach(self._held)
 
     def _reach(self, amount: MemoryAmount) -> None:
         """Note that so much memory is in use now."""
@@ -127,12 +139,25 @@ class _Loading:
         return is_new
 
     def _new_constants(self, program: Program, plan: ExecutionPlan) -> Iterator[int]:
-        if self._is_new(program):
-            yield program.table_bytes
+        yield self._read(program, Extent(0, program.table_bytes))
         tensors = (each for each in plan.values if isinstance(each, SerializedTensor) and each.is_constant)
         for tensor in () if program.has_inline_constants else tensors:
-            if self._is_new(program, tensor.constant_key):
-                yield tensor.size_bytes
+            yield self._stored(program, tensor, tensor.constant_key, tensor.size_bytes)
+
+    def _stored(self, program: Program, data: _Stored, key: object, size_bytes: int) -> int:
+        """Return the bytes that come into memory, and stay, when data are read that may lie in the file."""
+        extent = program.extent(data)
+        if extent is not None:
+            return self._read(program, Extent(extent.start, size_bytes))
+        return size_bytes if self._is_new(program, key) else 0
+
+    def _read(self, program: Program, extent: Extent) -> int:
+        """Return the bytes of the file that come into memory: whole blocks of it, unless it is small."""
+        if program.size_bytes <= FILE_BLOCK_BYTES:
+            return extent.size_bytes if self._is_new(program, "at", extent.start) else 0
+        blocks = range(extent.start // FILE_BLOCK_BYTES, -(-extent.end // FILE_BLOCK_BYTES))
+        new = [block for block in blocks if self._is_new(program, "block", block)]
+        return sum(min(FILE_BLOCK_BYTES, program.size_bytes - block * FILE_BLOCK_BYTES) for block in new)
 
     def _init(self, instance: PlannedInstance, delegate: BackendDelegate, argument_bytes: int) -> None:
         """Load a delegate: its payload is read, its backend makes something of it, and may free it."""
@@ -160,12 +185,13 @@ class _Loading:
         made = MemoryAmount(0 if is_there else memory.held_bytes, origin)
         loading = MemoryAmount(0 if is_there else memory.loading_bytes, origin)
         kept, freed = self._payloads(program, delegate, named, keeps_all=memory.keeps_payload)
+        self._reach(self._held + kept + freed + made + loading)
+        self._hold("backend", f"{instance.label}: {delegate.id}", made)
+        running = MemoryAmount(0 if is_there else memory.running_bytes, origin)
+        self._hold("backend", f"{instance.label}: {delegate.id}", running, from_run=True)
         more = max(0, memory.workspace_bytes - self._workspaces[delegate.id])
         self._workspaces[delegate.id] += more
-        workspace = MemoryAmount(more, origin)
-        self._reach(self._held + kept + freed + made + workspace + loading)
-        self._hold("backend", f"{instance.label}: {delegate.id}", made)
-        self._hold("backend", f"{delegate.id}: workspace", workspace)
+        self._hold("backend", f"{delegate.id}: workspace", MemoryAmount(more, origin), from_run=True)
         self._hold("payloads", f"{instance.label}: payloads", kept)
         self._parts["payloads"] += freed
 
@@ -173,14 +199,16 @@ class _Loading:
         self, program: Program, delegate: BackendDelegate, named: Mapping[str, int], *, keeps_all: bool
     ) -> tuple[MemoryAmount, MemoryAmount]:
         """Return the bytes of a delegate's payload and data that are read and stay, and that are freed."""
-        sizes: dict[object, int] = dict(named.items())
+        sizes: dict[_Stored, int] = dict(named.items())
         if delegate.processed.location is not DataLocation.INLINE:  # then it is in the tables, which stay
-            sizes[delegate.processed] = program.payload_size(delegate)
+            sizes[delegate] = program.payload_size(delegate)
         kept = freed = 0
-        for key, size in sizes.items():
-            if not (keeps_all or size < APART_BYTES):
+        for data, size in sizes.items():
+            if size < APART_BYTES:
+                kept += self._stored(program, data, data, size)
+            elif not keeps_all:
                 freed += size
-            elif self._is_new(program, "payloads", key):
+            elif self._is_new(program, "apart", data if isinstance(data, str) else delegate.processed):
                 kept += size
         return MemoryAmount(kept), MemoryAmount(freed)
 

@@ -73,7 +73,7 @@ def working_memory(program: Program, plan: ExecutionPlan, kernels: Mapping[str, 
         reader, (chain,) = EffectsReader(plan, called), plan.chains
         run = {index for block in compiled.chains[0] for index in block.indices}
         written = {each for index in run for each in reader.effects_of(chain.instructions[index]).writes}
-        arena_bytes = registers.used_bytes({*written, *reader.tensors_in(plan.inputs)})
+        arena_bytes = registers.used_bytes({*written, *folded, *reader.tensors_in(plan.inputs)})
     return WorkingMemory(scratch.used_bytes + scratch.kept_bytes + folded_bytes, arena_bytes)
 
 

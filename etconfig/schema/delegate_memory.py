@@ -37,8 +37,10 @@ class DelegateMemory:
     """The memory that a backend takes for one delegate, besides the payload that etconfig reads.
 
     Attributes:
-        held_bytes: The bytes from `init` to `destroy`, with those that the first execute adds.
-        workspace_bytes: The bytes that all delegates of the backend use in turn: the largest number counts.
+        held_bytes: The bytes from `init` to `destroy`.
+        running_bytes: The bytes from the first execute to `destroy`.
+        workspace_bytes: The bytes that all delegates of the backend use in turn, from the first execute on:
+            the largest number counts.
         loading_bytes: The further bytes that `init` takes and returns.
         keeps_payload: True if the payload and its named data stay in memory until `destroy`; False if `init`
             frees them.
@@ -50,6 +52,7 @@ class DelegateMemory:
     """
 
     held_bytes: int
+    running_bytes: int = 0
     workspace_bytes: int = 0
     loading_bytes: int = 0
     keeps_payload: bool = False
@@ -57,5 +60,5 @@ class DelegateMemory:
     is_measured: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.held_bytes, self.workspace_bytes, self.loading_bytes) < 0:
+        if min(self.held_bytes, self.running_bytes, self.workspace_bytes, self.loading_bytes) < 0:
             raise ValueError(f"{self} has a negative size")

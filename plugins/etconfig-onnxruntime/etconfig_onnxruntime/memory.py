@@ -22,7 +22,8 @@ def session_memory(options: OnnxRuntimeOptions, delegate: DelegateFacts) -> Dele
     share = convolution_share(delegate.read())
     made = payload_bytes * (_WEIGHTS + share * (_CONVOLUTIONS - _WEIGHTS))
     return DelegateMemory(
-        held_bytes=payload_bytes + int(made) + _ARGUMENTS * delegate.argument_bytes,
+        held_bytes=payload_bytes + int(made),
+        running_bytes=_ARGUMENTS * delegate.argument_bytes,
         loading_bytes=int(payload_bytes * share * _CONVOLUTIONS_LOADING),
         is_measured=True,
     )

@@ -86,9 +86,12 @@ def memory(options: OpenvinoOptions, delegate: DelegateFacts) -> DelegateMemory:
     A compiled model has its threads, code for each operation, a copy of the weights and a packed one, and the
     values between the operations, which are about as large as the inputs and outputs, with an own output.
     """
-    made = _WEIGHTS * delegate.payload_bytes + int(_ARGUMENTS * delegate.argument_bytes)
     code = _OPERATION_BYTES * sum(1 for _ in re.finditer(rb"<layer ", delegate.read()))
-    return DelegateMemory(held_bytes=_COMPILED_BYTES + made + code, is_measured=True)
+    return DelegateMemory(
+        held_bytes=_COMPILED_BYTES + code + _WEIGHTS * delegate.payload_bytes,
+        running_bytes=int(_ARGUMENTS * delegate.argument_bytes),
+        is_measured=True,
+    )
 
 
 def absent_on_device(options: OpenvinoOptions, facts: Mapping[str, object]) -> Iterator[str]:

@@ -30,11 +30,16 @@ def _memory(delegate: DelegateFacts, numerics: Numerics, limits: Limits) -> Dele
     """Return the memory of the prepared constants, and the temporary memory, which stays reserved."""
     try:
         graph = decode_graph(delegate.read(), delegate.named_data)
-        held_bytes = Plan(graph).temporary_bytes(limits)
+        running_bytes = Plan(graph).temporary_bytes(limits)
     except (PayloadError, DelegateInvalidCompatibilityError):  # loading it fails, and takes nothing
         return DelegateMemory(held_bytes=0)
+    held_bytes = 0
     for constant in graph.constants.values():
         dtype = numerics.prepared_dtype(constant.dtype)
         if numerics.copies(constant.dtype):
             held_bytes += math.prod(constant.shape) * dtype.itemsize
-    return DelegateMemory(held_bytes=held_bytes, keeps_payload=not numerics.copies_constants)
+    return DelegateMemory(
+        held_bytes=held_bytes,
+        running_bytes=running_bytes,
+        keeps_payload=not numerics.copies_constants,
+    )

@@ -18,7 +18,7 @@ from etconfig.plugin.v1 import (
     option,
 )
 from etconfig_upstream.api import API
-from etconfig_upstream.xnnpack_data import data_names
+from etconfig_upstream.xnnpack_data import data_names, value_sizes
 
 
 class WorkspaceSharing(enum.Enum):
@@ -92,16 +92,15 @@ ADVICE = (
 def memory(options: XnnpackOptions, delegate: DelegateFacts) -> DelegateMemory:
     """Return the memory of a delegate, as measured with ExecuTorch 1.5.1: `benchmarks/bench_need.py`.
 
-    Packed weights take as much as the stored ones, and all are packed before the payload is freed. A delegate
-    keeps as much as its inputs and outputs, and as much again for the values between the operations, which
-    delegates share unless told otherwise.
+    Packed weights take as much as the stored ones, and all are packed before the payload is freed. Delegates
+    share the memory of the values between their operations, unless told otherwise.
     """
-    own_bytes = workspace_bytes = delegate.argument_bytes
-    if options.workspace_sharing_mode is WorkspaceSharing.DISABLED:
-        own_bytes, workspace_bytes = own_bytes + workspace_bytes, 0
+    pointer_bytes, workspace_bytes = value_sizes(bytes(delegate.read()))
+    own_bytes = workspace_bytes if options.workspace_sharing_mode is WorkspaceSharing.DISABLED else 0
     return DelegateMemory(
-        held_bytes=delegate.stored_bytes + own_bytes,
-        workspace_bytes=workspace_bytes,
+        held_bytes=delegate.stored_bytes,
+        running_bytes=pointer_bytes + own_bytes,
+        workspace_bytes=workspace_bytes - own_bytes,
         is_shared=options.weight_cache_enabled is True,
         is_measured=True,
     )

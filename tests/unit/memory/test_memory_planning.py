@@ -34,6 +34,7 @@ class Case(NamedTuple):
     is_shared: bool
     copies: int
     workspace: int = 0
+    running: int = 0
     kernels: int = 0
     freed_from: int = 10_000
 
@@ -41,7 +42,8 @@ class Case(NamedTuple):
 CASES = [
     Case(*each)
     for each in product(
-        (0, 1000), (0, 70_000), (False, True), (False, True), (1, 3), (0, 500), (0, 300), (0, 10_000, 1 << 20)
+        *((0, 1000), (0, 70_000), (False, True), (False, True), (1, 3)),
+        *((0, 500), (0, 700), (0, 300), (0, 10_000, 1 << 20)),
     )
 ]
 
@@ -52,6 +54,7 @@ def spec_of(backend: str, case: Case) -> BackendSpec:
         assert len(delegate.read()) == delegate.payload_bytes
         return DelegateMemory(
             held_bytes=case.held,
+            running_bytes=case.running,
             workspace_bytes=case.workspace,
             loading_bytes=case.loading,
             keeps_payload=case.keeps_payload,
@@ -77,7 +80,8 @@ def instances_of(program: Program, case: Case) -> list[PlannedInstance]:
 
 
 def timeline(program: Program, case: Case) -> Iterator[int]:
-    """Yield what is taken (positive) and returned (negative) while the instances are loaded and run."""
+    """Yield what is taken (positive) and returned (negative) while the instances are loaded, and then run."""
+    running = []
     yield program.header.program_size if program.header else program.size_bytes
     seen: set[Any] = set()
     for name in program.method_names:
@@ -99,7 +103,7 @@ def timeline(program: Program, case: Case) -> Iterator[int]:
                 is_there = case.is_shared and delegate.processed in seen
                 seen.add(delegate.processed)
                 yield size
-                yield 0 if delegate.id in seen else case.workspace
+                running += [0 if delegate.id in seen else case.workspace, 0 if is_there else case.running]
                 seen.add(delegate.id)
                 if not is_there:
                     yield from (case.held, case.loading, -case.loading)
@@ -107,14 +111,12 @@ def timeline(program: Program, case: Case) -> Iterator[int]:
                     seen.add(payload)
                 else:
                     yield -size
-            yield case.kernels
-            yield sum(plan.non_const_buffer_sizes[1:])
-            yield sum(
-                plan.values[i].size_bytes
-                for i in plan.inputs
-                if plan.values[i] in tensors and plan.values[i].allocation_info is None
-            )
-            yield sum(plan.values[i].size_bytes for i in plan.outputs if plan.values[i] in tensors)
+            inputs = [plan.values[i] for i in plan.inputs if plan.values[i] in tensors]
+            outputs = [plan.values[i] for i in plan.outputs if plan.values[i] in tensors]
+            copied = [*(each for each in inputs if each.allocation_info is None), *outputs]
+            running += [case.kernels, sum(plan.non_const_buffer_sizes[1:])]
+            running += [each.size_bytes for each in copied]
+    yield from running
 
 
 def has_delegates(program: Program) -> bool:
