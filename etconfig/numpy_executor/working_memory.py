@@ -62,11 +62,12 @@ def working_memory(program: Program, plan: ExecutionPlan, kernels: Mapping[str, 
     delegates: list[DelegateRun] = [_run_nothing] * len(plan.delegates)
     limit = DEFAULT_INSTRUCTION_LIMIT
     compiled = compile_plan(plan, registers, called, rebinding, delegates, None, limit, True, scratch)
-    tensors = (
-        registers.initial(i) for i, each in enumerate(plan.values) if isinstance(each, SerializedTensor)
-    )
-    moved = {id(each.array): each.array for each in tensors if isinstance(each, Tensor) and each.is_alias}
-    folded_bytes = sum(each.nbytes for each in moved.values() if each.flags.owndata)
+    values = enumerate(registers.initial_values(range(len(plan.values))))
+    moved = {at: each.array for at, each in values if isinstance(each, Tensor) and each.is_alias}
+    folded = {
+        at: each for at, each in moved.items() if each.flags.owndata
+    }  # computed in the arena, then copied
+    folded_bytes = sum(each.nbytes for each in {id(each): each for each in folded.values()}.values())
     arena_bytes: Sequence[int] = plan.non_const_buffer_sizes
     leaves_out = can_optimize(plan, called, rebinding.moved)
     if leaves_out and not registers.dynamic:
