@@ -48,6 +48,7 @@ class DelegateMemory:
         is_measured: True if the sizes come from measurements of the engine.
 
     Raises:
+        TypeError: a size is not an int.
         ValueError: a size is negative.
     """
 
@@ -60,5 +61,8 @@ class DelegateMemory:
     is_measured: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.held_bytes, self.running_bytes, self.workspace_bytes, self.loading_bytes) < 0:
+        sizes = self.held_bytes, self.running_bytes, self.workspace_bytes, self.loading_bytes
+        if {*map(type, sizes)} != {int}:  # not numbers of numpy either, which would reach JSON
+            raise TypeError(f"{self} has a size that is not an int")
+        if min(sizes) < 0:
             raise ValueError(f"{self} has a negative size")
