@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TypeAlias
 
 from etconfig.base.records import record
 from etconfig.diagnostics.error_text import error_text
-from etconfig.errors import PluginCallError
+from etconfig.errors import PluginCallError, ProgramError, UnreadableProgramError
 from etconfig.memory.need import PARTS, MemoryAmount, MemoryNeed, MemoryOrigin
 from etconfig.program.cursor import Extent
 from etconfig.program.model import (
@@ -21,6 +23,7 @@ from etconfig.program.model import (
     SerializedTensor,
 )
 from etconfig.program.program import Program
+from etconfig.program.program_errors import unreadable
 from etconfig.program.shared_state import SHARED_MEMORY_IDS, shared_arena_sizes
 from etconfig.program.source import APART_BYTES, FILE_BLOCK_BYTES
 from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
@@ -57,16 +60,36 @@ class PlannedInstance:
     note: str | None = None
 
 
-def plan_memory(instances: Iterable[PlannedInstance]) -> MemoryNeed:
+@record(frozen=True, kw_only=True)
+class PlannedModel:
+    """A model in a file that an engine is to load.
+
+    Attributes:
+        path: The file.
+        label: The name of the instance in reports.
+        spec: The declaration of the backend.
+        options: Its options.
+    """
+
+    path: Path
+    label: str
+    spec: BackendSpec
+    options: BackendOptions
+
+
+def plan_memory(instances: Iterable[PlannedInstance | PlannedModel]) -> MemoryNeed:
     """Return the memory that instances need together, in the order in which they are loaded.
 
     Raises:
         PluginCallError: a backend's `memory` failed, or returned something else.
-        ProgramError: a program is malformed.
+        ProgramError: a program is malformed, or a file cannot be read.
     """
     loading = _Loading()
     for instance in instances:
-        loading.load(instance)
+        if isinstance(instance, PlannedModel):
+            loading.load_model(instance)
+        else:
+            loading.load(instance)
     return loading.need()
 
 
@@ -77,7 +100,7 @@ class _Loading:
         self._parts = dict.fromkeys(PARTS, MemoryAmount())
         self._holders: dict[str, MemoryAmount] = {}
         self._held = self._peak = self._running = MemoryAmount()
-        self._programs: dict[Program, None] = {}
+        self._names: dict[str, None] = {}
         self._seen: set[object] = set()
         self._workspaces: Counter[str] = Counter()
         self._notes: dict[str, None] = {}
@@ -85,7 +108,7 @@ class _Loading:
     def load(self, instance: PlannedInstance) -> None:
         """Load one more instance."""
         program, plan = instance.program, instance.program.plan(instance.method)
-        self._programs[program] = None
+        self._names[program.path or "program"] = None
         self._hold("constants", "constants", MemoryAmount(sum(self._new_constants(program, plan))))
         argument_bytes = _argument_bytes(plan)
         for index, delegate in enumerate(plan.delegates):
@@ -107,12 +130,34 @@ class _Loading:
         copied = MemoryAmount(_copied_bytes(plan))
         self._hold("inputs", f"{instance.label}: inputs", copied, from_run=True)
 
+    def load_model(self, model: PlannedModel) -> None:
+        """Load the model of an engine."""
+        path = model.path
+        try:
+            if not path.is_file():
+                raise IsADirectoryError("it is not a regular file")
+            size_bytes = path.stat().st_size
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        self._names[str(path)] = None
+
+        def read() -> memoryview:
+            try:
+                return memoryview(path.read_bytes())
+            except (OSError, MemoryError) as error:
+                raise _unreadable(path, error) from error
+
+        facts = DelegateFacts(payload_bytes=size_bytes, path=str(path), read=read)
+        memory, origin = self._declared(model.spec.id, model.spec, model.options, facts)
+        nothing = MemoryAmount()
+        self._make(model.label, model.spec.id, memory, origin, nothing)
+
     def need(self) -> MemoryNeed:
         """Return the need of all."""
         self._reach(self._held + self._running)
         in_order = sorted(self._holders.items(), key=lambda each: -each[1].size_bytes)
         return MemoryNeed(
-            program=", ".join(each.path or "program" for each in self._programs),
+            program=", ".join(self._names),
             **self._parts,
             peak=self._peak,
             holders={name: each for name, each in in_order if each.size_bytes},
@@ -171,29 +216,40 @@ class _Loading:
             read=partial(program.delegate_data, delegate),
             named_data=program.named_data,
         )
-        if spec is not None and spec.memory is not None:
-            with _failing_as(spec, "memory", "return a DelegateMemory"):
-                memory = spec.memory(options, facts)
-                if not isinstance(memory, DelegateMemory):
-                    raise TypeError(f"it returned {memory!r}")
-            origin: MemoryOrigin = "measured" if memory.is_measured else "declared"
-        else:
-            memory, origin = DelegateMemory(held_bytes=facts.stored_bytes), "assumed"
-            note = f"nothing is known of the memory of {delegate.id}: as much as its payloads is assumed"
-            self._notes[note] = None
-        is_there = memory.is_shared and not self._is_new(program, delegate.id, delegate.processed)
-        made = MemoryAmount(0 if is_there else memory.held_bytes, origin)
-        loading = MemoryAmount(0 if is_there else memory.loading_bytes, origin)
+        memory, origin = self._declared(delegate.id, spec, options, facts)
+        if memory.is_shared and not self._is_new(program, delegate.id, delegate.processed):
+            memory = replace(memory, held_bytes=0, running_bytes=0, loading_bytes=0)
         kept, freed = self._payloads(program, delegate, named, keeps_all=memory.keeps_payload)
-        self._reach(self._held + kept + freed + made + loading)
-        self._hold("backend", f"{instance.label}: {delegate.id}", made)
-        running = MemoryAmount(0 if is_there else memory.running_bytes, origin)
-        self._hold("backend", f"{instance.label}: {delegate.id}", running, from_run=True)
-        more = max(0, memory.workspace_bytes - self._workspaces[delegate.id])
-        self._workspaces[delegate.id] += more
-        self._hold("backend", f"{delegate.id}: workspace", MemoryAmount(more, origin), from_run=True)
+        self._make(instance.label, delegate.id, memory, origin, kept + freed)
         self._hold("payloads", f"{instance.label}: payloads", kept)
         self._parts["payloads"] += freed
+
+    def _declared(
+        self, backend: str, spec: BackendSpec | None, options: BackendOptions | None, facts: DelegateFacts
+    ) -> tuple[DelegateMemory, MemoryOrigin]:
+        if spec is None or spec.memory is None:
+            note = f"nothing is known of the memory of {backend}: as much as its payloads is assumed"
+            self._notes[note] = None
+            return DelegateMemory(held_bytes=facts.stored_bytes), "assumed"
+        with _failing_as(spec, "memory", "return a DelegateMemory"):
+            memory = spec.memory(options, facts)
+            if not isinstance(memory, DelegateMemory):
+                raise TypeError(f"it returned {memory!r}")
+        return memory, "measured" if memory.is_measured else "declared"
+
+    def _make(
+        self, label: str, backend: str, memory: DelegateMemory, origin: MemoryOrigin, payload: MemoryAmount
+    ) -> None:
+        """Let a backend make something of a payload that was read for it."""
+        made = MemoryAmount(memory.held_bytes, origin)
+        self._reach(self._held + payload + made + MemoryAmount(memory.loading_bytes, origin))
+        self._hold("backend", f"{label}: {backend}", made)
+        self._hold(
+            "backend", f"{label}: {backend}", MemoryAmount(memory.running_bytes, origin), from_run=True
+        )
+        more = max(0, memory.workspace_bytes - self._workspaces[backend])
+        self._workspaces[backend] += more
+        self._hold("backend", f"{backend}: workspace", MemoryAmount(more, origin), from_run=True)
 
     def _payloads(
         self, program: Program, delegate: BackendDelegate, named: Mapping[str, int], *, keeps_all: bool
@@ -213,6 +269,13 @@ class _Loading:
         return MemoryAmount(kept), MemoryAmount(freed)
 
 
+def _unreadable(path: Path, error: Exception) -> UnreadableProgramError:
+    reason = getattr(error, "strerror", None) or str(error) or "there is too little memory"
+    found = unreadable("unreadable-file", reason)
+    found.path = str(path)
+    return found
+
+
 def _named_sizes(program: Program, delegate: BackendDelegate, spec: BackendSpec | None) -> dict[str, int]:
     """Return the sizes of the named data of a delegate."""
     if spec is None or spec.data_names is None or not program.named_data:
@@ -226,6 +289,8 @@ def _named_sizes(program: Program, delegate: BackendDelegate, spec: BackendSpec 
 def _failing_as(spec: BackendSpec, call: str, help: str) -> Iterator[None]:
     try:
         yield
+    except ProgramError:  # the file cannot be read
+        raise
     except Exception as error:
         cause = error_text(error)
         raise PluginCallError(

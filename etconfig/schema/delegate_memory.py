@@ -16,6 +16,7 @@ class DelegateFacts:
         payload_bytes: The size of its payload.
         named_data_bytes: The size of the data that the payload leaves to the program or to data files.
         argument_bytes: The size of the inputs and outputs of one call; of dynamic shapes the largest.
+        path: The file of a model, the payload then, which the engine reads itself; None for a delegate.
         read: Reads the payload. The view is read-only, and the memory is freed with it.
         named_data: The data of the program and its data files by key, read when they are looked up.
     """
@@ -23,6 +24,7 @@ class DelegateFacts:
     payload_bytes: int
     named_data_bytes: int = 0
     argument_bytes: int = 0
+    path: str | None = None
     read: Callable[[], memoryview] = field(compare=False, repr=False)
     named_data: Mapping[str, memoryview] = field(default_factory=dict, compare=False, repr=False)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from etconfig.app.configuring.configuration import resolve_defaults
 from etconfig.app.configuring.default_program import OpenedProgram
+from etconfig.app.configuring.engine_models import Models
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating
 from etconfig.app.programs.executors import NUMPY, choose_executor
@@ -19,7 +20,7 @@ from etconfig.facts.memory_fit import MemoryFit
 from etconfig.facts.registry import FactRegistry
 from etconfig.facts.sheet import FactSheet
 from etconfig.memory.need import MemoryNeed
-from etconfig.memory.planning import PlannedInstance, plan_memory
+from etconfig.memory.planning import PlannedInstance, PlannedModel, plan_memory
 from etconfig.numpy_executor.working_memory import working_memory
 from etconfig.resolver.deciding.arguments import Arguments
 from etconfig.resolver.deciding.resolution import Resolution
@@ -63,14 +64,19 @@ def memory_need(
 
 
 def need_of_programs(program: Delegating | None, resolution: Resolution) -> MemoryNeed | None:
-    """Return the need of one or several programs together; None without one that is read from a file.
+    """Return the need of programs and models of engines together; None without one that is in a file.
 
     Raises:
         PluginError: a backend's `memory` failed.
     """
     programs = program.programs if isinstance(program, SeveralPrograms) else (program,)
-    opened = [each for each in programs if isinstance(each, OpenedProgram)]
-    return plan_memory(i for each in opened for i in _instances(each, resolution)) if opened else None
+    planned: list[PlannedInstance | PlannedModel] = []
+    for each in programs:
+        if isinstance(each, OpenedProgram):
+            planned += _instances(each, resolution)
+        elif isinstance(each, Models):
+            planned += _models(each, resolution)
+    return plan_memory(planned) if planned else None
 
 
 def memory_problems(program: Delegating, resolution: Resolution) -> Iterator[Diagnostic]:
@@ -136,10 +142,28 @@ def _instances(
             else:
                 yield planned(method, method, arguments)
         return
-    named = {each.method for each in resolution if each.instance is not None}
-    for each in resolution:
-        if each.method in program.method_names and (each.instance is not None or each.method not in named):
+    for each in _counted(resolution):
+        if each.method in program.method_names:
             yield planned(each.method, each.label, each)
+
+
+def _models(models: Models, resolution: Resolution) -> Iterator[PlannedModel]:
+    """Yield the instances of models whose files are known, or the model itself if it has none."""
+    for each in _counted(resolution):
+        if each.method in models.files:
+            for resolved in each.backends.values():
+                yield PlannedModel(
+                    path=models.files[each.method],
+                    label=each.label,
+                    spec=resolved.spec,
+                    options=resolved.options,
+                )
+
+
+def _counted(resolution: Resolution) -> Iterator[Arguments]:
+    """Yield the arguments of named instances, and of each method that has none."""
+    named = {each.method for each in resolution if each.instance is not None}
+    return (each for each in resolution if each.instance is not None or each.method not in named)
 
 
 def _on_numpy(program: OpenedProgram, method: str) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.base.number_text import format_bytes
 from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
 from etconfig.cli.rendering.need_text import memory_option, print_need
@@ -15,11 +16,13 @@ from etconfig.cli.rendering.program_text import print_program
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
+    backend_option,
     configuration_options,
     data_option,
     executor_if_installed,
     executor_option,
     json_option,
+    model_of_engine,
     no_models_option,
     program_argument,
 )
@@ -29,6 +32,7 @@ from etconfig.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
     from etconfig.analysis import ProgramReport
+    from etconfig.app.configuring.engine_models import Models
     from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.facts.sheet import FactSheet
     from etconfig.memory.need import MemoryNeed
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
     help="Load every method, and show its options as requested and in force.",
 )
 @memory_option
+@backend_option
 @no_defaults_option
 @no_models_option
 @configuration_options
@@ -64,6 +69,7 @@ def command(
     force: bool,
     effective: bool,
     with_memory: bool,
+    backend: str | None,
     no_defaults: bool,
     request: ConfigurationRequest,
     as_json: bool,
@@ -78,6 +84,7 @@ def command(
     With --effective, loads every method with its arguments, and shows each option as requested and in force.
     With --memory, estimates the memory that all instances of the configuration need together, and compares it
     with the fact memory.available: from the program, and from what its backends declare. Nothing is loaded.
+    It also takes the file of a model that an installed engine runs, such as model.onnx.
 
     The options of a configuration, such as --profile and --set, are for --effective and --memory.
 
@@ -88,6 +95,7 @@ def command(
       etconfig inspect model.pte --data weights.ptd
       etconfig inspect model.pte --memory-plan memory.svg
       etconfig inspect model.pte --memory
+      etconfig inspect model.onnx --memory --backend OnnxRuntimeBackend
       etconfig inspect model.pte --effective --set ReferenceNpuBackend.core=1
     """
     from etconfig.analysis import inspect_program
@@ -103,6 +111,14 @@ def command(
         return
     if not (effective or with_memory) and request.has_choices:
         raise click.UsageError("the options of a configuration are for --effective and --memory: add one")
+    if backend is not None and not with_memory:
+        raise click.UsageError("--backend is for --memory of an engine's model: add --memory")
+    model = model_of_engine(program, request.installation, backend) if with_memory else None
+    if model is not None:
+        given = {"--data": data, "--memory-plan": picture, "--executor": executor, "--effective": effective}
+        refuse(given, f"{program} is a model of an engine")
+        _show_model(program, model, request, as_json=as_json)
+        return
     is_text = picture is not None and str(picture) == "-"
     if as_json and is_text:
         raise click.UsageError("--json has the memory plan as data: leave out --memory-plan -")
@@ -131,6 +147,23 @@ def command(
             view.print_table(label, no_defaults=no_defaults)
     if picture is not None:
         _show_memory(picture, report)
+
+
+def _show_model(path: Path, model: Models, request: ConfigurationRequest, *, as_json: bool) -> None:
+    """Show the memory that a model of an engine needs."""
+    from etconfig.app.programs.memory_needs import need_of_programs
+
+    resolution = request.resolve(model)
+    need = need_of_programs(model, resolution)
+    assert need is not None  # the file is known
+    (backend,) = model.backends(model.method_names[0])
+    size_bytes = path.stat().st_size
+    if as_json:
+        data = {"path": str(path), "size_bytes": size_bytes, "backend": backend}
+        print_json({**data, "memory_need": need.to_jsonable()})
+        return
+    show(f"{path}: {format_bytes(size_bytes)}, run by {backend}")
+    print_need(need, resolution.facts)
 
 
 def _effective_views(

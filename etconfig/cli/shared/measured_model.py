@@ -17,6 +17,7 @@ from etconfig.cli.shared.inputs import standard_input
 from etconfig.cli.shared.output import shows_progress
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
+    backend_option,
     data_option,
     executor_option,
     input_option,
@@ -117,9 +118,7 @@ def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     options = (
         run_program_argument,
-        click.option(
-            "--backend", metavar="ID", help="The engine that runs a model, if several installed ones do."
-        ),
+        backend_option,
         click.option(
             "--method",
             shell_complete=complete_method,

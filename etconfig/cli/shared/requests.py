@@ -33,8 +33,8 @@ from etconfig.cli.shared.usage import options_in_order
 
 if TYPE_CHECKING:
     from etconfig.app.configuring.configuration import Configuration
+    from etconfig.app.configuring.engine_models import Models
     from etconfig.app.configuring.targets import Delegating
-    from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.base.provenance import Sourced
     from etconfig.facts.sheet import FactSheet
     from etconfig.resolver.deciding.resolution import Resolution
@@ -142,6 +142,9 @@ input_option = click.option(
     multiple=True,
     type=click.Path(path_type=Path),
     help="An input as .npy, or several as .npz with in0, in1, ... Repeatable, in order.",
+)
+backend_option = click.option(
+    "--backend", metavar="ID", help="The engine that runs a model, if several installed ones do."
 )
 _EXECUTOR_TEXTS = "etconfig.executor_texts"
 """The key of click's context for the texts of `--executor-option`."""
@@ -374,8 +377,8 @@ class ConfigurationRequest:
 
         return dict(parse_fact_assignments(self.fact_texts, self.installation.fact_registry))
 
-    def open_program(self, program: Path) -> LoadedProgram:
-        """Open the program in a file, to configure it.
+    def open_program(self, program: Path) -> Delegating:
+        """Open the program in a file, or a model that an engine runs, to configure it.
 
         Its executor matters only if no plugin declares one of its backends: the runtime may have that.
         """
@@ -383,6 +386,9 @@ class ConfigurationRequest:
         from etconfig.app.programs.executors import NUMPY
         from etconfig.program.delegated import delegated_backends
 
+        model = model_of_engine(program, self.installation)
+        if model is not None:
+            return model
         loaded = load_program(program, executor=NUMPY, installation=self.installation)
         if delegated_backends(loaded.program) <= set(self.installation.backend_ids):
             return loaded
@@ -443,6 +449,18 @@ class ConfigurationRequest:
         return self.resolve(self.open_together(programs))
 
 
+def model_of_engine(path: Path, installation: Installation, backend: str | None = None) -> Models | None:
+    """Return the model in a file that an installed engine runs; None for other files, such as programs.
+
+    Raises:
+        ConfigError: several engines run it, or the models of the project file cannot be read.
+    """
+    from etconfig.app.configuring.engine_models import Models
+
+    is_program = path.suffix in ("", ".pte", ".bpte") and backend is None
+    return None if is_program or not path.is_file() else Models.of_file(path, installation, backend)
+
+
 def open_targets(
     programs: Sequence[Path], models: Path | None, installation: Installation
 ) -> dict[str, Delegating]:
@@ -450,7 +468,7 @@ def open_targets(
 
     Raises:
         ProgramError: a program cannot be read.
-        ConfigError: the file of models is wrong.
+        ConfigError: the file of models is wrong, or several engines run a file.
     """
     opened: dict[str, Delegating] = {}
     if programs:
@@ -458,7 +476,9 @@ def open_targets(
         from etconfig.app.programs.executors import NUMPY
 
         for path in programs:
-            opened[str(path)] = load_program(path, executor=NUMPY, installation=installation)
+            opened[str(path)] = model_of_engine(path, installation) or load_program(
+                path, executor=NUMPY, installation=installation
+            )
     if models is not None:
         from etconfig.app.configuring.engine_models import Models
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -76,25 +75,11 @@ def options_of_program(specs: CompileSpecs) -> Mapping[str, object]:
     return {} if device is None else {"device": bytes(device).decode()}
 
 
-_ENGINE_BYTES, _OPERATION_BYTES = 12 << 20, 14 << 10
-_WEIGHTS, _ARGUMENTS = 2, 1.5
-
-
 def memory(options: OpenvinoOptions, delegate: DelegateFacts) -> DelegateMemory:
-    """Return the memory of a delegate, as measured with OpenVINO 2026.4 on a CPU: `benchmarks/bench_need.py`.
+    """Return the memory of a delegate or a file; see `etconfig_openvino.memory`."""
+    from etconfig_openvino.memory import model_memory
 
-    A compiled model has code for each operation, a copy of the weights and a packed one, and the values
-    between the operations, which are about as large as the inputs and outputs, with an own output. All
-    models share threads and buffers, which are there as soon as one is compiled.
-    """
-    code = _OPERATION_BYTES * sum(1 for _ in re.finditer(rb"<layer ", delegate.read()))
-    return DelegateMemory(
-        held_bytes=code + _WEIGHTS * delegate.payload_bytes,
-        loading_bytes=_ENGINE_BYTES,
-        workspace_bytes=_ENGINE_BYTES,
-        running_bytes=int(_ARGUMENTS * delegate.argument_bytes),
-        is_measured=True,
-    )
+    return model_memory(delegate)
 
 
 def absent_on_device(options: OpenvinoOptions, facts: Mapping[str, object]) -> Iterator[str]:
