@@ -131,9 +131,13 @@ class MemoryNeed(HasView):
 
     @property
     def tables(self) -> tuple[Table, Table]:
-        """The parts and the holders, for people."""
+        """The parts that take memory, and the holders, for people."""
         amounts: dict[str, MemoryAmount] = {part: getattr(self, part) for part in (*PARTS, "peak")}
-        parts = [(part, str(each), each.origin, each.certainty) for part, each in amounts.items()]
+        parts = [
+            (part, str(each), each.origin, each.certainty)
+            for part, each in amounts.items()
+            if each.size_bytes or part == "peak"
+        ]
         holders = [(name, str(each)) for name, each in self.holders.items()]
         return (
             Table(headers=("PART", "SIZE", "ORIGIN", "CERTAINTY"), rows=parts),

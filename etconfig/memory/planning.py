@@ -134,9 +134,9 @@ class _Loading:
         """Load the model of an engine."""
         path = model.path
         try:
+            size_bytes = path.stat().st_size
             if not path.is_file():
                 raise IsADirectoryError("it is not a regular file")
-            size_bytes = path.stat().st_size
         except OSError as error:
             raise _unreadable(path, error) from error
         self._names[str(path)] = None

@@ -93,7 +93,10 @@ class Models(HasView):
             backends = [each for each in backends if each in declared.backends(path.stem)] or backends
         if len(backends) > 1:
             message = f"several installed backends run {path.name}: {', '.join(backends)}"
-            help = f'write [model.{path.stem}] with backends = ["{backends[0]}"] in the project file'
+            help = (
+                f'write [model.{path.stem}] with backends = ["{backends[0]}"] in the project file; '
+                f"for inspect, --backend {backends[0]} suffices"
+            )
             raise ModelError(diagnostics=(Diagnostic(code="unknown-model", message=message, help=help),))
         name = path.stem if is_declared else "model"
         found = cls({name: backends[0]}, installation)
