@@ -201,6 +201,43 @@ class TestVariants:
             chosen = cli("models", "select", "digits", "--facts", "none.json", *given, *backends)
             assert (condition.evaluate(known) is True) is (chosen.status == 0), known
 
+    def test_a_bundle_of_a_program_has_it_too(self, cli: Cli, place: Path) -> None:
+        def packed(*arguments: str) -> Outcome:
+            return cli("pack", *arguments, "--memory", "--output", "app.etbundle", "--force")
+
+        assert packed("model.pte").status == 0
+        (model,) = cli("inspect", "app.etbundle", "--json").json["models"]
+        (variant,) = model["variants"]
+        needed = need(cli)["peak"]["bytes"]
+        enough = f"memory.available >= {needed} : memory.total >= {needed}"
+        assert (model["name"], variant["file"]) == ("model", "model.pte")
+        assert variant["when"] == f"(has(memory.available) ? {enough})"
+        (place / "etconfig.toml").write_text("[[model.model.variants]]\nfile = 'model.pte'\n")
+        assert packed("model.pte").status == 0
+        (model,) = cli("inspect", "app.etbundle", "--json").json["models"]
+        assert model["variants"][0]["when"] is None, "what the project declares wins"
+
+    def test_programs_that_a_bundle_cannot_name_are_refused(self, cli: Cli, place: Path) -> None:
+        (place / "a b.pte").write_bytes(PROGRAM.read_bytes())
+        (place / "other").mkdir()
+        (place / "other" / "model.pte").write_bytes(PROGRAM.read_bytes())
+
+        def refused(*arguments: str) -> str:
+            done = cli("pack", *arguments, "--memory", "--output", "app.etbundle")
+            assert done.status == 2
+            return done.stderr
+
+        assert refused("a b.pte").startswith(
+            "error[cannot-carry]: a bundle cannot say whether 'a b.pte' fits: a model's name contains "
+        )
+        assert refused("model.pte", "other/model.pte").startswith(
+            "error[cannot-carry]: a bundle cannot say whether 'model.pte' fits: another program has that name"
+        )
+        for arguments in ((), ("model.pte", "--here")):
+            assert refused(*arguments).startswith(
+                "error: --memory is for a bundle that devices decide, of programs: give PROGRAM"
+            )
+
     def test_a_variant_that_must_fit_leaves_later_ones_reachable(self, cli: Cli, place: Path) -> None:
         def text(first: str) -> str:
             variant = "[[model.digits.variants]]\nfile = 'model.pte'\n"
