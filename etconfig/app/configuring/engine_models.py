@@ -70,40 +70,6 @@ class Models(HasView):
         self.files: Mapping[str, Path] = {}
 
     @classmethod
-    def of_file(cls, path: Path, installation: Installation, backend: str | None = None) -> Models | None:
-        """Return the model in a file that an engine runs; None if no installed backend takes such a file.
-
-        It has the name of the file if the project file declares a model of that name, else `model`.
-
-        Args:
-            path: The file.
-            installation: The plugins, profiles and project file.
-            backend: The id of the backend whose engine runs it, if several installed ones do.
-
-        Raises:
-            ModelError: several installed backends run such files.
-            ConfigError: the models of the project file cannot be read.
-        """
-        backends = [backend] if backend else engines_for(installation, path)
-        if not backends:
-            return None
-        declared = models_of_file(installation)
-        is_declared = declared is not None and path.stem in declared.method_names
-        if declared is not None and is_declared:
-            backends = [each for each in backends if each in declared.backends(path.stem)] or backends
-        if len(backends) > 1:
-            message = f"several installed backends run {path.name}: {', '.join(backends)}"
-            help = (
-                f'write [model.{path.stem}] with backends = ["{backends[0]}"] in the project file; '
-                f"for inspect, --backend {backends[0]} suffices"
-            )
-            raise ModelError(diagnostics=(Diagnostic(code="unknown-model", message=message, help=help),))
-        name = path.stem if is_declared else "model"
-        found = cls({name: backends[0]}, installation)
-        found.files = {name: path}
-        return found
-
-    @classmethod
     def read(cls, path: AnyPath, installation: Installation | None = None) -> Models:
         """Return the models of a file that engines run: all with `backends`.
 
@@ -201,6 +167,40 @@ def engines_for(installation: Installation, model: Path) -> list[str]:
             continue
         if spec.runner is not None and model.suffix in spec.model_files:
             found.append(backend)
+    return found
+
+
+def model_in_file(path: Path, installation: Installation, backend: str | None = None) -> Models | None:
+    """Return the model in a file that an engine runs; None if no installed backend takes such a file.
+
+    It has the name of the file if the project file declares a model of that name, else `model`.
+
+    Args:
+        path: The file.
+        installation: The plugins, profiles and project file.
+        backend: The id of the backend whose engine runs it, if several installed ones do.
+
+    Raises:
+        ModelError: several installed backends run such files.
+        ConfigError: the models of the project file cannot be read.
+    """
+    backends = [backend] if backend else engines_for(installation, path)
+    if not backends:
+        return None
+    declared = models_of_file(installation)
+    is_declared = declared is not None and path.stem in declared.method_names
+    if declared is not None and is_declared:
+        backends = [each for each in backends if each in declared.backends(path.stem)] or backends
+    if len(backends) > 1:
+        message = f"several installed backends run {path.name}: {', '.join(backends)}"
+        help = (
+            f'write [model.{path.stem}] with backends = ["{backends[0]}"] in the project file; '
+            f"for inspect, --backend {backends[0]} suffices"
+        )
+        raise ModelError(diagnostics=(Diagnostic(code="unknown-model", message=message, help=help),))
+    name = path.stem if is_declared else "model"
+    found = Models({name: backends[0]}, installation)
+    found.files = {name: path}
     return found
 
 

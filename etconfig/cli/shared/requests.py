@@ -455,10 +455,10 @@ def model_of_engine(path: Path, installation: Installation, backend: str | None 
     Raises:
         ConfigError: several engines run it, or the models of the project file cannot be read.
     """
-    from etconfig.app.configuring.engine_models import Models
+    from etconfig.app.configuring.engine_models import model_in_file
 
     is_program = path.suffix in ("", ".pte", ".bpte") and backend is None
-    return None if is_program or not path.is_file() else Models.of_file(path, installation, backend)
+    return None if is_program or not path.is_file() else model_in_file(path, installation, backend)
 
 
 def open_targets(

@@ -93,7 +93,7 @@ def memory(options: XnnpackOptions, delegate: DelegateFacts) -> DelegateMemory:
     """Return the memory of a delegate, as measured with ExecuTorch 1.5.1: `benchmarks/bench_need.py`.
 
     Packed weights take as much as the stored ones, and all are packed before the payload is freed. Delegates
-    share the memory of the values between their operations, unless told otherwise.
+    share the memory of the values between their operations, unless an option says otherwise.
     """
     pointer_bytes, workspace_bytes = value_sizes(bytes(delegate.read()))
     own_bytes = workspace_bytes if options.workspace_sharing_mode is WorkspaceSharing.DISABLED else 0

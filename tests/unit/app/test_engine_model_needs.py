@@ -10,7 +10,7 @@ import pytest
 import tiny_engine
 
 import etconfig
-from etconfig.app.configuring.engine_models import Models
+from etconfig.app.configuring.engine_models import Models, model_in_file
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.programs.memory_needs import memory_problems, need_of_programs
 from etconfig.errors import ModelError, PluginCallError, UnreadableProgramError
@@ -33,7 +33,7 @@ def installed(memory: Any = declared) -> etconfig.Installation:
 
 
 def model_in(path: Path, installation: etconfig.Installation) -> Models:
-    found = Models.of_file(path, installation)
+    found = model_in_file(path, installation)
     assert found is not None
     return found
 
@@ -105,19 +105,19 @@ class TestFiles:
         specs: Any = {"TinyEngine": tiny_engine.SPEC, "OtherEngine": other}
         installation = etconfig.Installation().with_backends(specs)
         with pytest.raises(ModelError) as caught:
-            Models.of_file(tmp_path / "net.tiny", installation)
+            model_in_file(tmp_path / "net.tiny", installation)
         (problem,) = caught.value.diagnostics
         assert problem.message == "several installed backends run net.tiny: OtherEngine, TinyEngine"
         assert problem.help == (
             'write [model.net] with backends = ["OtherEngine"] in the project file; '
             "for inspect, --backend OtherEngine suffices"
         )
-        chosen = Models.of_file(tmp_path / "net.tiny", installation, "TinyEngine")
+        chosen = model_in_file(tmp_path / "net.tiny", installation, "TinyEngine")
         assert chosen is not None
         assert chosen.backends("model") == ("TinyEngine",)
 
     def test_no_engine_takes_it(self, tmp_path: Path) -> None:
-        assert Models.of_file(tmp_path / "net.odd", installed()) is None
+        assert model_in_file(tmp_path / "net.odd", installed()) is None
 
     @pytest.mark.parametrize("kind", ["gone", "directory", "gone on reading"])
     def test_it_cannot_be_read(self, tmp_path: Path, kind: str) -> None:
