@@ -95,7 +95,6 @@ def command(
       etconfig inspect model.pte --data weights.ptd
       etconfig inspect model.pte --memory-plan memory.svg
       etconfig inspect model.pte --memory
-      etconfig inspect model.onnx --memory --backend OnnxRuntimeBackend
       etconfig inspect model.pte --effective --set ReferenceNpuBackend.core=1
     """
     from etconfig.analysis import inspect_program
