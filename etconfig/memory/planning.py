@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from etconfig.base.records import record
 from etconfig.diagnostics.error_text import error_text
-from etconfig.errors import PluginCallError, ProgramError, UnreadableProgramError
+from etconfig.errors import InvalidPayloadError, PluginCallError, ProgramError, UnreadableProgramError
 from etconfig.memory.need import PARTS, MemoryAmount, MemoryNeed, MemoryOrigin
 from etconfig.program.cursor import Extent
 from etconfig.program.model import (
@@ -148,9 +148,13 @@ class _Loading:
                 raise _unreadable(path, error) from error
 
         facts = DelegateFacts(payload_bytes=size_bytes, path=str(path), read=read)
-        memory, origin = self._declared(model.spec.id, model.spec, model.options, facts)
-        nothing = MemoryAmount()
-        self._make(model.label, model.spec.id, memory, origin, nothing)
+        try:
+            memory, origin = self._declared(model.spec.id, model.spec, model.options, facts)
+        except PluginCallError as error:
+            if isinstance(error.__cause__, InvalidPayloadError):  # the file is wrong, not the plugin
+                raise _unreadable(path, error.__cause__.cause) from error
+            raise
+        self._make(model.label, model.spec.id, memory, origin, MemoryAmount())
 
     def need(self) -> MemoryNeed:
         """Return the need of all."""
@@ -269,8 +273,8 @@ class _Loading:
         return MemoryAmount(kept), MemoryAmount(freed)
 
 
-def _unreadable(path: Path, error: Exception) -> UnreadableProgramError:
-    reason = getattr(error, "strerror", None) or str(error) or "there is too little memory"
+def _unreadable(path: Path, cause: Exception | str) -> UnreadableProgramError:
+    reason = getattr(cause, "strerror", None) or str(cause) or "there is too little memory"
     found = unreadable("unreadable-file", reason)
     found.path = str(path)
     return found

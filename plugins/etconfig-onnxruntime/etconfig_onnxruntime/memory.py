@@ -46,11 +46,17 @@ def session_memory(options: OnnxRuntimeOptions, delegate: DelegateFacts) -> Dele
 
 def _file_memory(path: Path, file: DelegateFacts) -> DelegateMemory:
     model = file.read()
-    beside = {path.parent / name for name in data_files(model)}
+    if path.suffix == ".ort":  # its weights lie there as they are used
+        return DelegateMemory(held_bytes=file.payload_bytes)
+    try:
+        arguments, names = argument_bytes(model), data_files(model)
+    except ValueError as error:
+        raise InvalidPayloadError(cause=str(error)) from error
+    beside = {path.parent / name for name in names if name.isprintable()}
     weight_bytes = file.payload_bytes + sum(each.stat().st_size for each in beside if each.is_file())
     share = convolution_share(model)
     return DelegateMemory(
         held_bytes=int(weight_bytes * (_WEIGHTS_OF_FILE + share * (_CONVOLUTIONS - _WEIGHTS_OF_FILE))),
-        running_bytes=int(_ARGUMENTS_OF_FILE * argument_bytes(model)),
+        running_bytes=int(_ARGUMENTS_OF_FILE * arguments),
         is_measured=True,
     )

@@ -7,14 +7,14 @@ NodeProto, TensorProto.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 _GRAPH, _INPUT, _TYPE, _TENSOR, _SHAPE, _DIM = 7, 11, 2, 1, 2, 1
 _WAY_TO_DIMS = (_TYPE, _TENSOR, _SHAPE, _DIM)
 _OUTPUT, _ELEMENT, _DIM_VALUE, _EXTERNAL = 12, 1, 1, 13
-_OPEN = 1 << 40
+_NEGATIVE, _MOST_BYTES = 1 << 63, 1 << 50
+_NOT_A_MODEL = "it is cut off, damaged or not a model in ONNX format"
 _ITEM_BYTES = {1: 4, 4: 2, 5: 2, 6: 4, 7: 8, 10: 2, 11: 8, 12: 4, 13: 8, 14: 8, 15: 16, 16: 2}
 """The size of an element by the number of its type; of others one byte."""
 _NAME, _DIM_PARAM, _DENOTATION = 1, 2, 3
@@ -72,29 +72,41 @@ def convolution_share(model: memoryview) -> float:
 
 
 def argument_bytes(model: memoryview) -> int:
-    """Return the size of a model's inputs and outputs, open sizes as 1; 0 if the bytes are not a model."""
+    """Return the size of a model's inputs and outputs, open sizes as 1.
+
+    Raises:
+        ValueError: the bytes are not a whole model, or a size is absurd.
+    """
     try:
+        graphs = [*_inside(model, (_GRAPH,))]
         stored = {_bytes(each, _INITIALIZER_NAME) for each in _inside(model, (_GRAPH, _INITIALIZER))}
         values = [each for field in (_INPUT, _OUTPUT) for each in _inside(model, (_GRAPH, field))]
         given = (each for each in values if _bytes(each, _NAME) not in stored)
-        return sum(_tensor_bytes(tensor) for each in given for tensor in _inside(each, (_TYPE, _TENSOR)))
+        found = sum(_tensor_bytes(each) for one in given for each in _inside(one, (_TYPE, _TENSOR)))
     except (ValueError, IndexError):
-        return 0
+        raise ValueError(_NOT_A_MODEL) from None
+    if not graphs:
+        raise ValueError(_NOT_A_MODEL)
+    return found
 
 
 def data_files(model: memoryview) -> set[str]:
-    """Return the files beside a model that have weights of it; none if the bytes are not a model."""
+    """Return the files beside a model that have weights of it. Raises ValueError: it is not a whole model."""
     try:
         entries = [*_inside(model, (_GRAPH, _INITIALIZER, _EXTERNAL))]
         return {_text(each, 2) for each in entries if _text(each, 1) == "location"}
     except (ValueError, IndexError):
-        return set()
+        raise ValueError(_NOT_A_MODEL) from None
 
 
 def _tensor_bytes(tensor: memoryview) -> int:
-    sizes = (_number(dim, _DIM_VALUE) for dim in _inside(tensor, (_SHAPE, _DIM)))
-    known = (size if size < _OPEN else 1 for size in sizes)  # negative ones are far beyond it
-    return _ITEM_BYTES.get(_number(tensor, _ELEMENT), 1) * math.prod(max(1, size) for size in known)
+    total = _ITEM_BYTES.get(_number(tensor, _ELEMENT), 1)
+    for dim in _inside(tensor, (_SHAPE, _DIM)):
+        size = _number(dim, _DIM_VALUE)
+        total *= max(1, size) if size < _NEGATIVE else 1
+        if total > _MOST_BYTES:
+            raise ValueError(_NOT_A_MODEL)
+    return total
 
 
 def _inside(data: memoryview, way: tuple[int, ...]) -> Iterator[memoryview]:

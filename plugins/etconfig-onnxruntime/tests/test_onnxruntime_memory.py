@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from etconfig_onnxruntime.errors import BACKEND_ID
 from etconfig_onnxruntime.memory import session_memory
 from etconfig_onnxruntime.model_inputs import argument_bytes, convolution_share, data_files
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
 
-from etconfig.plugin.v1 import DelegateFacts, Envelope
+from etconfig.plugin.v1 import DelegateFacts, Envelope, InvalidPayloadError
 
 
 def field(number: int, content: bytes) -> bytes:
@@ -62,20 +63,33 @@ def test_what_is_not_a_model_has_none() -> None:
     whole = model(("Conv", b"x", 1000), values=field(11, value(b"x", 1, 3)))
     for data in (b"", b"odd", whole[:-1], whole[:64], b"\xff" * 9):
         view = memoryview(data)
-        assert (convolution_share(view), argument_bytes(view), data_files(view)) == (0, 0, set())
+        assert convolution_share(view) == 0
+        with pytest.raises(ValueError, match="it is cut off, damaged or not a model in ONNX format"):
+            argument_bytes(view)
     for data in (b"", b"odd", Envelope(backend="x", kind="x", version=1).seal(b"\xff" * 9)):
         facts = DelegateFacts(payload_bytes=len(data), read=lambda data=data: memoryview(data))
         assert session_memory(OnnxRuntimeOptions(), facts).held_bytes == 3 * len(data)
 
 
-def test_arguments_are_read_and_open_or_absurd_sizes_count_as_one() -> None:
+def test_arguments_are_read_and_open_sizes_count_as_one() -> None:
     def size(*values: bytes) -> int:
         return argument_bytes(memoryview(model(("Gemm", b"x", 10), values=b"".join(values))))
 
     assert size(field(11, value(b"x", 1, 3, 4)), field(12, value(b"y", 7, 5))) == 48 + 40
     assert size(field(11, value(b"w0", 1, 3, 4))) == 0, "an initializer that is an input, too"
     assert size(field(11, value(b"x", 10, 2**63, 2**64 - 1, 0, 3))) == 6
+    for sizes in ((2**62,), (2**39,) * 200):
+        with pytest.raises(ValueError, match="it is cut off, damaged or not a model in ONNX format"):
+            size(field(11, value(b"x", 1, *sizes)))
     assert size(field(11, value(b"x", 99))) == 1
+
+
+def test_a_file_that_is_cut_off_is_refused() -> None:
+    facts = DelegateFacts(payload_bytes=3, path="m.onnx", read=lambda: memoryview(b"odd"))
+    with pytest.raises(InvalidPayloadError, match="it is cut off, damaged or not a model in ONNX format"):
+        session_memory(OnnxRuntimeOptions(), facts)
+    ort = DelegateFacts(payload_bytes=3, path="m.ort", read=lambda: memoryview(b"odd"))
+    assert not session_memory(OnnxRuntimeOptions(), ort).is_measured
 
 
 def test_a_file_has_its_weights_beside_it(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import math
 import re
 from pathlib import Path
 
-from etconfig.plugin.v1 import DelegateFacts, DelegateMemory
+from etconfig.plugin.v1 import DelegateFacts, DelegateMemory, InvalidPayloadError
 
 _ENGINE_BYTES = 12 << 20
 _WEIGHTS = 2
@@ -19,10 +19,14 @@ _OPERATION_BYTES, _OPERATION_BYTES_OF_FILE = 14 << 10, 44 << 10
 _ARGUMENTS, _ARGUMENTS_OF_FILE = 1.5, 3.5
 """The values between the operations, in sizes of the inputs and outputs; of a file with copies of these."""
 
+_MOST_BYTES = 1 << 50
+
 _OPERATION = re.compile(rb"<layer ")
-_PARAMETER = re.compile(rb'type="Parameter"[^>]*>\s*<data shape="([\d,]{0,200})" element_type="[a-z]*(\d*)')
+_PARAMETER = re.compile(
+    rb'type="Parameter"[^>]*>\s*<data shape="([\d,]{0,200})" element_type="[a-z]*(\d{0,3})'
+)
 _RESULT = re.compile(
-    rb'type="Result".{0,400}?<port id="0" precision="[A-Z]*(\d*)"[^>]*>(.{0,400}?)</port>', re.DOTALL
+    rb'type="Result".{0,400}?<port id="0" precision="[A-Z]*(\d{0,3})"[^>]*>(.{0,400}?)</port>', re.DOTALL
 )
 _DIM = re.compile(rb"<dim>(\d{1,12})</dim>")
 
@@ -34,11 +38,11 @@ def model_memory(model: DelegateFacts) -> DelegateMemory:
     of_operation, of_arguments = _OPERATION_BYTES, _ARGUMENTS
     weight_bytes, argument_bytes = model.payload_bytes, model.argument_bytes
     if model.path is not None:
+        path = Path(model.path)
         of_operation, of_arguments = _OPERATION_BYTES_OF_FILE, _ARGUMENTS_OF_FILE
-        weights = Path(model.path).with_suffix(".bin")
-        if operations and weights.is_file():
-            weight_bytes = weights.stat().st_size
-        argument_bytes = _argument_bytes(data)
+        if path.suffix == ".xml":
+            weight_bytes = _weight_bytes(path, data)
+            argument_bytes = _argument_bytes(data)
     return DelegateMemory(
         held_bytes=of_operation * operations + _WEIGHTS * weight_bytes,
         running_bytes=int(of_arguments * argument_bytes),
@@ -48,12 +52,24 @@ def model_memory(model: DelegateFacts) -> DelegateMemory:
     )
 
 
+def _weight_bytes(path: Path, data: memoryview) -> int:
+    """Return the size of the weights beside a model. Raises InvalidPayloadError: one of them is not whole."""
+    if not bytes(data[-200:]).rstrip().endswith(b"</net>"):
+        raise InvalidPayloadError(cause="it is cut off, or not a model in OpenVINO's format")
+    weights = path.with_suffix(".bin")
+    if not weights.is_file():
+        raise InvalidPayloadError(cause=f"its weights are missing: {weights.name}")
+    return weights.stat().st_size
+
+
 def _argument_bytes(data: memoryview) -> int:
-    """Return the size of the inputs and outputs of a model in OpenVINO's format; 0 if it is not one."""
+    """Return the size of the inputs and outputs of a model. Raises InvalidPayloadError: a size is absurd."""
     inputs = ((bits, shape.split(b",")) for shape, bits in _PARAMETER.findall(data))
     outputs = ((bits, _DIM.findall(dims)) for bits, dims in _RESULT.findall(data))
-    return sum(
-        math.prod(max(1, int(size)) for size in sizes if len(size) < 13) * int(bits or 8) // 8
+    found = sum(
+        math.prod(max(1, int(size or 1)) for size in sizes) * int(bits or 8) // 8
         for bits, sizes in (*inputs, *outputs)
-        if len(bits) < 4 and b"" not in sizes
     )
+    if found > _MOST_BYTES:
+        raise InvalidPayloadError(cause="its inputs and outputs are too large")
+    return found

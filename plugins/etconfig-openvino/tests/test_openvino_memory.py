@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from etconfig_openvino.memory import model_memory
 
-from etconfig.plugin.v1 import DelegateFacts, DelegateMemory
+from etconfig.plugin.v1 import DelegateFacts, DelegateMemory, InvalidPayloadError
 
 ENGINE = 12 << 20
 PORT = b'<port id="0" precision="%s"><dim>%s</dim><dim>5</dim></port></input>'
@@ -23,7 +24,7 @@ def network(shape: bytes, precision: bytes = b"FP32", size: bytes = b"2") -> byt
 def memory_of(data: bytes, path: Path | None = None) -> DelegateMemory:
     facts = DelegateFacts(
         payload_bytes=len(data),
-        argument_bytes=1000,
+        argument_bytes=1000 if path is None else 0,
         path=None if path is None else str(path),
         read=lambda: memoryview(data),
     )
@@ -39,13 +40,20 @@ def test_a_delegate_has_its_weights_twice_and_code() -> None:
 
 
 def test_a_file_has_them_beside_it(tmp_path: Path) -> None:
-    path, data = tmp_path / "m.xml", network(b"3,4")
+    path, data = tmp_path / "m.xml", network(b"3,4") + b"</net>\n"
     (tmp_path / "m.bin").write_bytes(bytes(7000))
     found = memory_of(data, path)
     assert (found.held_bytes, found.running_bytes) == (14_000 + 2 * (44 << 10), int(3.5 * (48 + 40)))
-    for odd in (network(b""), network(b"?,4"), network(b"9" * 20), network(b"1,,2")):
-        assert memory_of(odd, path).running_bytes in (int(3.5 * 40), int(3.5 * 44))
-    assert memory_of(network(b"3,4", b"FP9999999", b"9" * 30), path).running_bytes <= int(3.5 * 88)
+    scalar = network(b"") + b"</net>"
+    assert memory_of(scalar, path).running_bytes == int(3.5 * (4 + 40))
+    for odd in (network(b",".join([b"9" * 12] * 9)), network(b"1", b"FP32", b"9" * 12)):
+        with pytest.raises(InvalidPayloadError, match="its inputs and outputs are too large"):
+            memory_of(odd.replace(b"<dim>5<", b"<dim>999999<") + b"</net>", path)
+    with pytest.raises(InvalidPayloadError, match="it is cut off, or not a model in OpenVINO's format"):
+        memory_of(data[:-9], path)
+    (tmp_path / "m.bin").unlink()
+    with pytest.raises(InvalidPayloadError, match=r"its weights are missing: m\.bin"):
+        memory_of(data, path)
 
 
 def test_of_an_onnx_file_little_is_known(tmp_path: Path) -> None:

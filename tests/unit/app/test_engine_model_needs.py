@@ -13,7 +13,7 @@ import etconfig
 from etconfig.app.configuring.engine_models import Models, model_in_file
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.programs.memory_needs import memory_problems, need_of_programs
-from etconfig.errors import ModelError, PluginCallError, UnreadableProgramError
+from etconfig.errors import InvalidPayloadError, ModelError, PluginCallError, UnreadableProgramError
 from etconfig.memory.need import MemoryNeed
 from etconfig.plugin.v1 import DelegateFacts, DelegateMemory
 
@@ -138,10 +138,27 @@ class TestFiles:
         expected = "it is not a regular file" if kind == "directory" else "No such file or directory"
         assert expected in caught.value.message
 
+    def test_a_damaged_file_is_not_the_fault_of_the_vendor(self, tmp_path: Path) -> None:
+        path = tmp_path / "net.tiny"
+        path.write_bytes(b"x")
+
+        def refusing(options: object, model: DelegateFacts) -> DelegateMemory:
+            raise InvalidPayloadError(cause="it is cut off")
+
+        with pytest.raises(UnreadableProgramError) as caught:
+            need_of(path, refusing)
+        assert caught.value.message == f"{path}: it is cut off [unreadable-file]"
+
     def test_a_vendor_that_fails_is_named(self, tmp_path: Path) -> None:
         path = tmp_path / "net.tiny"
         path.write_bytes(b"x")
-        for answer in (lambda *_: DelegateMemory(held_bytes=1.5), lambda *_: 2**63, lambda *_: 1 / 0):  # type: ignore[arg-type]
+        answers: list[Any] = [
+            lambda *_: DelegateMemory(held_bytes=-1),
+            lambda *_: DelegateMemory(held_bytes=1.5),  # type: ignore[arg-type]
+            lambda *_: 2**63,
+            lambda *_: 1 / 0,
+        ]
+        for answer in answers:
             with pytest.raises(PluginCallError, match="memory of plugin 'TinyEngine'"):
                 need_of(path, answer)
         assert need_of(path, lambda *_: DelegateMemory(held_bytes=2**63)).peak.size_bytes == 2**63
