@@ -80,6 +80,14 @@ class TestResolve:
         shown = cli("resolve", "model.pte", "--memory", *devices).stdout
         assert shown.count("\nmemory: needs 275.1 KiB, has ") == 2
 
+    def test_the_executor_of_the_project_counts(self, cli: Cli, place: Path) -> None:
+        def kernels() -> Any:
+            return cli("resolve", "model.pte", "--memory", "--json").json["memory_need"]["kernels"]["bytes"]
+
+        assert kernels() > 0
+        (place / "etconfig.toml").write_text('executor = "executorch"\n')
+        assert kernels() == 0, "its kernels take nothing of their own"
+
     def test_programs_are_needed(self, cli: Cli) -> None:
         done = cli("resolve", "--memory")
         assert done.status == 2

@@ -11,7 +11,7 @@ from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.configuring.engine_models import Models
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating
-from etconfig.app.programs.executors import NUMPY, choose_executor
+from etconfig.app.programs.executors import NUMPY
 from etconfig.base.parameters import check_type
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, ConfigError, ExecutionError
@@ -60,7 +60,8 @@ def memory_need(
     check_type("program", program, OpenedProgram, "what etconfig.load_program returns")
     if resolution is not None:
         check_type("resolution", resolution, Resolution, "what etconfig.resolve returns")
-    return plan_memory(_instances(program, resolution, executor))
+    runs_on = getattr(program, "executor", NUMPY) if executor is None else executor
+    return plan_memory(_instances(program, resolution, runs_on))
 
 
 def need_of_programs(program: Delegating | None, resolution: Resolution) -> MemoryNeed | None:
@@ -73,7 +74,7 @@ def need_of_programs(program: Delegating | None, resolution: Resolution) -> Memo
     planned: list[PlannedInstance | PlannedModel] = []
     for each in programs:
         if isinstance(each, OpenedProgram):
-            planned += _instances(each, resolution)
+            planned += _instances(each, resolution, _executor_of_project(each))
         elif isinstance(each, Models):
             planned += _models(each, resolution)
     return plan_memory(planned) if planned else None
@@ -116,12 +117,16 @@ def fit_condition(needed_bytes: int, registry: FactRegistry, when: Expression | 
     return parse_expression(text, registry, span=span, expect=ExpressionType.BOOL)
 
 
+def _executor_of_project(program: OpenedProgram) -> str:
+    """Return the executor that will run a program; to be configured, it may have been opened without it."""
+    named = program.installation.executor
+    return NUMPY if named is None else named.target
+
+
 def _instances(
-    program: OpenedProgram, resolution: Resolution | None, executor: str | None = None
+    program: OpenedProgram, resolution: Resolution | None, executor: str
 ) -> Iterator[PlannedInstance]:
     """Yield the named instances of each method, or the method itself if it has none."""
-    chosen = getattr(program, "executor", None) if executor is None else executor
-    is_numpy = (choose_executor(program.installation) if chosen is None else chosen) == NUMPY
 
     def planned(method: str, label: str, arguments: Arguments | None) -> PlannedInstance:
         return PlannedInstance(
@@ -130,7 +135,7 @@ def _instances(
             label=label,
             backends={} if arguments is None else _declarations(arguments),
             share_memory_arenas=getattr(program, "share_memory_arenas", False),
-            **(_on_numpy(program, method) if is_numpy else {}),
+            **(_on_numpy(program, method) if executor == NUMPY else {}),
         )
 
     if resolution is None:
