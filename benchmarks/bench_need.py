@@ -138,7 +138,7 @@ def run(path: str, executor: str, inputs: list[np.ndarray]) -> None:
 def measure(name: str, backend: str, executor: str, small: str, path: str) -> None:
     """Print one row; runs in a fresh process."""
     run(small, executor, example_of(small))
-    np.ones((1024, 1024), np.float32) @ np.ones((1024, 1024), np.float32)  # BLAS has buffers of its own
+    np.ones((64, 4096), np.float32) @ np.ones((4096, 4096), np.float32).T  # BLAS has buffers of its own
     inputs = example_of(path)
     with etconfig.load_program(path, executor=executor) as program:
         need = etconfig.memory_need(program, etconfig.resolve(program))
