@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 _MAGIC = b"XH00"
 _MAGIC_AT, _OFFSET_AT = 4, 10
@@ -25,6 +25,8 @@ _ITEM_BYTES = {1: 4, 2: 2, 5: 4, 7: 4, 12: 4, 13: 4, 14: 2}
 _CONVOLUTION, _DEPTHWISE = 7, 13
 _KERNEL_HEIGHT, _KERNEL_WIDTH, _STRIDE_WIDTH, _OUTPUT = 4, 5, 7, 18
 _POINTER_BYTES = 8
+_MAX_RANK = 6
+"""XNN_MAX_TENSOR_DIMS."""
 
 
 def data_names(payload: bytes) -> list[str]:
@@ -67,7 +69,7 @@ def _values(payload: bytes) -> Iterator[tuple[int, tuple[list[int], int, bool]]]
         value = _field(payload, value, 0) if kind == _QUANTIZED and value is not None else value
         if kind in (_TENSOR, _QUANTIZED) and value is not None:
             dims = _field(payload, value, _DIMS)
-            sizes = [] if dims is None else [*_items(payload, dims)]
+            sizes = [] if dims is None else [*islice(_items(payload, dims), _MAX_RANK)]
             item_bytes = _ITEM_BYTES.get(_scalar(payload, value, _DATATYPE, "h"), 1)
             is_constant = _scalar(payload, value, _CONSTANT, "I") != 0
             is_between = not is_constant and not _scalar(payload, value, _FLAGS, "I") & _EXTERNAL
