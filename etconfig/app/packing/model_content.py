@@ -15,7 +15,7 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ModelError
 from etconfig.models.catalog import CatalogModel, ModelVariant
 from etconfig.profile.names import NAME_RULES, is_name_of
-from etconfig.program.delegated import delegated_backends
+from etconfig.program.metadata import delegated_backends
 
 
 def bundled_models(installation: Installation, directory: Path | None) -> tuple[BundledModel, ...]:
