@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from etconfig.app.configuring.engine_models import engines_for
 from etconfig.app.configuring.profile_choice import EXPECTED
 from etconfig.app.configuring.targets import find_installation
 from etconfig.app.installation.installation import Installation
@@ -23,7 +24,7 @@ from etconfig.errors import MeasurementError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.measuring.shapes import Shapes, shape_texts
-from etconfig.measuring.workplace import SubjectRequest, Workplace, engines_for
+from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.models.catalog import ModelCatalog
 from etconfig.program.identify import HEAD_BYTES, recognize_engine_model
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from etconfig.app.configuring.configuration import configure
@@ -18,7 +17,6 @@ from etconfig.app.programs.loaded_program import LoadedProgram
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
-from etconfig.errors import PluginError
 from etconfig.facts.sheet import FactSheet
 from etconfig.resolver.compiling.overrides import layer_from_overrides
 from etconfig.resolver.deciding.device_problems import notes_on_device
@@ -196,19 +194,6 @@ class ResolvedOptions:
         """Return True if the two differ in an option of the whole process."""
         common = self.of_process & other.values.keys()
         return any(self.values[path] != other.values[path] for path in common)
-
-
-def engines_for(installation: Installation, model: Path) -> list[str]:
-    """Return the ids of the installed backends whose engines take the file of a model."""
-    found = []
-    for backend in installation.backend_ids:
-        try:
-            spec = installation.plugins.backend_spec(backend)
-        except PluginError:  # `etconfig doctor` reports it
-            continue
-        if spec.runner is not None and model.suffix in spec.model_files:
-            found.append(backend)
-    return found
 
 
 def _of_backends(resolution: Resolution, request: SubjectRequest, runs_on: str) -> ResolvedOptions:

@@ -35,7 +35,7 @@ def models_of(find_parts: Callable[[], Sequence[Delegating]]) -> ConcernsModel:
         parts = find_parts()
         if is_of_engine:
             engines = [part for part in parts if isinstance(part, Models)]
-            found = {_hash_of_file(file) for part in engines for file in part.files}
+            found = {_hash_of_file(part.files.get(name)) for part in engines for name in part.method_names}
         else:
             found = {_hash_of_program(part) for part in parts if not isinstance(part, Models)}
         return None if not parts or None in found else frozenset(filter(None, found))

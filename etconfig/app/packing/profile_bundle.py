@@ -8,13 +8,14 @@ from types import NoneType
 from typing import TYPE_CHECKING
 
 from etconfig.app.configuring.configuration import Configuration, configure, documented_like
+from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.configuring.profile_choice import AUTO, named_profile
 from etconfig.app.configuring.several_programs import SeveralPrograms, programs_in
 from etconfig.app.configuring.targets import Delegating, find_installation
 from etconfig.app.configuring.tuned_models import models_in_use
 from etconfig.app.installation.installation import Installation
 from etconfig.app.packing.bundle_checks import bundle_problems
-from etconfig.app.packing.model_content import bundled_models
+from etconfig.app.packing.model_content import bundled_models, fitting_programs
 from etconfig.app.packing.resolution_bundle import PRODUCER, package_directories
 from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.base.provenance import Sourced
@@ -67,9 +68,13 @@ def make_bundle(
     overrides: Overrides | Layer | None = None,
     instances: Mapping[str, Sequence[str]] | None = None,
     strict: bool = False,
+    with_memory: bool = False,
     installation: Installation | None = None,
 ) -> PackedBundle:
-    """Do the same as `pack_bundle`, and return the warnings, too. Raises as `pack_bundle`."""
+    """Do the same as `pack_bundle`, and return the warnings, too. Raises as `pack_bundle`.
+
+    With `with_memory`, devices can ask whether each program fits, as a model of its name.
+    """
     given = (programs,) if isinstance(programs, Delegating) else tuple(programs)
     check_type("require_match", require_match, bool, "True or False")
     check_type("strict", strict, bool, "True or False")
@@ -97,6 +102,11 @@ def make_bundle(
         raise OptionError(diagnostics=errors)
     project = installation.project
     directory = None if project is None else Path(project.name).absolute().parent
+    models = bundled_models(installation, directory)
+    if with_memory:
+        opened = [each for each in given if isinstance(each, OpenedProgram)]
+        known = {each.name for each in models}
+        models += tuple(each for each in fitting_programs(opened, directory) if each.name not in known)
     content = BundleContent(
         producer=PRODUCER,
         registry=installation.fact_registry,
@@ -104,7 +114,7 @@ def make_bundle(
         project_facts={**installation.project_facts, **by_hand},
         named=configurations[targets[0]].chain[-1].name if named else None,
         require_match=require_match or (project is not None and project.require_match),
-        models=bundled_models(installation, directory),
+        models=models,
         directory=directory,
         packages=package_directories(installation),
     )

@@ -132,6 +132,9 @@ input_option = click.option(
     type=click.Path(path_type=Path),
     help="An input as .npy, or several as .npz with in0, in1, ... Repeatable, in order.",
 )
+backend_option = click.option(
+    "--backend", metavar="ID", help="The engine that runs a model, if several installed ones do."
+)
 _EXECUTOR_TEXTS = "etconfig.executor_texts"
 """The key of click's context for the texts of `--executor-option`."""
 

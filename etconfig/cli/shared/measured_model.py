@@ -14,6 +14,7 @@ import click
 
 from etconfig.base.records import record
 from etconfig.cli.shared.command_options import (
+    backend_option,
     data_option,
     executor_option,
     input_option,
@@ -141,9 +142,7 @@ def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     options = (
         run_program_argument,
-        click.option(
-            "--backend", metavar="ID", help="The engine that runs a model, if several installed ones do."
-        ),
+        backend_option,
         click.option(
             "--method",
             shell_complete=complete_method,

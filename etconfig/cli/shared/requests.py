@@ -22,8 +22,8 @@ from etconfig.cli.shared.output import show_diagnostics
 
 if TYPE_CHECKING:
     from etconfig.app.configuring.configuration import Configuration
+    from etconfig.app.configuring.engine_models import Models
     from etconfig.app.configuring.targets import Delegating
-    from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.base.provenance import Sourced
     from etconfig.facts.sheet import FactSheet
     from etconfig.resolver.deciding.resolution import Resolution
@@ -125,8 +125,8 @@ class ConfigurationRequest:
 
         return dict(parse_fact_assignments(self.fact_texts, self.installation.fact_registry))
 
-    def open_program(self, program: Path) -> LoadedProgram:
-        """Open the program in a file, to configure it.
+    def open_program(self, program: Path) -> Delegating:
+        """Open the program in a file, or a model that an engine runs, to configure it.
 
         Its executor matters only if no plugin declares one of its backends: the runtime may have that.
         """
@@ -134,6 +134,9 @@ class ConfigurationRequest:
         from etconfig.app.programs.executors import NUMPY
         from etconfig.program.metadata import delegated_backends
 
+        model = model_of_engine(program, self.installation)
+        if model is not None:
+            return model
         loaded = load_program(program, executor=NUMPY, installation=self.installation)
         if delegated_backends(loaded.program) <= set(self.installation.backend_ids):
             return loaded
@@ -194,6 +197,18 @@ class ConfigurationRequest:
         return self.resolve(self.open_together(programs))
 
 
+def model_of_engine(path: Path, installation: Installation, backend: str | None = None) -> Models | None:
+    """Return the model in a file that an installed engine runs; None for other files, such as programs.
+
+    Raises:
+        ConfigError: several engines run it, or the models of the project file cannot be read.
+    """
+    from etconfig.app.configuring.engine_models import model_in_file
+
+    is_program = path.suffix in ("", ".pte", ".bpte") and backend is None
+    return None if is_program or not path.is_file() else model_in_file(path, installation, backend)
+
+
 def open_targets(
     programs: Sequence[Path], models: Path | None, installation: Installation
 ) -> dict[str, Delegating]:
@@ -201,7 +216,7 @@ def open_targets(
 
     Raises:
         ProgramError: a program cannot be read.
-        ConfigError: the file of models is wrong.
+        ConfigError: the file of models is wrong, or several engines run a file.
     """
     opened: dict[str, Delegating] = {}
     if programs:
@@ -209,7 +224,9 @@ def open_targets(
         from etconfig.app.programs.executors import NUMPY
 
         for path in programs:
-            opened[str(path)] = load_program(path, executor=NUMPY, installation=installation)
+            opened[str(path)] = model_of_engine(path, installation) or load_program(
+                path, executor=NUMPY, installation=installation
+            )
     if models is not None:
         from etconfig.app.configuring.engine_models import Models
 
