@@ -16,7 +16,6 @@ from c_interface import PROTOTYPES, STATUSES, Device, build_library, text_array
 from device_stacks import Stack, random_sheet
 
 import etconfig
-from etconfig.app.packing.profile_bundle import make_bundle
 from etconfig.device import device_include_dir
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.errors import EtconfigError
@@ -300,8 +299,8 @@ class TestModels:
     def test_a_device_answers_whether_a_program_fits(self, library: ctypes.CDLL, tmp_path: Path) -> None:
         program = etconfig.load_program(DIGITS / "digits_portable.pte")
         needed = etconfig.memory_need(program).peak.size_bytes
-        packed = make_bundle(program, profiles=["generic/any"], with_memory=True)
-        device = Device(library, packed.bundle.to_bytes())
+        bundle = etconfig.pack_bundle(program, profiles=["generic/any"], with_memory=True)
+        device = Device(library, bundle.to_bytes())
         assert device.status("set_backends", text_array([]), 0) == "OK"
         for fact, size, answer in (
             ("memory.total", needed, ("OK", "digits_portable.pte")),

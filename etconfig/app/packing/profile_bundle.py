@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
         profiles: Sequence[AnyPath] | None
         strict: bool
+        with_memory: bool
 
 
 _EXPECTED = "a list of names of profiles and of paths, each as str or pathlib.Path"
@@ -71,13 +72,11 @@ def make_bundle(
     with_memory: bool = False,
     installation: Installation | None = None,
 ) -> PackedBundle:
-    """Do the same as `pack_bundle`, and return the warnings, too. Raises as `pack_bundle`.
-
-    With `with_memory`, devices can ask whether each program fits, as a model of its name.
-    """
+    """Do the same as `pack_bundle`, and return the warnings, too. Raises as `pack_bundle`."""
     given = (programs,) if isinstance(programs, Delegating) else tuple(programs)
     check_type("require_match", require_match, bool, "True or False")
     check_type("strict", strict, bool, "True or False")
+    check_type("with_memory", with_memory, bool, "True or False")
     installation = find_installation(installation, given[0] if given else None)
     by_hand = source_facts(fact_overrides, installation.fact_registry)
     program = SeveralPrograms.of(given)
@@ -152,6 +151,8 @@ def pack_bundle(
         instances: Names of instances by method, besides the instances of profiles.
         strict: Refuse backends whose recommendation is a function, which a device cannot call. By default
             these options keep their default on the device.
+        with_memory: Let devices ask whether each program fits into their memory: as a model with the name
+            of its file.
         installation: Plugins, profiles and project file; by default the program's, else those found from
             the current directory.
 
