@@ -11,7 +11,6 @@ from etconfig.analysis.expected_matrix import ExpectedMatrix
 from etconfig.analysis.matrix_building import matrix_device
 from etconfig.app.configuring.project_tests import (
     OUTCOMES,
-    RESOLVES,
     CheckedTest,
     OptionsUnderTest,
     TestOutcome,
@@ -22,6 +21,7 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, on_devices
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.facts.sheet import FactSheet
+from etconfig.profile.device_tests import EXPECTED, RESOLVES
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
 
@@ -36,9 +36,6 @@ _UNDECIDED = (
     "is undecided",
     "add the facts to the sheets, ask for others, or leave such devices out: where = 'has(...)'",
 )
-
-EXPECTED = "expected options"
-"""The name of the test that a device gets the options in the file that `expect` names."""
 
 
 @record(frozen=True, kw_only=True)

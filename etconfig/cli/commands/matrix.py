@@ -123,7 +123,6 @@ def command(
     if write_expect is not None:
         from etconfig.analysis.expected_matrix import EXPECTED
 
-        note_reads(sheets)
         check_can_write(write_expect, EXPECTED)
     from etconfig.analysis.expected_matrix import load_expected
 
@@ -156,6 +155,7 @@ def _matrix(
     )
     if not named:
         raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
+    note_reads(path for _, path in named)
     devices = with_progress(named, "resolving")
     return build_matrix(configurations, devices, installation.fact_registry, with_memory=with_memory)
 

@@ -177,8 +177,9 @@ def test_fleet(
       etconfig fleet test devices.parquet
       etconfig fleet test devices.parquet --program model.pte --json
     """
-    from etconfig.app.configuring.project_tests import OUTCOMES, RESOLVES, check_tests
+    from etconfig.app.configuring.project_tests import OUTCOMES, check_tests
     from etconfig.fleet.running.reports import share_text
+    from etconfig.profile.device_tests import RESOLVES
 
     check_page(page)
     installation = make_installation(request.profile_paths)
