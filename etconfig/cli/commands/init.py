@@ -44,8 +44,8 @@ def command(programs: Sequence[Path]) -> None:
     """
     from etconfig.scaffold.project import NewProject, project_files
 
-    here = Path.cwd()
     installation = make_installation().without_project()
+    here = Path.cwd()
     specs = _installed(installation)
     models = {} if programs else _models(here, specs)
     paths = [*programs] or _found(here, {".pte"})
