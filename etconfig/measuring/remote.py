@@ -11,6 +11,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
@@ -27,6 +28,10 @@ _ADDRESS = re.compile(
     r"(?P<python>/[^?#]*)?"
 )
 _GREETING = '0 {"etconfig_agent": '
+_GREETING_KEYS = frozenset({"facts", "machine", "packages", "directory"})
+_MAX_GREETING_BYTES = 1 << 22
+"""The most bytes before the end of a greeting; the messages of a login come before it."""
+_MAX_DIGITS = 19
 _CHUNK_BYTES = 1 << 20
 _END_S = 10.0
 """The time that the device has to end its workers and to remove the files."""
@@ -105,16 +110,24 @@ class RemoteDevice:
 
     def _greeting(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
+        read = 0
+        for line in iter(partial(self._process.stdout.readline, _MAX_GREETING_BYTES), b""):
             text = line.decode(errors="replace")
+            read += len(line)
             if text.startswith(_GREETING):
-                greeting: dict[str, Any] = json.loads(text.partition(" ")[2])
-                version = greeting["etconfig_agent"]
-                if version != __version__:
+                greeting = _parsed(text)
+                version = greeting.get("etconfig_agent")
+                if greeting and version != __version__:
                     self.close()
                     problem = f"it has etconfig {version}, and here is {__version__}"
                     raise self._error(problem, "install the same version there, and of the plugins")
-                return greeting
+                if greeting.keys() >= _GREETING_KEYS:
+                    return greeting
+            if text.startswith(_GREETING) or read > _MAX_GREETING_BYTES:
+                self._process.kill()
+                self.close()
+                help = f"see what it writes: {' '.join(self._ssh)} true"
+                raise self._error("it does not answer as etconfig does", help)
         status = self._process.wait()
         said = self._last_words()
         self.close()
@@ -227,7 +240,7 @@ class RemoteDevice:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             number, _, text = line.decode(errors="replace").partition(" ")
-            if number.isdecimal():
+            if number.isdecimal() and len(number) < _MAX_DIGITS:
                 self._queues[int(number)].put(text)
         self._has_ended = True
         for each in [*self._queues.values()]:
@@ -241,6 +254,15 @@ class RemoteDevice:
 
     def _error(self, problem: str, help: str | None = None) -> RemoteDeviceError:
         return RemoteDeviceError(device=self.name, problem=problem, help=help)
+
+
+def _parsed(greeting: str) -> dict[str, Any]:
+    """Return a greeting; an empty one if it is damaged."""
+    try:
+        found: dict[str, Any] = json.loads(greeting.partition(" ")[2])
+    except (ValueError, RecursionError):
+        return {}
+    return found
 
 
 class RemoteChannel:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from etconfig.base.interrupts import going_on, is_of_signal_handler, may_be_ctrl_c
 from etconfig.base.records import record
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import InvalidPayloadError, PluginCallError, ProgramError, UnreadableProgramError
@@ -292,10 +293,13 @@ def _named_sizes(program: Program, delegate: BackendDelegate, spec: BackendSpec 
 @contextmanager
 def _failing_as(spec: BackendSpec, call: str, help: str) -> Iterator[None]:
     try:
-        yield
+        with going_on():
+            yield
     except ProgramError:  # the file cannot be read
         raise
-    except Exception as error:
+    except BaseException as error:  # a plugin must not end its host, by sys.exit() either
+        if may_be_ctrl_c(error) or is_of_signal_handler(error):
+            raise
         cause = error_text(error)
         raise PluginCallError(
             group="etconfig.backends", name=spec.id, call=call, cause=cause, help=help

@@ -10,7 +10,7 @@ from functools import partial
 from etconfig.base.provenance import Origin, OriginKind
 from etconfig.base.quantities import BYTE_SIZES, scaled_number
 from etconfig.base.records import record
-from etconfig.base.resources import RESOURCES
+from etconfig.base.resources import MAX_AMOUNT, RESOURCES
 from etconfig.diagnostics import Span
 from etconfig.errors import ProfileError
 from etconfig.expression import Expression, ExpressionParser, ExpressionType
@@ -18,8 +18,6 @@ from etconfig.profile.table import TomlTable
 
 MAX_WEIGHT = 1000
 """The largest weight of a `split`."""
-MAX_LIMIT = 2**53 - 1
-"""The largest budget, which every form of a number can carry."""
 
 _SPLIT_HELP = 'write split = "fair", or weights as split = { detector = 2, encoder = 1 }'
 
@@ -135,11 +133,11 @@ def _read_limit(table: TomlTable, resource: str, expressions: ExpressionParser) 
             message = f"{'budget.memory'!r} is not a size: {raw!r:.60}"
             table.report("wrong-type", message, table.value_span(resource), str(error))
             return None
-    if type(raw) is int and 1 <= raw <= MAX_LIMIT:
+    if type(raw) is int and 1 <= raw <= MAX_AMOUNT:
         return raw
     if raw is not None:
         wanted = "bytes" if resource == "memory" else resource
-        message = f"'budget.{resource}' must be a number of {wanted} from 1 to {MAX_LIMIT}"
+        message = f"'budget.{resource}' must be a number of {wanted} from 1 to {MAX_AMOUNT}"
         help = f"write {resource} = 4, or {{ expr = 'cpu.available_cores' }}"
         if resource == "memory":
             help = """write memory = "512 MiB", or { expr = 'memory.available / 2' }"""

@@ -8,7 +8,7 @@ from types import NoneType
 from typing import TypeAlias
 
 from etconfig.base.records import record
-from etconfig.base.resources import RESOURCES
+from etconfig.base.resources import MAX_AMOUNT, RESOURCES
 
 ResourceAmount: TypeAlias = "int | str | None"
 """A number, the name of an integer fact that gives it, or None if nobody can know it."""
@@ -40,7 +40,7 @@ class Consumes:
 
     Raises:
         TypeError: an argument is of a wrong type.
-        ValueError: the resource is not a known one, or a number is negative.
+        ValueError: the resource is not a known one, or a number is negative or above every budget.
     """
 
     resource: str
@@ -61,6 +61,8 @@ class Consumes:
                 raise TypeError(f"Consumes has {amount!r}; expected a number, the name of a fact, or None")
             if isinstance(amount, int) and amount < 0:
                 raise ValueError(f"Consumes has {amount}; expected 0 or more")
+            if isinstance(amount, int) and amount > MAX_AMOUNT:
+                raise ValueError(f"Consumes has a number above {MAX_AMOUNT}")
 
     def amount(self, options: object, value: object) -> ResourceAmount:
         """Return what an option with this value takes, beside the other options."""

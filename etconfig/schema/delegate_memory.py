@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from etconfig.base.records import record
+from etconfig.base.resources import MAX_AMOUNT
 
 
 @record(frozen=True, kw_only=True)
@@ -51,7 +52,7 @@ class DelegateMemory:
 
     Raises:
         TypeError: a size is not an int.
-        ValueError: a size is negative.
+        ValueError: a size is negative, or above the largest one that a fact can have.
     """
 
     held_bytes: int
@@ -68,3 +69,5 @@ class DelegateMemory:
             raise TypeError(f"{self} has a size that is not an int")
         if min(sizes) < 0:
             raise ValueError(f"{self} has a negative size")
+        if max(sizes) > MAX_AMOUNT:
+            raise ValueError("a size is more than any device has")

@@ -134,6 +134,11 @@ class TestResults:
         Path("other.xml").write_text("<testsuites/>")
         assert cli("test", "--junit", "other.xml").status == 2
 
+    def test_a_backend_that_is_not_installed_or_broken_is_the_reason(self, cli: Cli) -> None:
+        project('[[test]]\nname = "a"\nassert = "XnnpackBackend.num_threads > 1"')
+        assert "install the plugin that declares XnnpackBackend" in cli("test").stderr
+        assert "install the plugin that declares XnnpackBackend" in cli("validate").stdout
+
     @pytest.mark.parametrize("path", ["etconfig.toml", "sheets/small.json", "expected.toml"])
     @pytest.mark.parametrize(
         "command", [("test", "--junit"), ("matrix", "--write-expect")], ids=["test", "matrix"]

@@ -156,6 +156,25 @@ def test_a_device_that_cannot_be_used_is_an_error(
 
 
 @pytest.mark.parametrize(
+    "script",
+    [
+        "exec cat /dev/zero",
+        "exec yes",
+        "exec yes x | tr -d '\\n'",
+        """echo '0 {"etconfig_agent": '""",
+        """echo '0 {"etconfig_agent": "0.1.0"}'""",
+        """echo '0 {"etconfig_agent": '; exec sleep 100""",
+    ],
+)
+def test_a_device_that_answers_with_something_else_is_an_error(
+    cli: Cli, there: Path, tmp_path: Path, script: str
+) -> None:
+    (tmp_path / "programs" / "ssh").write_text(f"#!/bin/sh\n{script}\n")
+    done = cli("bench", "model.pte", "--pairs", "6", "--on", ON)
+    assert (done.status, "it does not answer as etconfig does" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
     "address",
     [
         "ssh://-oProxyCommand=touch pwned",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 from etconfig.app.installation.installation import Installation
+from etconfig.base.packages import BACKEND_PACKAGES, how_to_declare
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import PluginError, ProfileError
@@ -18,6 +21,8 @@ from etconfig.resolver.deciding.arguments import Arguments, instance_label
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.explaining.difference import reported_values
 from etconfig.schema.spec import BackendSpec
+
+_OPTION = re.compile(r"'([A-Z]\w*)\.\w+'$")
 
 TestOutcome: TypeAlias = Literal["passed", "failed", "undecided", "skipped"]
 """`undecided` if a fact in it is unknown; `skipped` if it is for other devices or methods."""
@@ -129,11 +134,13 @@ def check_tests(installation: Installation, tests: Iterable[DeviceTest]) -> Chec
     Raises:
         ProfileError: with the problems of all of them.
     """
+    broken: dict[str, str] = {}
 
     def find_spec(backend: str) -> BackendSpec | None:
         try:
             return installation.plugins.backend_spec(backend)
-        except PluginError:
+        except PluginError as error:
+            broken[backend] = error.message
             return None
 
     registry = OptionsAndFacts(installation.fact_registry, installation.backend_ids, find_spec)
@@ -144,7 +151,18 @@ def check_tests(installation: Installation, tests: Iterable[DeviceTest]) -> Chec
             assertion = parse_assertion(each.assertion, registry)
             checked.append(CheckedTest(each, assertion, registry.backends_in(assertion)))
         except ProfileError as error:
-            problems += error.diagnostics
+            problems += (_explained(problem, broken, installation) for problem in error.diagnostics)
     if problems:
         raise ProfileError(diagnostics=tuple(problems))
     return CheckedTests(registry, checked)
+
+
+def _explained(problem: Diagnostic, broken: Mapping[str, str], installation: Installation) -> Diagnostic:
+    """Return a problem of a condition; if it reads options of a backend without a schema, with the reason."""
+    named = _OPTION.search(problem.message) if problem.code == "unknown-fact" else None
+    if named is None:
+        return problem
+    if named[1] in broken:
+        return replace(problem, notes=(*problem.notes, broken[named[1]]), help=None, fix=None)
+    is_missing = named[1] in BACKEND_PACKAGES and named[1] not in installation.backend_ids
+    return replace(problem, help=how_to_declare(named[1]), fix=None) if is_missing else problem

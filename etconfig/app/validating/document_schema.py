@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from etconfig.base.quantities import BYTE_SIZES, DECIMAL_PATTERN
+from etconfig.base.resources import MAX_AMOUNT
 from etconfig.diagnostics import CODES
 from etconfig.diagnostics.rules import ALWAYS_ERRORS, LEVELS
 from etconfig.facts.json_schema import facts_schema
 from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import evidence
-from etconfig.profile.budget import MAX_LIMIT, MAX_WEIGHT
+from etconfig.profile.budget import MAX_WEIGHT
 from etconfig.schema.jsonschema import JSON_SCHEMA_DRAFT, json_schema
 from etconfig.schema.spec import BackendSpec
 
@@ -207,7 +208,7 @@ def _document(
 
 
 def _budget() -> _Schema:
-    number = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}
+    number = {"type": "integer", "minimum": 1, "maximum": MAX_AMOUNT}
     size = {"type": "string", "pattern": f"^{DECIMAL_PATTERN} ?({'|'.join(BYTE_SIZES)})$"}
     weight = {"type": "integer", "minimum": 1, "maximum": MAX_WEIGHT}
     return _table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate, product
@@ -188,3 +189,6 @@ def test_an_answer_that_is_not_a_declaration_is_the_fault_of_the_plugin() -> Non
     assert refused(lambda options, delegate: DelegateMemory(held_bytes=-1)).startswith(
         f"{call} ValueError: DelegateMemory(held_bytes=-1"
     )
+    huge = refused(lambda options, delegate: DelegateMemory(held_bytes=10**400))
+    assert huge == f"{call} ValueError: a size is more than any device has"
+    assert refused(lambda options, delegate: sys.exit(3)) == f"{call} SystemExit: 3"
