@@ -105,6 +105,14 @@ class TestResults:
         done = cli("test", "--json")
         assert (done.status, outcomes(done)["expected options", "small"]) == (1, "failed")
 
+    def test_devices_of_a_directory_are_in_the_order_of_names(self, cli: Cli) -> None:
+        names = [f"d{number}" for number in range(40)]
+        for name in reversed(names):
+            sheet(name)
+        project('devices = ["sheets"]')
+        found = [each["device"] for each in json.loads(cli("test", "--json").stdout)["results"]]
+        assert found == sorted(found)
+
     def test_a_test_on_facts_alone_needs_no_method(self, cli: Cli) -> None:
         project('devices = ["sheets"]\n[[test]]\nname = "few"\nassert = "cpu.logical_cores < 8"')
         assert outcomes(cli("test", "--json"))["few", "large"] == "failed"

@@ -51,7 +51,7 @@ def _sheets(reference: Reference, directory: Path) -> Iterator[tuple[str | None,
     text = reference.target
     path = directory / text
     if path.is_dir():
-        files = [each for each in files_below(path, _SHEET).files if each.is_file()]
+        files = [each for each in sorted(files_below(path, _SHEET).files) if each.is_file()]
     elif text.endswith(_SHEET):
         # a file whose name looks like a pattern is meant
         pattern = str(Path(escape(str(directory))) / text)
