@@ -60,6 +60,8 @@ WRITERS: dict[tuple[str, str], Writer] = {
         "r.xml",
         "x.xml",
     ),
+    ("test", "junit"): Writer(("test", "model.pte", *ON_DEVICE, "--junit", "{}"), "r.xml", "model.pte"),
+    ("fleet test", "page"): Writer(("fleet", "test", *FLEET, "--html", "{}"), "p.html", "devices.jsonl"),
     ("fleet coverage", "page"): Writer(
         ("fleet", "coverage", *FLEET, "--html", "{}"), "p.html", "devices.jsonl"
     ),
@@ -105,8 +107,12 @@ def written_by_click() -> Iterator[tuple[str, str]]:
                     yield full, str(parameter.name)
 
 
+MEASURING = {("bench", "output"), ("tune", "output"), ("tune", "study")}
+"""The options of commands that measure, which their own tests try."""
+
+
 def test_every_option_that_writes_is_tried() -> None:
-    assert set(written_by_click()) == set(WRITERS) | DIRECTORIES
+    assert set(written_by_click()) == set(WRITERS) | DIRECTORIES | MEASURING
 
 
 @pytest.fixture
