@@ -114,7 +114,8 @@ test-peers: $(PEERS)/.native
 # DuckDB and Dask come with the extras.
 test-fleet: $(FLEET)/.installed-fleet
 	$(FLEET)/bin/python $(PYTEST) tests/unit/fleet tests/property/test_fleet_conditions.py \
-		tests/property/test_json_lines.py $(wildcard tests/integration/test_fleet_*.py) tests/integration/test_path_arguments.py tests/integration/test_written_files.py \
+		tests/property/test_json_lines.py $(wildcard tests/integration/test_fleet_*.py) \
+		tests/integration/test_path_arguments.py tests/integration/test_written_files.py \
 		tests/docs/test_fleet_page.py $(ARGS)
 
 # All engines in one environment, so that programs can delegate to several of them.
