@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
@@ -18,6 +19,11 @@ from etconfig.report.model import Table, View, count_text, shown_names
 from etconfig.resolver.explaining.difference import ABSENT_TEXT, canonical
 from etconfig.resolver.explaining.explain import show_setting
 from etconfig.resolver.explaining.toml_text import toml_value
+
+if TYPE_CHECKING:
+    from etconfig.memory.need import MemoryNeed
+    from etconfig.report.page.writer import Page
+    from etconfig.resolver.deciding.resolution import Resolution
 
 MATRIX_KEY = "etconfig_matrix"
 """The key of the version, in JSON and in files of expected values."""
@@ -39,7 +45,8 @@ class MatrixDevice:
         is_fallback: True if `auto` found only a profile that matches every device.
         problems: The errors, and the warnings that do not stop the work.
         options: The value of every option as plain data, by option path; empty if there are errors.
-        memory: The memory that the programs need beside that of the device, if that was asked for.
+        need: The memory that the programs need, if that was asked for.
+        resolution: The resolution; None if there are errors.
     """
 
     device: str
@@ -48,7 +55,15 @@ class MatrixDevice:
     is_fallback: bool = False
     problems: tuple[Diagnostic, ...] = ()
     options: Mapping[str, Any]
-    memory: MemoryFit | None = None
+    need: MemoryNeed | None = field(default=None, repr=False)
+    resolution: Resolution | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def memory(self) -> MemoryFit | None:
+        """The memory that the programs need beside that of the device, if that was asked for."""
+        if self.need is None or self.resolution is None:
+            return None
+        return self.need.fit(self.resolution.facts)
 
     @property
     def has_errors(self) -> bool:
@@ -214,6 +229,22 @@ class DeviceMatrix(HasView):
     def to_jsonable(self) -> dict[str, Any]:
         """Return the matrix as plain data: the output of `etconfig matrix --json`."""
         return {MATRIX_KEY: MATRIX_VERSION, "devices": [device.to_jsonable() for device in self.devices]}
+
+    def page(self, *further: View) -> Page:
+        """Return a page that shows what each device gets and why: `html` is its text, notebooks show it.
+
+        Example:
+            >>> page = etconfig.resolve_devices(program, devices=["pi-5.json"]).page()
+            >>> "<h1>What each device gets</h1>" in page.html
+            True
+
+        Args:
+            further: Further parts of it.
+        """
+        from etconfig.analysis.device_page import device_page
+        from etconfig.report.page.writer import Page
+
+        return Page(device_page(self, further=further))
 
     def _view(self) -> View:
         shown = [*islice(self.problems, 3)]

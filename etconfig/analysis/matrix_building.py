@@ -154,5 +154,6 @@ def _device(
         is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
         problems=(*resolution.warnings, *notes_on_device(resolution)),
         options=known.setdefault(canonical(options), options),
-        memory=None if need is None else need.fit(resolution.facts),
+        need=need,
+        resolution=resolution,
     )

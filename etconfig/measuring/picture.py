@@ -1,12 +1,17 @@
-"""A report as a picture: Vega-Lite draws it, through vl-convert, without a browser or a connection."""
+"""Intervals as a picture: Vega-Lite draws it, through vl-convert, without a browser or a connection."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from etconfig.base.packages import how_to_install
-from etconfig.errors import MeasurementError
+from etconfig.base.paired_ratio import PairedRatio
+from etconfig.base.records import record
+from etconfig.errors import MissingPackageError
 from etconfig.measuring.report import ComparisonReport
+from etconfig.report.model import View
 
 MARK = "<!-- measurements, drawn by etconfig -->"
 """The first line of each picture."""
@@ -15,18 +20,44 @@ _COLORS = {"faster": "#3f8f8b", "slower": "#e45756", "same": "#888888"}
 _WIDTH = 480
 
 
+@record(frozen=True, kw_only=True)
+class PlottedRow:
+    """A configuration, measured against what is configured.
+
+    Attributes:
+        label: Its name.
+        verdict: `faster`, `slower` or `same`, or why it was not measured.
+        ratio: Its time divided by the time of what is configured; None if it was not measured.
+        low: The lower end of the interval; 0 if it is unknown.
+        high: The upper end; the ratio if it is unknown.
+    """
+
+    label: str
+    verdict: str
+    ratio: float | None = None
+    low: float = 0.0
+    high: float | None = None
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of a table: label, ratio, interval, verdict."""
+        if self.ratio is None:
+            return self.label, "", "", self.verdict
+        interval = "unknown" if self.high is None else f"{self.low:.3f} to {self.high:.3f}"
+        return self.label, f"{self.ratio:.3f}", interval, self.verdict
+
+
 def check_can_draw() -> None:
     """Check that the library is installed, before anything is measured.
 
     Raises:
-        MeasurementError: it is not; the error says how to install it.
+        MissingPackageError: it is not; the error says how to install it.
     """
     try:
         import vl_convert  # noqa: F401
     except ImportError as error:
-        raise MeasurementError(
-            label="the picture",
-            reason="the package vl-convert-python is not installed",
+        raise MissingPackageError(
+            purpose="a picture of measurements",
+            package="vl-convert-python",
             help=how_to_install("'etconfig[report]'"),
         ) from error
 
@@ -35,41 +66,52 @@ def comparison_svg(report: ComparisonReport) -> str:
     """Draw the ratios and intervals of a report as an SVG document, without scripts.
 
     Raises:
-        MeasurementError: the library is not installed.
+        MissingPackageError: the library is not installed.
+    """
+    title = {"text": report.title, "subtitle": report.noise_text, "anchor": "start"}
+    rows = [
+        PlottedRow(
+            label=row.label,
+            verdict=report.verdict(row) or "",
+            ratio=row.ratio.ratio,
+            low=row.ratio.low,
+            high=row.ratio.high,
+        )
+        for row in report.rows
+        if row.ratio is not None
+    ]
+    return f"{MARK}\n{draw_intervals(rows, title, report.noise)}\n"
+
+
+def comparison_view(report: ComparisonReport) -> View:
+    """Return a report with its picture, for a page. Raises as `comparison_svg`."""
+    return replace(report._view(), picture=comparison_svg(report))
+
+
+def draw_intervals(rows: Sequence[PlottedRow], title: object = None, noise: PairedRatio | None = None) -> str:
+    """Draw ratios and their intervals as an SVG document, without scripts.
+
+    Raises:
+        MissingPackageError: the library is not installed.
     """
     check_can_draw()
     import vl_convert
 
-    svg: str = vl_convert.vegalite_to_svg(vega_lite(report))
-    return f"{MARK}\n{svg}\n"
+    svg: str = vl_convert.vegalite_to_svg(vega_lite(rows, title, noise))
+    return svg
 
 
-def comparison_html(report: ComparisonReport) -> str:
-    """Return a page with the picture and the table of a report, without scripts.
-
-    Raises:
-        MeasurementError: the library is not installed.
-    """
-    style = "body{font:14px sans-serif;margin:2em}td,th{padding:.2em .8em .2em 0}svg{margin:1em 0}"
-    return (
-        f'{MARK}\n<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>etconfig bench</title>'
-        f"<style>{style}</style></head>\n<body>\n{comparison_svg(report).removeprefix(MARK)}"
-        f"{report._repr_html_()}\n</body></html>\n"
-    )
-
-
-def vega_lite(report: ComparisonReport) -> dict[str, Any]:
+def vega_lite(rows: Sequence[PlottedRow], title: object, noise: PairedRatio | None) -> dict[str, Any]:
     """Return the picture as a specification of Vega-Lite."""
     values = [
         {
             "label": row.label,
-            "ratio": row.ratio.ratio,
-            "low": row.ratio.low,
-            "high": row.ratio.high,
-            "verdict": report.verdict(row),
+            "ratio": row.ratio,
+            "low": row.low,
+            "high": row.high or row.ratio,
+            "verdict": row.verdict,
         }
-        for row in report.rows
-        if row.ratio is not None
+        for row in rows
     ]
     y = {"field": "label", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 400}}
     x = {"type": "quantitative", "scale": {"zero": False}, "title": "time, as a share of the incumbent's"}
@@ -79,7 +121,6 @@ def vega_lite(report: ComparisonReport) -> dict[str, Any]:
         "title": None,
         "scale": {"domain": list(_COLORS), "range": list(_COLORS.values())},
     }
-    noise = report.noise
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "rule", "strokeWidth": 2},
@@ -96,7 +137,7 @@ def vega_lite(report: ComparisonReport) -> dict[str, Any]:
         layers.insert(0, {"mark": {"type": "rect", "color": "#eeeeee"}, "encoding": band})
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": {"text": report.title, "subtitle": report.noise_text, "anchor": "start"},
+        "title": title,
         "width": _WIDTH,
         "height": {"step": 22},
         "data": {"values": values},

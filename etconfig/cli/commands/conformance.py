@@ -84,7 +84,7 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
     multiple=True,
     type=OutputPath(),
     callback=_report_path,
-    help="Write a report: .json, .xml (JUnit) or .svg (a badge). Repeatable.",
+    help="Write a report: .json, .xml (JUnit), .html or .svg (a badge). Repeatable.",
 )
 @click.option(
     "--lower",
@@ -136,6 +136,10 @@ def command(
         return
     expected = _expected_failures(xfails)
     for path in reports:
+        if path.suffix == ".html":
+            from etconfig.report.page.writer import check_can_write_pages
+
+            check_can_write_pages()
         check_can_write(path, REPORT)
     report = _run(settings, expected, is_silent=as_json)
     if as_json:
@@ -313,9 +317,16 @@ def _json(report: Report) -> bytes:
 
 
 def _junit(report: Report) -> bytes:
-    from etconfig.conformance.runner.report_files import junit_xml
+    from etconfig.conformance.runner.report_files import report_junit
 
-    return junit_xml(report)
+    return report_junit(report)
+
+
+def _html(report: Report) -> bytes:
+    from etconfig.conformance.runner.report_files import report_view
+    from etconfig.report.page.writer import html_page
+
+    return html_page(report_view(report)).encode()
 
 
 def _badge(report: Report) -> bytes:
@@ -324,16 +335,25 @@ def _badge(report: Report) -> bytes:
     return badge_svg(report).encode()
 
 
-_FORMATS: Mapping[str, Callable[[Report], bytes]] = {".json": _json, ".xml": _junit, ".svg": _badge}
+_FORMATS: Mapping[str, Callable[[Report], bytes]] = {
+    ".json": _json,
+    ".xml": _junit,
+    ".html": _html,
+    ".svg": _badge,
+}
 """The function that renders a report, by the suffix of the file."""
 
 
 def _is_report(path: Path) -> bool:
+    from etconfig.report.page.writer import PAGE
+
     content = path.read_bytes()
+    if path.suffix == ".html":
+        return PAGE.has(path)
     if content.startswith(b"<svg"):
         return f">{_badge_label()}</text>".encode() in content
     if content.startswith(b"<?xml"):
-        return b'<testsuite name="etconfig conformance ' in content
+        return b'<testsuites name="etconfig conformance ' in content
     found = json.loads(content)
     return isinstance(found, dict) and "plugin_api" in (found.get("etconfig") or ())
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from etconfig.analysis.expected_matrix import MatrixDifference
     from etconfig.diagnostics import Diagnostic
 
-_FORMATS = ("text", "json", "markdown", "html", "github")
+_FORMATS = ("text", "json", "markdown", "html", "github", "junit")
 _WIDTH, _MIN_WIDTH = 120, 60
 """The width in characters where there is no terminal, and the least one."""
 
@@ -80,7 +80,7 @@ _WIDTH, _MIN_WIDTH = 120, 60
     default="text",
     show_default=True,
     help="The format: text for people, json for programs, markdown for comments on pull requests, html for "
-    "a page, github for annotations in GitHub Actions.",
+    "a page, github for annotations in GitHub Actions, junit for results of tests.",
 )
 @json_option
 def command(
@@ -181,16 +181,24 @@ def _show(
         print_json({**matrix.to_jsonable(), **found})
     elif form == "github":
         _show_annotations(matrix, differences or ())
-    elif form in ("markdown", "html"):
+    elif form == "html":
+        from etconfig.cli.rendering.matrix_view import differences_view
+        from etconfig.report.page.writer import html_page
+
+        further = () if differences is None else (differences_view(differences),)
+        show_document(html_page(matrix.page(*further).view))
+    elif form == "junit":
+        from etconfig.cli.rendering.matrix_view import matrix_cases
+        from etconfig.report.junit import junit_xml
+
+        cases = matrix_cases(matrix, differences or (), repository_names(is_public=True))
+        show_document(junit_xml("etconfig matrix", cases).decode())
+    elif form == "markdown":
         from etconfig.cli.rendering.matrix_view import matrix_view
-        from etconfig.report.html import html_page
         from etconfig.report.markdown import markdown_text
 
         view = matrix_view(matrix, differences, every=every, shown=repository_names(is_public=True))
-        if form == "html":
-            show_document(html_page(view))
-        else:  # a comment has its place below a title
-            show_document(markdown_text(replace(view, title=matrix.summary, lines=())))
+        show_document(markdown_text(view))
     elif differences is None:
         _show_text(matrix, every=every)
     if differences is not None and expect is not None:

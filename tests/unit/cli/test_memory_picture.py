@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from plans import PlanBuilder
 
-from etconfig.cli.rendering import memory_picture
-from etconfig.cli.rendering.memory_picture import memory_svg, memory_text
+from etconfig.analysis.memory_picture import memory_svg, memory_text
 from etconfig.program.memory_plan import MemoryPlan, read_memory_plan
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -62,12 +61,11 @@ class TestSvg:
         plan = MemoryPlan(instructions=1, arena_bytes={}, allocations=())
         assert drawn(plan).findall(f"{SVG}rect[@class='tensor']") == []
 
-    def test_a_large_program_is_rounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(memory_picture, "_MAX_RECTANGLES", 10)
-        root = drawn(chain_plan(2000))
+    def test_a_large_program_is_rounded(self) -> None:
+        root = drawn(chain_plan(2000), most=10)
         assert len(root.findall(f"{SVG}rect[@class='tensor']")) == 10
         titles = [path.findtext(f"{SVG}title") for path in root.findall(f"{SVG}path")]
-        assert "1991 small tensors, rounded" in titles
+        assert "1,991 small tensors, rounded" in titles
         assert len(ElementTree.tostring(root)) < 100_000
 
 

@@ -1,0 +1,41 @@
+"""The findings of `etconfig validate` as a page, and as results of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from etconfig.cli.shared.output import repository_names
+from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics.render import render_text
+from etconfig.report.findings import findings_part
+from etconfig.report.junit import Case, junit_xml
+from etconfig.report.model import View, count_text
+from etconfig.report.page.writer import html_page
+
+
+def findings_page(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:
+    """Return a page with every finding and its excerpt."""
+    shown = repository_names(is_public=True)
+    lines = [f"{count_text(len(files), 'file')} checked"]
+    found = findings_part({shown(problem): "" for problem in problems})
+    return html_page(View(title="Findings of etconfig validate", lines=lines, parts=[found]))
+
+
+def findings_junit(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:
+    """Return a case for each file: it fails with its first error, and has all findings as text."""
+    shown = repository_names(is_public=True)
+    found: dict[str, list[Diagnostic]] = {shown.name_of(str(path)): [] for path in files}
+    for problem in map(shown, problems):
+        found.setdefault(problem.spans[0].file if problem.spans else "etconfig", []).append(problem)
+    cases = [
+        Case(
+            name=name,
+            group="etconfig.validate",
+            outcome="failure" if any(each.is_error for each in each_file) else "passed",
+            message=next((str(each) for each in each_file if each.is_error), ""),
+            text="\n".join(map(render_text, each_file)),
+        )
+        for name, each_file in found.items()
+    ]
+    return junit_xml("etconfig validate", cases).decode()
