@@ -116,7 +116,7 @@ class _Page:
                             steps = waterfall(resolved, option)
                             value = show_setting(getattr(resolved.options, option))
                             group = _Group(steps, value, facts)
-                            key = (value, *((s.outcome, s.value, s.origin, s.reasons) for s in steps))
+                            key = (value, *((s.outcome, s.value, s.origin, s.texts) for s in steps))
                             known[same] = found.setdefault(f"{backend}.{option}", {}).setdefault(key, group)
                         known[same].labels.setdefault(device, []).append(arguments.label)
         groups = {option: [*each.values()] for option, each in found.items()}
@@ -161,11 +161,14 @@ class _Page:
         rows = []
         for path in self.matrix.differing:
             values = self.matrix.values(path)
-            usual, count = Counter(values).most_common(1)[0]
+            counts: Counter[str] = Counter()
+            for value, result in zip(values, results, strict=True):
+                counts[value] += len(result.devices)
+            usual = counts.most_common(1)[0][0]
             cells = (
                 marked(
                     value,
-                    "differs" if value != usual or count == 1 else "",
+                    "differs" if value != usual else "",
                     part=self._part_of(path, result.devices),
                 )
                 for value, result in zip(values, results, strict=True)
@@ -187,7 +190,7 @@ class _Page:
                 is_folded=bool(rows),
             ),
         ]
-        lines = ["A marked value differs from what most devices get."] if rows else []
+        lines = ["Colored values differ from the most frequent one."] if rows else []
         return View(
             name="options", title="Options", lines=lines, tables=[table for table in tables if table.rows]
         )
@@ -229,16 +232,11 @@ class _Page:
                 marked(step.outcome, _MARKS[step.outcome]),
                 marked(step.value, _MARKS[step.outcome]),
                 self._source(step.origin, [*group.labels]),
-                "; ".join(step.reasons),
+                "; ".join(step.texts),
             )
             for step in group.steps
         ]
-        lines = []
-        if winner is not None:
-            lines.append(
-                f"{group.value} comes from the {self._source(winner.origin, [*group.labels])}"
-                + (f": {' and '.join(winner.reasons)}" if winner.reasons else "")
-            )
+        lines = [] if winner is None else [self._sentence(group, winner)]
         steps = Table(caption="Sources", headers=("outcome", "value", "set by", "because"), rows=rows)
         facts = Table(
             caption="Facts that were read",
@@ -252,11 +250,29 @@ class _Page:
             tables=[steps, facts] if group.facts else [steps],
         )
 
+    def _sentence(self, group: _Group, winner: Step) -> str:
+        """Return why a value is as it is."""
+        devices, expression = [*group.labels], winner.expression
+        text = f"{group.value} comes from the {self._source(winner.origin, devices)}"
+        if winner.clauses:
+            clauses = " and ".join(clause for clause, _ in winner.clauses)
+            text += f", which applies because {clauses} {'hold' if len(winner.clauses) > 1 else 'holds'}"
+        if expression is not None:
+            values = [(name, self._fact(name, devices)[0]) for name in sorted(expression.facts)]
+            known = " and ".join(f"{name} is {value}" for name, value in values)
+            text += f". It is {expression}{f', where {known}' if known else ''}"
+        return f"{text}.{f' {winner.reason}' if winner.reason else ''}"
+
     def _fact(self, name: str, devices: Sequence[str]) -> tuple[str, str]:
-        found = [fact_texts(self.resolutions[device].facts, name) for device in devices]
+        """Return the value of a fact on some devices; on one, with what found it."""
+        found = {fact_texts(self.resolutions[device].facts, name) for device in devices}
         if len({value for value, _ in found}) > 1:
             return marked("differs", part="facts"), ""
-        return found[0][0], found[0][1] if len(found) == 1 else ""
+        value, origin = found.pop()
+        fact = self.resolutions[devices[0]].facts.get(name)
+        if found or len(devices) > 1 or fact is None or not fact.is_known:
+            return value, "" if len(devices) > 1 else origin
+        return value, self._source(fact.origin, devices)
 
     def _source(self, origin: Origin, devices: Sequence[str]) -> str:
         """Return a source in words: a profile by its name, a file as the repository names it."""
@@ -266,7 +282,8 @@ class _Page:
             chain = () if selection is None else selection.chain
             source = next((p.name for p in chain if str(p.path) == origin.source), source)
         line = "" if origin.line is None else f", line {origin.line}"
-        return f"{_SOURCES.get(origin.kind, origin.kind.value)} {source}{line}"
+        detail = "" if origin.kind is not OriginKind.SHEET or not origin.detail else f" ({origin.detail})"
+        return f"{_SOURCES.get(origin.kind, origin.kind.value)} {source}{line}{detail}"
 
     def _facts_part(self) -> View | None:
         used = dict.fromkeys(name for each in self.groups.values() for group in each for name in group.facts)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from etconfig.base.provenance import Origin, OriginKind
 from etconfig.base.records import record
-from etconfig.expression import ClauseResult, Expression, Fault, Unknown
+from etconfig.expression import Expression, Fault, Unknown
 from etconfig.resolver.deciding.arguments import BackendArguments
 from etconfig.resolver.deciding.option_candidates import OptionCandidates
 from etconfig.resolver.explaining.explain import show_setting
@@ -22,15 +22,26 @@ class Step:
 
     Attributes:
         outcome: What it did on this device.
-        value: The value as text; an expression if it was not computed.
+        value: The value as text; empty if it was not computed.
         origin: Where it was written.
-        reasons: Each clause of its condition with whether it holds, its expression, and the vendor's reason.
+        clauses: The clauses of its condition, each with whether it holds.
+        expression: The expression that computes the value; None if it is written there.
+        reason: The vendor's reason; empty if there is none.
     """
 
     outcome: StepOutcome
     value: str
     origin: Origin
-    reasons: tuple[str, ...] = ()
+    clauses: tuple[tuple[str, bool], ...] = ()
+    expression: Expression | None = None
+    reason: str = ""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Why it did so, in words."""
+        clauses = (f"{text} {'holds' if holds else 'does not hold'}" for text, holds in self.clauses)
+        computed = () if self.expression is None else (f"computed as {self.expression}",)
+        return (*clauses, *computed, *filter(None, (self.reason,)))
 
 
 def waterfall(arguments: BackendArguments, option: str) -> tuple[Step, ...]:
@@ -60,10 +71,11 @@ class _Source:
 
 def _sources(option: OptionCandidates, deciding: Iterable[Origin]) -> Iterator[_Source]:
     """Yield everything that might decide an option, lowest first."""
-    above = [
-        *(_Source(each.origin, each.condition, each.value, each.reason) for each in reversed(option.advice)),
-        *(_Source(each.origin, each.condition, each.value) for each in option.candidates),
-    ]
+    deciding = list(deciding)
+    advice = [_Source(each.origin, each.condition, each.value, each.reason) for each in option.advice]
+    first = next((at for at, each in enumerate(advice) if each.origin in deciding), len(advice))
+    advice = advice[first::-1] if first < len(advice) else advice[::-1]  # nothing asks those after it
+    above = [*advice, *(_Source(each.origin, each.condition, each.value) for each in option.candidates)]
     known = {each.origin for each in above}
     below = [origin for origin in deciding if origin not in known]
     yield from map(_Source, sorted(below, key=lambda origin: origin.kind is not OriginKind.DEFAULT))
@@ -77,32 +89,24 @@ def _step(
     winner: Origin,
     adding: Collection[Origin],
 ) -> Step:
-    value, facts = source.value, arguments.facts
-    has_value = source.origin in values or source.origin in adding
-    reasons = [] if source.condition is None else [*map(_clause_text, source.condition.explain(facts))]
-    if isinstance(value, Expression):
-        reasons.append(f"computed as {value.source}")
-        value = value.evaluate(facts)
-        is_computed = not isinstance(value, (Unknown, Fault))
-    else:
-        is_computed = True
-    applies = has_value or (is_computed and (source.condition is None or source.condition.holds(facts)))
-    outcome: StepOutcome = "overridden" if applies else "does not apply"
+    expression = source.value if isinstance(source.value, Expression) else None
+    value = source.value if expression is None else expression.evaluate(arguments.facts)
+    if isinstance(value, (Unknown, Fault)):
+        value = MISSING
+    clauses = () if source.condition is None else source.condition.explain(arguments.facts)
+    outcome: StepOutcome = "does not apply"
     if source.origin == winner:
         outcome = "wins"
     elif source.origin in adding:
         outcome = "adds keys"
-    shown = values.get(source.origin, value if is_computed else MISSING)
+    elif source.origin in values:
+        outcome = "overridden"
+    shown = values.get(source.origin, value)
     return Step(
         outcome=outcome,
         value="" if shown is MISSING else show_setting(shown),
         origin=source.origin,
-        reasons=(*reasons, *filter(None, (source.reason,))),
+        clauses=tuple((each.text, each.result is True) for each in clauses),
+        expression=expression,
+        reason=source.reason,
     )
-
-
-def _clause_text(clause: ClauseResult) -> str:
-    """Return a clause and whether it holds, without the values of facts, in which devices may differ."""
-    if not isinstance(clause.result, bool):
-        return f"{clause.text} is unknown"
-    return f"{clause.text} {'holds' if clause.result else 'does not hold'}"
