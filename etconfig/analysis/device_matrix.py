@@ -22,7 +22,6 @@ from etconfig.resolver.explaining.toml_text import toml_value
 
 if TYPE_CHECKING:
     from etconfig.memory.need import MemoryNeed
-    from etconfig.report.page.writer import Page
     from etconfig.resolver.deciding.resolution import Resolution
 
 MATRIX_KEY = "etconfig_matrix"
@@ -229,22 +228,6 @@ class DeviceMatrix(HasView):
     def to_jsonable(self) -> dict[str, Any]:
         """Return the matrix as plain data: the output of `etconfig matrix --json`."""
         return {MATRIX_KEY: MATRIX_VERSION, "devices": [device.to_jsonable() for device in self.devices]}
-
-    def page(self, *further: View) -> Page:
-        """Return a page that shows what each device gets and why: `html` is its text, notebooks show it.
-
-        Example:
-            >>> page = etconfig.resolve_devices(program, devices=["pi-5.json"]).page()
-            >>> "<h1>What each device gets</h1>" in page.html
-            True
-
-        Args:
-            further: Further parts of it.
-        """
-        from etconfig.analysis.device_page import device_page
-        from etconfig.report.page.writer import Page
-
-        return Page(device_page(self, further=further))
 
     def _view(self) -> View:
         shown = [*islice(self.problems, 3)]

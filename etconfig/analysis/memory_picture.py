@@ -9,7 +9,7 @@ from itertools import groupby
 from etconfig.base.number_text import format_bytes
 from etconfig.base.written_files import FileKind, head_of
 from etconfig.program.memory_plan import Allocation, MemoryPlan
-from etconfig.report.model import count_text
+from etconfig.report.model import count_text, shown_text
 
 _WIDTH, _HEIGHT = 960, 320
 """The size of the field of one arena, in pixels."""
@@ -72,7 +72,7 @@ def _panel(method: str, memory_id: int, plan: MemoryPlan, y: int, most: int) -> 
     top = y + _STRIP
     live = plan.live_bytes(memory_id)
     yield (
-        f'<text x="{_LEFT}" y="{y - 8}" class="title">{escape(method)}, memory {memory_id}: '
+        f'<text x="{_LEFT}" y="{y - 8}" class="title">{escape(shown_text(method))}, memory {memory_id}: '
         f"{use_text(plan, memory_id)}</text>"
     )
     yield _curve(live, size, y)

@@ -61,7 +61,7 @@ def program_part(report: ProgramReport) -> View:
             f"{count_text(len(report.segments), 'segment')}"
         ],
         link=_NETRON,
-        tables=[table for table in (methods, delegates, operators) if table.rows],
+        tables=[methods, delegates, operators],
         parts=[_memory_part(each) for each in report.methods if each.memory_plan.arena_bytes],
     )
 

@@ -47,7 +47,7 @@ def read_measurements(path: Path) -> View:
         title=f"Measurements: {title}",
         lines=[*lines, *([f"and {count_text(more, 'more configuration')}"] if more else [])],
         picture=draw_intervals([row for row in shown if row.ratio is not None]),
-        tables=[Table(headers=headers, rows=[row.cells() for row in shown])] if shown else (),
+        tables=[Table(headers=headers, rows=[row.cells() for row in shown])],
     )
 
 

@@ -7,39 +7,27 @@ from itertools import islice
 
 from etconfig.diagnostics.model import Diagnostic
 from etconfig.diagnostics.render import MAX_DIAGNOSTICS, render_text
-from etconfig.report.model import Cell, Table, View, count_text, marked
+from etconfig.report.model import View, count_text
+
+_FEW = 5
+"""The number of findings up to which none is folded away."""
 
 
 def findings_part(found: Mapping[Diagnostic, str]) -> View:
-    """Return problems with what each is about, such as devices; a table, and the excerpts below it."""
-    shown = [*islice(found.items(), MAX_DIAGNOSTICS)]
-    rows = [(*_cells(problem, f"finding-{at}"), about) for at, (problem, about) in enumerate(shown)]
+    """Return problems with their excerpts, and what each is about, such as devices; empty for nothing."""
     parts = [
         View(
-            name=f"finding-{at}",
-            title=f"{problem.code}: {problem}",
+            title=f"{problem.severity.value}: {problem}",
+            lines=[f"on {about}"] if about else (),
             excerpt=render_text(problem),
-            is_folded=len(shown) > 3,
+            is_folded=len(found) > _FEW,
         )
-        for at, (problem, _) in enumerate(shown)
+        for problem, about in islice(found.items(), MAX_DIAGNOSTICS)
     ]
-    more = len(found) - len(shown)
-    lines = [f"and {more:,} more"] if more else [] if found else ["No problem was found."]
-    headers = ("problem", "where", "message", "devices")
+    more = len(found) - len(parts)
     return View(
         name="findings",
         title=f"Problems: {count_text(len(found), 'finding')}" if found else "Problems: none",
-        lines=lines,
-        tables=(Table(headers=headers, rows=rows),) if rows else (),
+        lines=[f"The first {len(parts):,} of {len(found):,} are shown."] if more else (),
         parts=parts,
-    )
-
-
-def _cells(problem: Diagnostic, name: str) -> tuple[Cell, ...]:
-    place = problem.spans[0].place if problem.spans else ""
-    severity = problem.severity.value
-    return (
-        marked(f"{severity}: {problem.code}", severity, part=name),
-        Cell(place),
-        Cell(problem.message),
     )

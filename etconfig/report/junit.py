@@ -9,11 +9,11 @@ from xml.etree import ElementTree  # it only writes here
 
 from etconfig.base.records import record
 
-CaseOutcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
+JunitOutcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
 
 @record(frozen=True, kw_only=True)
-class Case:
+class JunitCase:
     """One check.
 
     Attributes:
@@ -27,13 +27,13 @@ class Case:
 
     name: str
     group: str
-    outcome: CaseOutcome = "passed"
+    outcome: JunitOutcome = "passed"
     message: str = ""
     text: str = ""
     seconds: float = 0.0
 
 
-def junit_xml(name: str, cases: Iterable[Case], properties: Mapping[str, str] | None = None) -> bytes:
+def junit_xml(name: str, cases: Iterable[JunitCase], properties: Mapping[str, str] | None = None) -> bytes:
     """Return one test suite with its cases."""
     cases = list(cases)
     counts = Counter(case.outcome for case in cases)

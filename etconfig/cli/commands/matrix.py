@@ -182,11 +182,11 @@ def _show(
     elif form == "github":
         _show_annotations(matrix, differences or ())
     elif form == "html":
+        from etconfig.analysis.matrix_page import device_page
         from etconfig.cli.rendering.matrix_view import differences_view
-        from etconfig.report.page.writer import html_page
 
         further = () if differences is None else (differences_view(differences),)
-        show_document(html_page(matrix.page(*further).view))
+        show_document(device_page(matrix, further=further).html)
     elif form == "junit":
         from etconfig.cli.rendering.matrix_view import matrix_cases
         from etconfig.report.junit import junit_xml

@@ -64,14 +64,14 @@ def command(
       etconfig report model.pte --facts 'sheets/*.json' --output report.html
       etconfig report model.pte --device pi-5 --bench bench.json --output report.html
     """
-    from etconfig.analysis.device_page import device_page
     from etconfig.analysis.inspection import inspect_program
     from etconfig.analysis.matrix_building import build_matrix
+    from etconfig.analysis.matrix_page import device_page
     from etconfig.analysis.program_page import program_part
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.measuring.saved import read_measurements
-    from etconfig.report.page.writer import PAGE, check_can_write_pages, html_page
+    from etconfig.report.page.writer import PAGE, check_can_write_pages
 
     check_can_write_pages()
     sheets = expanded_sheets(sheet)
@@ -90,6 +90,6 @@ def command(
     files = [each for each in loaded if isinstance(each, LoadedProgram)]
     further += [program_part(inspect_program(each)) for each in files]
     subject = " and ".join(Path(str(each.program.path)).name for each in files)
-    write_file(output, html_page(device_page(matrix, further=further, subject=subject)).encode(), PAGE)
+    write_file(output, device_page(matrix, further=further, subject=subject).html.encode(), PAGE)
     show(f"{format_count(len(matrix), 'device')} shown in {output}", err=not output.is_file())
     return 1 if matrix.has_errors else 0

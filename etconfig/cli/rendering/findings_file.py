@@ -9,7 +9,7 @@ from etconfig.cli.shared.output import repository_names
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import render_text
 from etconfig.report.findings import findings_part
-from etconfig.report.junit import Case, junit_xml
+from etconfig.report.junit import JunitCase, junit_xml
 from etconfig.report.model import View, count_text
 from etconfig.report.page.writer import html_page
 
@@ -29,7 +29,7 @@ def findings_junit(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str
     for problem in map(shown, problems):
         found.setdefault(problem.spans[0].file if problem.spans else "etconfig", []).append(problem)
     cases = [
-        Case(
+        JunitCase(
             name=name,
             group="etconfig.validate",
             outcome="failure" if any(each.is_error for each in each_file) else "passed",

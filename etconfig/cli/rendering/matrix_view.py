@@ -12,7 +12,7 @@ from typing import TypeAlias
 from etconfig.analysis.device_matrix import DeviceMatrix, MatrixResult
 from etconfig.analysis.expected_matrix import MatrixDifference
 from etconfig.diagnostics import Diagnostic
-from etconfig.report.junit import Case
+from etconfig.report.junit import JunitCase
 from etconfig.report.model import MAX_ROWS, Table, View, cell_text, count_text
 from etconfig.report.text import aligned, more_text, wrapped_rows
 from etconfig.resolver.explaining.difference import ABSENT_TEXT
@@ -79,12 +79,12 @@ def differences_view(differences: Sequence[MatrixDifference]) -> View:
     title = f"{count_text(len(differences), 'difference')} from what is expected"
     headers = ("device", "option", "expected", "got")
     table = Table(caption=title, headers=headers, rows=[*map(_difference, differences)])
-    return View(name="differences", title=title, tables=(table,) if differences else ())
+    return View(name="differences", title=title, tables=(table,))
 
 
 def matrix_cases(
     matrix: DeviceMatrix, differences: Sequence[MatrixDifference], shown: Shown
-) -> Iterator[Case]:
+) -> Iterator[JunitCase]:
     """Yield each device as a check: it gets options, and those that are expected."""
     names = dict.fromkeys([*(each.device for each in matrix), *(each.device for each in differences)])
     found = {each.device: each for each in matrix}
@@ -92,7 +92,7 @@ def matrix_cases(
         problems = [] if name not in found else [*map(shown, found[name].problems)]
         errors = [str(each) for each in problems if each.is_error]
         differing = [" ".join(_difference(each)[1:]) for each in differences if each.device == name]
-        yield Case(
+        yield JunitCase(
             name=cell_text(name),
             group="etconfig.matrix",
             outcome="error" if errors else "failure" if differing else "passed",

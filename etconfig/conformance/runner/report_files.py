@@ -7,7 +7,7 @@ from html import escape
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcomes import Outcome, Result
 from etconfig.conformance.runner.report import Report
-from etconfig.report.junit import Case, CaseOutcome, junit_xml
+from etconfig.report.junit import JunitCase, JunitOutcome, junit_xml
 from etconfig.report.model import Table, View, marked
 
 _SKIPPED = {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE, Outcome.XFAILED, Outcome.NOT_JUDGED}
@@ -57,8 +57,8 @@ def _ordered(report: Report) -> list[Result]:
     return sorted(report.results, key=lambda result: result.check_id not in roots)
 
 
-def _case(check: Check, result: Result) -> Case:
-    return Case(
+def _case(check: Check, result: Result) -> JunitCase:
+    return JunitCase(
         name=check.id,
         group=f"etconfig.conformance.L{check.level}",
         outcome=_outcome(result),
@@ -73,7 +73,7 @@ def _reason(result: Result) -> str:
     return ": ".join(filter(None, (result.outcome.value, result.reason, result.message)))
 
 
-def _outcome(result: Result) -> CaseOutcome:
+def _outcome(result: Result) -> JunitOutcome:
     if result.outcome is Outcome.PASSED:
         return "passed"
     if result.is_advisory or result.outcome in _SKIPPED:

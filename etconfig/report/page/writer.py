@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,9 +148,11 @@ def _printable(value: Any) -> Any:
     return cell_text(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
-def _rows(table: Table) -> Iterator[list[Cell]]:
-    for row in table.rows:
-        yield [marked(f"{cell:,}", "number") if isinstance(cell, int) else _cell(cell) for cell in row]
+def _rows(table: Table) -> list[list[Cell]]:
+    return [
+        [marked(f"{cell:,}", "number") if isinstance(cell, int) else _cell(cell) for cell in row]
+        for row in table.rows
+    ]
 
 
 def _cell(text: str) -> Cell:

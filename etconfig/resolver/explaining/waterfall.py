@@ -13,11 +13,11 @@ from etconfig.resolver.deciding.option_candidates import OptionCandidates
 from etconfig.resolver.explaining.explain import show_setting
 from etconfig.schema.declaration import MISSING
 
-StepOutcome: TypeAlias = Literal["wins", "adds keys", "overridden", "does not apply"]
+SourceOutcome: TypeAlias = Literal["wins", "adds keys", "overridden", "does not apply"]
 
 
 @record(frozen=True, kw_only=True)
-class Step:
+class ValueSource:
     """One source of an option's value.
 
     Attributes:
@@ -29,7 +29,7 @@ class Step:
         reason: The vendor's reason; empty if there is none.
     """
 
-    outcome: StepOutcome
+    outcome: SourceOutcome
     value: str
     origin: Origin
     clauses: tuple[tuple[str, bool], ...] = ()
@@ -44,7 +44,7 @@ class Step:
         return (*clauses, *computed, *filter(None, (self.reason,)))
 
 
-def waterfall(arguments: BackendArguments, option: str) -> tuple[Step, ...]:
+def waterfall(arguments: BackendArguments, option: str) -> tuple[ValueSource, ...]:
     """Return the sources of an option, lowest first: a later one that applies overrides the earlier ones.
 
     Raises:
@@ -60,7 +60,7 @@ def waterfall(arguments: BackendArguments, option: str) -> tuple[Step, ...]:
 
 
 @record(frozen=True)
-class _Source:
+class _Contender:
     """Something that might decide: its place, and what it would give under which condition."""
 
     origin: Origin
@@ -69,32 +69,32 @@ class _Source:
     reason: str = ""
 
 
-def _sources(option: OptionCandidates, deciding: Iterable[Origin]) -> Iterator[_Source]:
+def _sources(option: OptionCandidates, deciding: Iterable[Origin]) -> Iterator[_Contender]:
     """Yield everything that might decide an option, lowest first."""
     deciding = list(deciding)
-    advice = [_Source(each.origin, each.condition, each.value, each.reason) for each in option.advice]
+    advice = [_Contender(each.origin, each.condition, each.value, each.reason) for each in option.advice]
     first = next((at for at, each in enumerate(advice) if each.origin in deciding), len(advice))
     advice = advice[first::-1] if first < len(advice) else advice[::-1]  # nothing asks those after it
-    above = [*advice, *(_Source(each.origin, each.condition, each.value) for each in option.candidates)]
+    above = [*advice, *(_Contender(each.origin, each.condition, each.value) for each in option.candidates)]
     known = {each.origin for each in above}
     below = [origin for origin in deciding if origin not in known]
-    yield from map(_Source, sorted(below, key=lambda origin: origin.kind is not OriginKind.DEFAULT))
+    yield from map(_Contender, sorted(below, key=lambda origin: origin.kind is not OriginKind.DEFAULT))
     yield from above
 
 
 def _step(
-    source: _Source,
+    source: _Contender,
     arguments: BackendArguments,
     values: Mapping[Origin, object],
     winner: Origin,
     adding: Collection[Origin],
-) -> Step:
+) -> ValueSource:
     expression = source.value if isinstance(source.value, Expression) else None
     value = source.value if expression is None else expression.evaluate(arguments.facts)
     if isinstance(value, (Unknown, Fault)):
         value = MISSING
     clauses = () if source.condition is None else source.condition.explain(arguments.facts)
-    outcome: StepOutcome = "does not apply"
+    outcome: SourceOutcome = "does not apply"
     if source.origin == winner:
         outcome = "wins"
     elif source.origin in adding:
@@ -102,7 +102,7 @@ def _step(
     elif source.origin in values:
         outcome = "overridden"
     shown = values.get(source.origin, value)
-    return Step(
+    return ValueSource(
         outcome=outcome,
         value="" if shown is MISSING else show_setting(shown),
         origin=source.origin,

@@ -6,7 +6,6 @@ import re
 from itertools import pairwise
 from xml.etree import ElementTree
 
-import pytest
 from plans import PlanBuilder
 
 from etconfig.analysis.memory_picture import memory_svg, memory_text
@@ -25,8 +24,8 @@ def chain_plan(length: int, size: int = 4) -> MemoryPlan:
     return read_memory_plan(builder.plan())
 
 
-def drawn(plan: MemoryPlan) -> ElementTree.Element:
-    return ElementTree.fromstring(memory_svg({"forward": plan}))
+def drawn(plan: MemoryPlan, most: int = 3000) -> ElementTree.Element:
+    return ElementTree.fromstring(memory_svg({"forward": plan}, most))
 
 
 class TestSvg:

@@ -17,12 +17,15 @@ from etconfig.profile.evidence import TuningEvidence, gain_text
 from etconfig.profile.selection import ProfileMatch
 from etconfig.report.findings import findings_part
 from etconfig.report.model import Table, View, count_text, marked
+from etconfig.report.page.writer import Page
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.explaining.explain import fact_texts, show_setting
-from etconfig.resolver.explaining.waterfall import Step, waterfall
+from etconfig.resolver.explaining.waterfall import ValueSource, waterfall
 
 _MAX_NAMES = 6
 """The most devices that the header of a column names."""
+_FEW = 3
+"""The number of groups of an option up to which none is folded away."""
 _SOURCES = {
     OriginKind.DEFAULT: "default of",
     OriginKind.PROGRAM: "program",
@@ -34,15 +37,22 @@ _SOURCES = {
 _MARKS = {"wins": "wins", "adds keys": "wins", "overridden": "", "does not apply": "off"}
 
 
-def device_page(matrix: DeviceMatrix, *, further: Iterable[View] = (), subject: str = "") -> View:
-    """Describe what each device gets, and why.
+def device_page(matrix: DeviceMatrix, *, further: Iterable[View] = (), subject: str = "") -> Page:
+    """Show what each device gets and why, on a page: `html` is its text, and notebooks show it.
+
+    Example:
+        >>> matrix = etconfig.resolve_devices(etconfig.load_program("model.pte"), devices=["pi-5.json"])
+        >>> page = etconfig.analysis.device_page(matrix)
+        >>> page
+        <Page: What each device gets; 6 parts>
 
     Args:
         matrix: The devices.
         further: Parts from elsewhere, such as differences, tests, measurements and programs.
         subject: What the options are for, such as the names of programs.
     """
-    return _Page(matrix, RepositoryNames(Path.cwd(), os.environ, is_public=True)).view([*further], subject)
+    names = RepositoryNames(Path.cwd(), os.environ, is_public=True)
+    return Page(_Parts(matrix, names).view([*further], subject))
 
 
 class _Group:
@@ -55,7 +65,7 @@ class _Group:
         facts: The facts that the value may depend on.
     """
 
-    def __init__(self, steps: tuple[Step, ...], value: str, facts: tuple[str, ...]) -> None:
+    def __init__(self, steps: tuple[ValueSource, ...], value: str, facts: tuple[str, ...]) -> None:
         self.steps, self.value, self.facts = steps, value, facts
         self.labels: dict[str, list[str]] = {}
         self.name = ""
@@ -66,7 +76,7 @@ class _Group:
         return len(self.steps) < 2 and all(each.origin.kind is OriginKind.DEFAULT for each in self.steps)
 
 
-class _Page:
+class _Parts:
     """Makes the parts of the page.
 
     Args:
@@ -155,8 +165,10 @@ class _Page:
         lines = ["Devices with the same result number get the same options."]
         return View(name="devices", title="Devices", lines=lines, tables=[Table(headers=headers, rows=rows)])
 
-    def _options_part(self) -> View:
+    def _options_part(self) -> View | None:
         results = self.matrix.results
+        if not results:
+            return None
         headers = ["option", *(self._header(each.number, each.devices) for each in results)]
         rows = []
         for path in self.matrix.differing:
@@ -191,9 +203,7 @@ class _Page:
             ),
         ]
         lines = ["Colored values differ from the most frequent one."] if rows else []
-        return View(
-            name="options", title="Options", lines=lines, tables=[table for table in tables if table.rows]
-        )
+        return View(name="options", title="Options", lines=lines, tables=tables)
 
     def _header(self, number: int, devices: Sequence[str]) -> str:
         more = len(devices) - _MAX_NAMES
@@ -209,7 +219,7 @@ class _Page:
                     View(
                         name=groups[0].name.rpartition("-")[0],
                         title=f"{option} = {values}",
-                        parts=[self._group_part(group) for group in groups],
+                        parts=[self._group_part(group, is_folded=len(groups) > _FEW) for group in groups],
                         is_folded=True,
                     )
                 )
@@ -221,10 +231,11 @@ class _Page:
             is_folded=True,
         )
         lines = ["Sources are listed in order: a later one that applies overrides the earlier ones."]
-        tables = (table,) if defaults else ()
-        return View(name="reasons", title="Why each value", lines=lines, tables=tables, parts=parts)
+        if not self.groups:
+            return None
+        return View(name="reasons", title="Why each value", lines=lines, tables=(table,), parts=parts)
 
-    def _group_part(self, group: _Group) -> View:
+    def _group_part(self, group: _Group, *, is_folded: bool) -> View:
         labels = dict.fromkeys(label for each in group.labels.values() for label in each)
         winner = next((each for each in group.steps if each.outcome == "wins"), None)
         rows = [
@@ -247,10 +258,11 @@ class _Page:
             name=group.name,
             title=f"{group.value} on {self._devices([*group.labels])} ({', '.join(labels)})",
             lines=lines,
-            tables=[steps, facts] if group.facts else [steps],
+            tables=[steps, facts],
+            is_folded=is_folded,
         )
 
-    def _sentence(self, group: _Group, winner: Step) -> str:
+    def _sentence(self, group: _Group, winner: ValueSource) -> str:
         """Return why a value is as it is."""
         devices, expression = [*group.labels], winner.expression
         text = f"{group.value} comes from the {self._source(winner.origin, devices)}"
@@ -323,7 +335,7 @@ class _Page:
                     rows=rows,
                     is_folded=True,
                 ),
-            ][: 2 if rows else 1],
+            ],
         )
 
     def _choice(self, each: MatrixDevice) -> tuple[str, ...]:
