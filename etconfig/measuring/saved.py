@@ -40,13 +40,14 @@ def read_measurements(path: Path) -> View:
         reason = "it is not what `etconfig bench --json`, `tune --json` or `tune --study` wrote"
         raise _refused(path, reason) from error
     shown = rows[:_MAX_ROWS]
+    plotted = [row for row in shown if row.ratio is not None]
     more = len(rows) - len(shown)
     headers = ("configuration", "ratio to what is configured", "95 % interval", "verdict")
     return View(
         name="measurements",
         title=f"Measurements: {title}",
         lines=[*lines, *([f"and {count_text(more, 'more configuration')}"] if more else [])],
-        picture=draw_intervals([row for row in shown if row.ratio is not None]),
+        picture=draw_intervals(plotted) if plotted else "",
         tables=[Table(headers=headers, rows=[row.cells() for row in shown])],
     )
 
@@ -87,10 +88,11 @@ def _tried(row: Mapping[str, Any]) -> PlottedRow:
 
 
 def _plotted(label: object, ratio: Mapping[str, Any], verdict: str) -> PlottedRow:
-    numbers = {name: float(ratio[name]) for name in ("ratio", "low", "high") if name in ratio}
-    if not all(0 <= number < _MOST for number in numbers.values()):
-        raise ValueError(numbers)
-    return PlottedRow(label=shown_text(str(label)), verdict=verdict, **numbers)
+    found = {name: ratio.get(name) for name in ("ratio", "low", "high")}
+    numbers = {name: float(number) for name, number in found.items() if number not in (None, math.inf)}
+    if "ratio" not in numbers or not all(0 <= number < _MOST for number in numbers.values()):
+        raise ValueError(found)
+    return PlottedRow(label=shown_text(str(label)), verdict=shown_text(verdict), **numbers)
 
 
 def _ratio(row: PlottedRow) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,6 +90,7 @@ def command(
     matrix = build_matrix(configurations, devices, installation.fact_registry, with_memory=True)
     files = [each for each in loaded if isinstance(each, LoadedProgram)]
     further += [program_part(inspect_program(each)) for each in files]
+    further = [replace(part, name=f"{part.name}-{at}") for at, part in enumerate(further, 1)]
     subject = " and ".join(Path(str(each.program.path)).name for each in files)
     write_file(output, device_page(matrix, further=further, subject=subject).html.encode(), PAGE)
     show(f"{format_count(len(matrix), 'device')} shown in {output}", err=not output.is_file())
