@@ -139,6 +139,7 @@ def vega_lite(rows: Sequence[PlottedRow], title: object, noise: PairedRatio | No
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "title": title,
         "width": _WIDTH,
+        "padding": 16,
         "height": {"step": 22},
         "data": {"values": values},
         "layer": layers,

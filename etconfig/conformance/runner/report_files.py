@@ -62,15 +62,13 @@ def _case(check: Check, result: Result) -> JunitCase:
         name=check.id,
         group=f"etconfig.conformance.L{check.level}",
         outcome=_outcome(result),
-        message=_reason(result),
+        message="" if result.outcome is Outcome.PASSED else f"{result.outcome.value}: {_reason(result)}",
         seconds=result.seconds,
     )
 
 
 def _reason(result: Result) -> str:
-    if _outcome(result) == "passed":
-        return ""
-    return ": ".join(filter(None, (result.outcome.value, result.reason, result.message)))
+    return ": ".join(filter(None, (result.reason, result.message)))
 
 
 def _outcome(result: Result) -> JunitOutcome:
