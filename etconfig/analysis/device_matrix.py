@@ -34,7 +34,7 @@ _MAX_SHORT = 56
 
 
 @record(frozen=True, kw_only=True)
-class MatrixDevice:
+class MatrixDevice(HasView):
     """The arguments of one device.
 
     Attributes:
@@ -68,6 +68,14 @@ class MatrixDevice:
     def has_errors(self) -> bool:
         """True if the device gets no arguments."""
         return any(problem.is_error for problem in self.problems)
+
+    def _view(self) -> View:
+        rows = [(path, value_text(value)) for path, value in self.options.items()]
+        return View(
+            title=f"{self.device}, profile {self.profile or 'none'}",
+            lines=[*map(str, self.problems)],
+            tables=(Table(headers=("OPTION", "VALUE"), rows=rows),),
+        )
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the device as plain data."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from etconfig.analysis.memory_picture import memory_svg
-from etconfig.analysis.program_report import MethodReport, ProgramReport
+from etconfig.analysis.program_report import METHOD_HEADERS, MethodReport, ProgramReport
 from etconfig.base.number_text import format_bytes
-from etconfig.report.model import Table, View, count_text
+from etconfig.report.model import Table, View
 
 _NETRON = ("Look at the graph in Netron: open the file there", "https://netron.app/")
 
@@ -15,19 +15,7 @@ _NETRON = ("Look at the graph in Netron: open the file there", "https://netron.a
 def program_part(report: ProgramReport) -> View:
     """Return the methods, delegates and operators of a program, and its memory plans as pictures."""
     name = Path(report.path or "program in memory").name
-    methods = Table(
-        headers=("method", "inputs", "outputs", "instructions", "planned memory"),
-        rows=[
-            (
-                each.name,
-                ", ".join(each.inputs),
-                ", ".join(each.outputs),
-                each.instructions,
-                format_bytes(sum(each.planned_memory_bytes)),
-            )
-            for each in report.methods
-        ],
-    )
+    methods = Table(headers=METHOD_HEADERS, rows=[each.cells for each in report.methods])
     delegates = Table(
         caption="Delegates",
         headers=("method", "backend", "calls", "payload", "plugin installed"),
@@ -56,10 +44,7 @@ def program_part(report: ProgramReport) -> View:
     return View(
         name="program",
         title=f"Program {name}",
-        lines=[
-            f"{format_bytes(report.size_bytes)}, constants {format_bytes(report.constant_bytes)}, "
-            f"{count_text(len(report.segments), 'segment')}"
-        ],
+        lines=[report.summary],
         link=_NETRON,
         tables=[methods, delegates, operators],
         parts=[_memory_part(each) for each in report.methods if each.memory_plan.arena_bytes],

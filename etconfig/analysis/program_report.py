@@ -8,8 +8,14 @@ from typing import Any
 
 from etconfig.analysis.plain import plain_data
 from etconfig.analysis.value_text import describe_value
+from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
 from etconfig.program.memory_plan import MemoryPlan
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text
+
+METHOD_HEADERS = ("method", "inputs", "outputs", "instructions", "planned memory")
+"""The headers of a table of methods."""
 
 
 @record(frozen=True, kw_only=True)
@@ -146,7 +152,7 @@ class RunObstacle:
 
 
 @record(frozen=True, kw_only=True)
-class MethodReport:
+class MethodReport(HasView):
     """A method of a program.
 
     Attributes:
@@ -180,6 +186,20 @@ class MethodReport:
     memory_plan: MemoryPlan
     obstacles: tuple[RunObstacle, ...]
 
+    @property
+    def cells(self) -> tuple[str | int, ...]:
+        """The row of a table with `METHOD_HEADERS`."""
+        planned = format_bytes(sum(self.planned_memory_bytes))
+        return self.name, ", ".join(self.inputs), ", ".join(self.outputs), self.instructions, planned
+
+    def _view(self) -> View:
+        rows = [*self.operators.items(), *((each.backend, each.calls) for each in self.delegates)]
+        table = Table(headers=("OPERATOR OR BACKEND", "CALLS"), rows=rows)
+        title = f"{self.name}, {count_text(self.instructions, 'instruction')}"
+        return View(
+            title=title, lines=[f"{each.what}: {each.why}" for each in self.obstacles], tables=(table,)
+        )
+
     def to_jsonable(self) -> dict[str, Any]:
         """The report as plain data; `memory` has the arenas of the memory plan."""
         data: dict[str, Any] = {}
@@ -206,7 +226,7 @@ class SharedStateReport:
 
 
 @record(frozen=True, kw_only=True)
-class ProgramReport:
+class ProgramReport(HasView):
     """The contents of a program, and what it needs to run here.
 
     Attributes:
@@ -236,6 +256,17 @@ class ProgramReport:
     unclaimed: tuple[UnclaimedBytes, ...]
     shared_state: tuple[SharedStateReport, ...]
     methods: tuple[MethodReport, ...]
+
+    @property
+    def summary(self) -> str:
+        """The sizes, in one line."""
+        sizes = f"{format_bytes(self.size_bytes)}, constants {format_bytes(self.constant_bytes)}"
+        return f"{sizes}, {count_text(len(self.segments), 'segment')}"
+
+    def _view(self) -> View:
+        headers = [*map(str.upper, METHOD_HEADERS)]
+        table = Table(headers=headers, rows=[each.cells for each in self.methods])
+        return View(title=f"{self.path or 'program in memory'}: {self.summary}", tables=(table,))
 
     def to_jsonable(self) -> dict[str, Any]:
         """The report as plain data, as `etconfig inspect --json` prints it."""

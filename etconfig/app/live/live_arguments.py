@@ -19,9 +19,11 @@ from etconfig.base.parameters import check_type
 from etconfig.base.records import record
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, MethodInUseError, OptionError
 from etconfig.facts.sheet import FactSheet
-from etconfig.report.model import count_text
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text
 from etconfig.resolver.deciding.arguments import Arguments
 from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.schema.coerce import show_value
 from etconfig.schema.declaration import Applies
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class LiveChange:
 
 
 @record(frozen=True, kw_only=True)
-class Refresh:
+class Refresh(HasView):
     """The result of one refresh.
 
     Attributes:
@@ -80,9 +82,31 @@ class Refresh:
         """True if any option or the profile differs."""
         return any(getattr(self, part.name) for part in fields(self))
 
+    def _view(self) -> View:
+        kinds = ("applied", "postponed", "refused", "needs_reload")
+        changes = {kind: getattr(self, kind) for kind in kinds}
+        counts = [f"{len(each)} {kind.replace('_', ' ')}" for kind, each in changes.items() if each]
+        rows = [
+            (
+                kind.replace("_", " "),
+                str(each.path),
+                show_value(each.old),
+                show_value(each.new),
+                str(each.error or ""),
+            )
+            for kind, every in changes.items()
+            for each in every
+        ]
+        profile = [] if self.profile is None else [str(self.profile), *self.profile.reasons]
+        return View(
+            title=", ".join([*counts, *profile[:1]]) or "nothing changes",
+            lines=profile[1:],
+            tables=(Table(headers=("", "OPTION", "OLD", "NEW", "ERROR"), rows=rows),),
+        )
+
 
 @documented_like(configure)
-class LiveArguments:
+class LiveArguments(HasView):
     """Keeps loaded Methods, and objects of engines, in line with a configuration while facts change.
 
     `refresh` compares the options in force in each Method with the configured ones, and applies
@@ -266,6 +290,9 @@ class LiveArguments:
         noun = "object" if any(isinstance(each, EngineObject) for each in self._methods) else "Method"
         followed = count_text(len(self._methods), f"attached {noun}")
         return f"<LiveArguments: {followed}; {self._resolution!r}>"
+
+    def _view(self) -> View:
+        return self._resolution._view()
 
     def _configured(self, configuration: Configuration, facts: FactSheet) -> Configuration:
         return configuration if self._holds_profile else configuration.selected_on(facts)
