@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -13,9 +13,6 @@ from etconfig.base.records import record
 from etconfig.program.memory_plan import MemoryPlan
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
-
-METHOD_HEADERS = ("method", "inputs", "outputs", "instructions", "planned memory")
-"""The headers of a table of methods."""
 
 
 @record(frozen=True, kw_only=True)
@@ -187,18 +184,15 @@ class MethodReport(HasView):
     obstacles: tuple[RunObstacle, ...]
 
     @property
-    def cells(self) -> tuple[str | int, ...]:
-        """The row of a table with `METHOD_HEADERS`."""
-        planned = format_bytes(sum(self.planned_memory_bytes))
-        return self.name, ", ".join(self.inputs), ", ".join(self.outputs), self.instructions, planned
+    def calls(self) -> Sequence[tuple[str, int]]:
+        """Each operator and each delegate's backend, with the number of its calls."""
+        return [*self.operators.items(), *((each.backend, each.calls) for each in self.delegates)]
 
     def _view(self) -> View:
-        rows = [*self.operators.items(), *((each.backend, each.calls) for each in self.delegates)]
-        table = Table(headers=("OPERATOR OR BACKEND", "CALLS"), rows=rows)
         title = f"{self.name}, {count_text(self.instructions, 'instruction')}"
-        return View(
-            title=title, lines=[f"{each.what}: {each.why}" for each in self.obstacles], tables=(table,)
-        )
+        lines = [f"{each.what}: {each.why}" for each in self.obstacles]
+        table = Table(headers=("OPERATOR OR BACKEND", "CALLS"), rows=self.calls)
+        return View(title=title, lines=lines, tables=(table,))
 
     def to_jsonable(self) -> dict[str, Any]:
         """The report as plain data; `memory` has the arenas of the memory plan."""
@@ -257,16 +251,24 @@ class ProgramReport(HasView):
     shared_state: tuple[SharedStateReport, ...]
     methods: tuple[MethodReport, ...]
 
-    @property
-    def summary(self) -> str:
-        """The sizes, in one line."""
-        sizes = f"{format_bytes(self.size_bytes)}, constants {format_bytes(self.constant_bytes)}"
-        return f"{sizes}, {count_text(len(self.segments), 'segment')}"
-
     def _view(self) -> View:
-        headers = [*map(str.upper, METHOD_HEADERS)]
-        table = Table(headers=headers, rows=[each.cells for each in self.methods])
-        return View(title=f"{self.path or 'program in memory'}: {self.summary}", tables=(table,))
+        sizes = f"{format_bytes(self.size_bytes)}, constants {format_bytes(self.constant_bytes)}"
+        rows = [
+            (
+                each.name,
+                ", ".join(each.inputs),
+                ", ".join(each.outputs),
+                ", ".join(dict.fromkeys(delegate.backend for delegate in each.delegates)),
+                format_bytes(sum(each.planned_memory_bytes)),
+            )
+            for each in self.methods
+        ]
+        table = Table(headers=("METHOD", "INPUTS", "OUTPUTS", "DELEGATES", "PLANNED MEMORY"), rows=rows)
+        return View(
+            title=self.path or "program in memory",
+            lines=[f"{sizes}, {count_text(len(self.segments), 'segment')}"],
+            tables=(table,),
+        )
 
     def to_jsonable(self) -> dict[str, Any]:
         """The report as plain data, as `etconfig inspect --json` prints it."""

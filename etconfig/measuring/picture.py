@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from etconfig.base.packages import how_to_install
@@ -11,7 +10,6 @@ from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
 from etconfig.errors import MissingPackageError
 from etconfig.measuring.report import ComparisonReport
-from etconfig.report.model import View
 
 MARK = "<!-- measurements, drawn by etconfig -->"
 """The first line of each picture."""
@@ -81,11 +79,6 @@ def comparison_svg(report: ComparisonReport) -> str:
         if row.ratio is not None
     ]
     return f"{MARK}\n{draw_intervals(rows, title, report.noise)}\n"
-
-
-def comparison_view(report: ComparisonReport) -> View:
-    """Return a report with its picture, for a page. Raises as `comparison_svg`."""
-    return replace(report._view(), picture=comparison_svg(report))
 
 
 def draw_intervals(rows: Sequence[PlottedRow], title: object = None, noise: PairedRatio | None = None) -> str:

@@ -20,7 +20,7 @@ _MOST = 1e12
 """No ratio is as large."""
 
 
-def read_measurements(path: Path) -> View:
+def read_measurements(path: Path) -> tuple[View, str]:
     """Read what `bench --json` or `tune --json` printed, or a study of `tune`.
 
     Raises:
@@ -43,13 +43,12 @@ def read_measurements(path: Path) -> View:
     plotted = [row for row in shown if row.ratio is not None]
     more = len(rows) - len(shown)
     headers = ("configuration", "ratio to what is configured", "95 % interval", "verdict")
-    return View(
-        name="measurements",
+    view = View(
         title=f"Measurements: {title}",
         lines=[*lines, *([f"and {count_text(more, 'more configuration')}"] if more else [])],
-        picture=draw_intervals(plotted) if plotted else "",
         tables=[Table(headers=headers, rows=[row.cells() for row in shown])],
     )
+    return view, draw_intervals(plotted) if plotted else ""
 
 
 def _contents(text: bytes) -> tuple[str, list[str], list[PlottedRow]]:

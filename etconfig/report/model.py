@@ -15,28 +15,6 @@ MAX_CELL = 120
 """The most characters of a cell of an object that shows itself, and of a name in a line."""
 
 
-class Cell(str):
-    """A text of a table with what pages add to it.
-
-    Attributes:
-        part: The name of the part of the page that explains it; empty for none.
-        mark: What makes it stand out, as the style of pages knows it: `differs`, `wins`, `off`, `error`,
-            `warning` or `note`; empty for nothing.
-        hint: A text that is shown on demand, and found by filters.
-    """
-
-    part: str = ""
-    mark: str = ""
-    hint: str = ""
-
-
-def marked(text: str, mark: str = "", *, part: str = "", hint: str = "") -> Cell:
-    """Return a text of a table with a mark, a link to a part of the page, and a hint."""
-    cell = Cell(text)
-    cell.mark, cell.part, cell.hint = mark, part, hint
-    return cell
-
-
 @record(frozen=True, kw_only=True)
 class Table:
     """Rows below their headers.
@@ -81,23 +59,11 @@ class View:
         title: What it is, in one line.
         lines: Further lines.
         tables: Its contents; those without rows are left out.
-        name: The name that cells of a page refer to; letters, digits and hyphens.
-        excerpt: Lines of a file or of a program, shown as they are; on pages only, as the following.
-        picture: An SVG document.
-        link: The text and the address of a page elsewhere.
-        parts: Further parts.
-        is_folded: True if readers open it by a click on its title.
     """
 
     title: str
     lines: Sequence[str] = ()
     tables: Sequence[Table] = ()
-    name: str = ""
-    excerpt: str = ""
-    picture: str = ""
-    link: tuple[str, str] | None = None
-    parts: Sequence[View] = ()
-    is_folded: bool = False
 
 
 def cell_text(text: str, limit: int | None = None) -> str:

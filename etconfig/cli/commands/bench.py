@@ -120,11 +120,11 @@ def command(
             **choices,
         )
     if output is not None:
-        from etconfig.measuring.picture import comparison_svg, comparison_view
+        from etconfig.measuring.picture import comparison_svg
         from etconfig.report.page.writer import html_page
 
-        is_svg = output.suffix == ".svg"
-        drawn = comparison_svg(report) if is_svg else html_page(comparison_view(report))
+        svg = comparison_svg(report)
+        drawn = svg if output.suffix == ".svg" else html_page(report._view(), svg)
         write_file(output, drawn.encode(), _PICTURE)
     if as_json:
         print_json(report.to_jsonable())

@@ -323,10 +323,10 @@ def _junit(report: Report) -> bytes:
 
 
 def _html(report: Report) -> bytes:
-    from etconfig.conformance.runner.report_files import report_view
+    from etconfig.conformance.runner.report_files import MARKS, report_view
     from etconfig.report.page.writer import html_page
 
-    return html_page(report_view(report)).encode()
+    return html_page(report_view(report), marks=MARKS).encode()
 
 
 def _badge(report: Report) -> bytes:

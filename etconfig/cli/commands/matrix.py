@@ -185,7 +185,7 @@ def _show(
         from etconfig.analysis.matrix_page import device_page
         from etconfig.cli.rendering.matrix_view import differences_view
 
-        further = () if differences is None else (differences_view(differences),)
+        further = () if differences is None else ((differences_view(differences), ""),)
         show_document(device_page(matrix, further=further).html)
     elif form == "junit":
         from etconfig.cli.rendering.matrix_view import matrix_cases

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,7 +67,6 @@ def command(
     from etconfig.analysis.inspection import inspect_program
     from etconfig.analysis.matrix_building import build_matrix
     from etconfig.analysis.matrix_page import device_page
-    from etconfig.analysis.program_page import program_part
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.measuring.saved import read_measurements
@@ -88,10 +86,8 @@ def command(
         named = [("this device", request.device.facts)]
     devices = with_progress(named, "resolving")
     matrix = build_matrix(configurations, devices, installation.fact_registry, with_memory=True)
-    files = [each for each in loaded if isinstance(each, LoadedProgram)]
-    further += [program_part(inspect_program(each)) for each in files]
-    further = [replace(part, name=f"{part.name}-{at}") for at, part in enumerate(further, 1)]
-    subject = " and ".join(Path(str(each.program.path)).name for each in files)
-    write_file(output, device_page(matrix, further=further, subject=subject).html.encode(), PAGE)
+    inspected = [inspect_program(each) for each in loaded if isinstance(each, LoadedProgram)]
+    page = device_page(matrix, further=further, programs=inspected)
+    write_file(output, page.html.encode(), PAGE)
     show(f"{format_count(len(matrix), 'device')} shown in {output}", err=not output.is_file())
     return 1 if matrix.has_errors else 0

@@ -8,18 +8,15 @@ from pathlib import Path
 from etconfig.cli.shared.output import repository_names
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import render_text
-from etconfig.report.findings import findings_part
 from etconfig.report.junit import JunitCase, junit_xml
-from etconfig.report.model import View, count_text
-from etconfig.report.page.writer import html_page
+from etconfig.report.page.writer import Page
 
 
 def findings_page(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:
     """Return a page with every finding and its excerpt."""
     shown = repository_names(is_public=True)
-    lines = [f"{count_text(len(files), 'file')} checked"]
-    found = findings_part({shown(problem): "" for problem in problems})
-    return html_page(View(title="Findings of etconfig validate", lines=lines, parts=[found]))
+    data = {"files": len(files), "problems": [(shown(problem), "") for problem in problems]}
+    return Page("Findings of etconfig validate", "findings", data).html
 
 
 def findings_junit(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:

@@ -79,7 +79,7 @@ def differences_view(differences: Sequence[MatrixDifference]) -> View:
     title = f"{count_text(len(differences), 'difference')} from what is expected"
     headers = ("device", "option", "expected", "got")
     table = Table(caption=title, headers=headers, rows=[*map(_difference, differences)])
-    return View(name="differences", title=title, tables=(table,))
+    return View(title=title, tables=(table,))
 
 
 def matrix_cases(

@@ -8,10 +8,11 @@ from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcomes import Outcome, Result
 from etconfig.conformance.runner.report import Report
 from etconfig.report.junit import JunitCase, JunitOutcome, junit_xml
-from etconfig.report.model import Table, View, marked
+from etconfig.report.model import Table, View
 
 _SKIPPED = {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE, Outcome.XFAILED, Outcome.NOT_JUDGED}
-_MARKS = {"passed": "", "failure": "error", "error": "error", "skipped": "off"}
+MARKS = {each.value: "off" if each in _SKIPPED else "error" for each in Outcome if each is not Outcome.PASSED}
+"""How pages mark outcomes."""
 
 LABEL = "etconfig"
 
@@ -37,7 +38,7 @@ def report_view(report: Report) -> View:
     """Return the results of all checks, root causes first, for a page."""
     rows = [
         (
-            marked(each.outcome.value, _MARKS[_outcome(each)]),
+            each.outcome.value,
             f"L{report.checks[each.check_id].level}",
             each.check_id,
             report.checks[each.check_id].doc,

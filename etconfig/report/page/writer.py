@@ -1,13 +1,14 @@
-"""`html_page`: a report as a page, for a browser or for paper; its texts are never markup.
+"""Reports as pages, for a browser or for paper; their texts are never markup.
 
-Jinja2 escapes each text where the template shows it, after `cell_text` made it printable. The page's own
-policy allows no script and no style but those whose hash it has, and nothing from a network.
+Jinja2 escapes each text where a template shows it, after `cell_text` made it printable. The policy of a page
+allows no script and no style but those whose hash it has, and nothing from a network.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,44 +18,76 @@ from etconfig.base.packages import how_to_install
 from etconfig.base.records import record
 from etconfig.base.written_files import FileKind, head_of
 from etconfig.diagnostics.escape import escape_lines
+from etconfig.diagnostics.render import MAX_DIAGNOSTICS, render_text
 from etconfig.errors import MissingPackageError
-from etconfig.report.model import Cell, Table, View, cell_text, marked, shown_text
+from etconfig.report.model import View, cell_text, count_text, shown_text
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
     from markupsafe import Markup
 
-PAGE = FileKind(
-    "a page that etconfig wrote", lambda path: b'<meta name="generator" content="etconfig' in head_of(path)
-)
+    from etconfig.diagnostics.model import Diagnostic
+
+_MARK = b'<meta name="generator" content="etconfig'
+PAGE = FileKind("a page that etconfig wrote", lambda path: _MARK in head_of(path))
 
 _HERE = Path(__file__).parent
-_MAX_EXCERPT = 20_000
 _SVG = "{http://www.w3.org/2000/svg}"
 _SHAPES = frozenset({"svg", "g", "path", "rect", "line", "circle", "text", "tspan", "title"})
 _DRAWN = frozenset(
-    {
-        "width",
-        "height",
-        "viewBox",
-        "d",
-        "x",
-        "y",
-        "x1",
-        "y1",
-        "x2",
-        "y2",
-        "dx",
-        "dy",
-        "cx",
-        "cy",
-        "r",
-        "transform",
-    }
+    {"width", "height", "viewBox", "d", "x", "y", "x1", "y1", "x2", "y2", "dx", "dy", "r", "transform"}
     | {"fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "opacity"}
     | {"class", "text-anchor", "font-size", "font-family", "font-weight"}
 )
 """The elements and attributes of pictures that a page keeps; none of them runs or loads anything."""
+
+
+@record(frozen=True)
+class Page:
+    """A page.
+
+    Attributes:
+        title: Its title.
+        template: The name of its template.
+        data: What the template shows.
+    """
+
+    title: str
+    template: str
+    data: Mapping[str, Any]
+
+    @property
+    def html(self) -> str:
+        """The text of the page.
+
+        Raises:
+            MissingPackageError: Jinja2 is not installed.
+        """
+        check_can_write_pages()
+        return _environment().get_template(f"{self.template}.html.jinja").render(self.data, title=self.title)
+
+    def __repr__(self) -> str:
+        return f"<Page: {shown_text(self.title)}>"
+
+    def _repr_html_(self) -> str:
+        from markupsafe import escape
+
+        size = 'style="width: 100%; height: 40em; border: 0"'
+        return f'<iframe sandbox="allow-scripts" {size} srcdoc="{escape(self.html)}"></iframe>'
+
+
+def html_page(view: View, svg: str = "", marks: Mapping[str, str] | None = None) -> str:
+    """Return a report as a whole page.
+
+    Args:
+        view: The report.
+        svg: A picture of it; empty for none.
+        marks: How the style of pages marks texts of cells.
+
+    Raises:
+        MissingPackageError: Jinja2 is not installed.
+    """
+    return Page(view.title, "view", {"view": view, "svg": svg, "marks": marks or {}}).html
 
 
 def check_can_write_pages() -> None:
@@ -70,73 +103,34 @@ def check_can_write_pages() -> None:
         raise MissingPackageError(purpose="an HTML page", package="jinja2", help=extra) from error
 
 
-def html_page(view: View) -> str:
-    """Return a report as a whole page.
-
-    Raises:
-        MissingPackageError: Jinja2 is not installed.
-    """
-    check_can_write_pages()
-    return _template().render(view=view)
-
-
-@record(frozen=True)
-class Page:
-    """A page.
-
-    Attributes:
-        view: Its contents.
-    """
-
-    view: View
-
-    @property
-    def html(self) -> str:
-        """The text of the page.
-
-        Raises:
-            MissingPackageError: Jinja2 is not installed.
-        """
-        return html_page(self.view)
-
-    def __repr__(self) -> str:
-        return f"<Page: {shown_text(self.view.title)}; {len(self.view.parts)} parts>"
-
-    def _repr_html_(self) -> str:
-        from markupsafe import escape
-
-        size = 'style="width: 100%; height: 40em; border: 0"'
-        return f'<iframe sandbox="allow-scripts" {size} srcdoc="{escape(self.html)}"></iframe>'
-
-
 @cache
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    style, script = (_text(name) for name in ("page.css", "page.js"))
-    policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    files = {name: (_HERE / f"page.{name}").read_text(encoding="utf-8") for name in ("css", "js")}
+    style, script = (_hash(text) for text in files.values())
     environment = Environment(
-        autoescape=True, finalize=_printable, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        finalize=_printable,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.globals.update(
-        policy=policy,
-        style=Markup(style),  # noqa: S704  (a file of etconfig)
-        script=Markup(script),  # noqa: S704
-        heads=lambda table: map(_cell, table.headers),
-        rows=_rows,
+        policy=f"default-src 'none'; style-src '{style}'; script-src '{script}'; base-uri 'none'; "
+        "form-action 'none'",
+        style=Markup(files["css"]),  # noqa: S704  (a file of etconfig)
+        script=Markup(files["js"]),  # noqa: S704
         lines=_lines,
         excerpt=_excerpt,
         picture=_picture,
+        count=count_text,
+        joined=lambda texts, separator=", ": separator.join(texts),
+        most=MAX_DIAGNOSTICS,
     )
-    return environment.from_string(_text("page.html.jinja"))
-
-
-def _text(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
+    return environment
 
 
 def _hash(text: str) -> str:
@@ -144,19 +138,8 @@ def _hash(text: str) -> str:
 
 
 def _printable(value: Any) -> Any:
-    """Return what an expression of the template gives as it may be shown; markup of etconfig stays."""
+    """Return what an expression of a template gives as it may be shown; markup of etconfig stays."""
     return cell_text(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
-
-
-def _rows(table: Table) -> list[list[Cell]]:
-    return [
-        [marked(f"{cell:,}", "number") if isinstance(cell, int) else _cell(cell) for cell in row]
-        for row in table.rows
-    ]
-
-
-def _cell(text: str) -> Cell:
-    return text if isinstance(text, Cell) else Cell(text)
 
 
 def _lines(header: str) -> Markup:
@@ -166,23 +149,22 @@ def _lines(header: str) -> Markup:
     return Markup("<br>").join(map(cell_text, header.split("\n")))
 
 
-def _excerpt(text: str) -> Markup:
-    """Return lines as they are, which only escaping may change."""
+def _excerpt(problem: Diagnostic) -> str:
+    """Return a problem with its lines of a file."""
     from markupsafe import escape
 
-    return escape(escape_lines(text[:_MAX_EXCERPT]))
+    return escape(escape_lines(render_text(problem)))
 
 
-def _picture(view: View) -> Markup:
+def _picture(svg: str, title: str) -> Markup:
     """Return the shapes of a picture, without what could run, load or restyle anything."""
     from markupsafe import Markup
 
-    root = ElementTree.fromstring(view.picture)  # noqa: S314  (drawn by etconfig)
+    root = ElementTree.fromstring(svg)  # noqa: S314  (drawn by etconfig)
     for element in root.iter():
         for child in [each for each in element if each.tag.removeprefix(_SVG) not in _SHAPES]:
             element.remove(child)
         element.tag = element.tag.removeprefix(_SVG)
         element.attrib = {name: value for name, value in element.attrib.items() if name in _DRAWN}
-    root.set("role", "img")
-    root.set("aria-label", cell_text(view.title))
+    root.attrib |= {"role": "img", "aria-label": cell_text(title)}
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704  (serialized shapes)
