@@ -54,7 +54,7 @@ class MatrixDevice(HasView):
     is_fallback: bool = False
     problems: tuple[Diagnostic, ...] = ()
     options: Mapping[str, Any]
-    need: MemoryNeed | None = field(default=None, repr=False)
+    need: MemoryNeed | None = None
     resolution: Resolution | None = field(default=None, compare=False, repr=False)
 
     @cached_property

@@ -12,13 +12,11 @@ from pathlib import Path
 
 from etconfig.analysis.device_matrix import DeviceMatrix
 from etconfig.analysis.memory_picture import memory_svg
-from etconfig.analysis.program_report import MethodReport, ProgramReport
+from etconfig.analysis.program_report import ProgramReport
 from etconfig.base.number_text import format_bytes
 from etconfig.base.provenance import Origin, OriginKind
 from etconfig.base.records import record
-from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.repository import RepositoryNames
-from etconfig.memory.need import MemoryNeed
 from etconfig.profile.evidence import TuningEvidence, gain_text
 from etconfig.profile.selection import Selection
 from etconfig.report.model import View
@@ -54,13 +52,19 @@ def device_page(
         further: Parts from elsewhere, such as tests and measurements, each with a picture or an empty text.
         programs: The programs that the options are for.
     """
+    page = _Reasons(matrix, RepositoryNames(Path.cwd(), os.environ, is_public=True))
     data = {
         "matrix": matrix,
-        "page": _Reasons(matrix, RepositoryNames(Path.cwd(), os.environ, is_public=True)),
+        "page": page,
+        "problems": [(page.names(each), page.devices(found)) for each, found in matrix.problems.items()],
+        "fact_texts": fact_texts,
         "further": [*further],
         "programs": programs,
         "file_name": _file_name,
-        "plan_svg": _plan_svg,
+        "plan_svg": lambda method: memory_svg({method.name: method.memory_plan}, most=_MAX_RECTANGLES),
+        "bytes": format_bytes,
+        "gain": gain_text,
+        "today": date.today(),
     }
     subject = " and ".join(map(_file_name, programs))
     return Page(f"What each device gets{f' from {subject}' if subject else ''}", "devices", data)
@@ -68,10 +72,6 @@ def device_page(
 
 def _file_name(program: ProgramReport) -> str:
     return Path(program.path or "program in memory").name
-
-
-def _plan_svg(method: MethodReport) -> str:
-    return memory_svg({method.name: method.memory_plan}, most=_MAX_RECTANGLES)
 
 
 @record(frozen=True, kw_only=True)
@@ -97,27 +97,13 @@ class _Group:
         """The method instances."""
         return dict.fromkeys(label for labels in self.labels.values() for label in labels)
 
-    @property
-    def is_default(self) -> bool:
-        """True if nothing but the schema has a say."""
-        return len(self.sources) < 2 and all(s.origin.kind is OriginKind.DEFAULT for s in self.sources)
-
 
 class _Reasons:
-    """The reasons for what devices get, as the page shows them.
-
-    Args:
-        matrix: The devices.
-        names: Names files as readers know them.
-    """
+    """The reasons for what devices get, as the page shows them; `names` names files for readers."""
 
     def __init__(self, matrix: DeviceMatrix, names: RepositoryNames) -> None:
         self.matrix, self.names = matrix, names
         self.resolutions = {each.device: each.resolution for each in matrix if each.resolution is not None}
-
-    @property
-    def problems(self) -> Sequence[tuple[Diagnostic, str]]:
-        return [(self.names(each), self.devices(found)) for each, found in self.matrix.problems.items()]
 
     def devices(self, names: Sequence[str]) -> str:
         return "every device" if len(names) == len(self.matrix) > 1 else ", ".join(names)
@@ -129,13 +115,8 @@ class _Reasons:
             counts[value] += len(result.devices)
         return counts.most_common(1)[0][0]
 
-    @property
-    def same(self) -> Iterator[str]:
-        differing = {*self.matrix.differing}
-        return (path for path in self.matrix.options if path not in differing)
-
     @cached_property
-    def _groups(self) -> Mapping[str, Sequence[_Group]]:
+    def groups(self) -> Mapping[str, Sequence[_Group]]:
         """The groups of each option, by backend and option; what nothing sets comes last."""
         found: dict[str, dict[object, _Group]] = {}
         known: dict[object, _Group] = {}
@@ -153,27 +134,26 @@ class _Reasons:
                             value = show_setting(getattr(resolved.options, option))
                             key = (value, *((s.outcome, s.value, s.origin, s.texts) for s in sources))
                             groups = found.setdefault(f"{backend}.{option}", {})
-                            name = f"option-{len(found)}-{len(groups)}"
+                            name = f"option-{[*found].index(f'{backend}.{option}')}-{len(groups)}"
                             group = _Group(name=name, value=value, sources=sources, facts=facts)
                             known[same] = groups.setdefault(key, group)
                         known[same].labels.setdefault(device, []).append(arguments.label)
         return {option: [*groups.values()] for option, groups in found.items()}
 
-    @property
-    def told(self) -> Sequence[tuple[str, Sequence[_Group]]]:
-        return [each for each in self._groups.items() if not all(group.is_default for group in each[1])]
-
-    @property
-    def defaults(self) -> Sequence[tuple[str, str]]:
-        told = dict(self.told)
-        return [(option, each[0].value) for option, each in self._groups.items() if option not in told]
+    @cached_property
+    def told(self) -> Mapping[str, Sequence[_Group]]:
+        """The groups of the options that something but the schema may set."""
+        return {
+            option: groups
+            for option, groups in self.groups.items()
+            if any(len(g.sources) > 1 or g.sources[0].origin.kind is not OriginKind.DEFAULT for g in groups)
+        }
 
     def part_of(self, path: str, devices: Sequence[str]) -> str:
         """Return the name of the part that explains an option on some devices; empty for none."""
         label, _, option = path.rpartition(":")
-        groups = self._groups.get(option, ())
-        for group in groups:
-            if label in group.labels.get(devices[0], ()) and not all(each.is_default for each in groups):
+        for group in self.told.get(option, ()):
+            if label in group.labels.get(devices[0], ()):
                 is_whole = all(label in group.labels.get(each, ()) for each in devices)
                 return group.name if is_whole else group.name.rpartition("-")[0]
         return ""
@@ -189,9 +169,6 @@ class _Reasons:
             return fact_texts(facts, name)
         return values.pop(), self.source(fact.origin, devices)
 
-    def fact_rows(self, group: _Group) -> Iterator[tuple[str, str, str]]:
-        return ((name, *self.fact(name, [*group.labels])) for name in group.facts)
-
     def source(self, origin: Origin, devices: Sequence[str]) -> str:
         """Return a source in words: a profile by its name, a file as the repository names it."""
         source = self.names.name_of(origin.source)
@@ -205,27 +182,7 @@ class _Reasons:
     @cached_property
     def facts(self) -> list[str]:
         """The names of the facts that options may depend on."""
-        return [*dict.fromkeys(name for each in self._groups.values() for g in each for name in g.facts)]
-
-    @property
-    def device_facts(self) -> Iterator[tuple[str, ...]]:
-        for device, resolution in self.resolutions.items():
-            yield device, *(fact_texts(resolution.facts, name)[0] for name in self.facts)
-
-    @property
-    def choices(self) -> Iterator[tuple[str, ...]]:
-        """The profile of each device, those that it extends, and why it was chosen."""
-        for each in self.matrix:
-            profile = each.profile or "none"
-            selection = None if each.resolution is None else each.resolution.selection
-            if each.resolution is None:
-                yield each.device, profile, "", "its options do not resolve: see the problems"
-            elif selection is None:
-                yield each.device, profile, "", f"named by {each.selected_by or 'hand'}"
-            else:
-                match = next(m for m in selection.matches if m.profile is selection.profile)
-                bases = ", ".join(base.name for base in selection.chain[:-1])
-                yield each.device, profile, bases, "; ".join(match.reasons) or "it matches every device"
+        return [*dict.fromkeys(name for each in self.groups.values() for g in each for name in g.facts)]
 
     @property
     def others(self) -> Iterator[tuple[str, str, str]]:
@@ -240,33 +197,13 @@ class _Reasons:
             yield profile, next(iter(by_text)) if len(by_text) == 1 else why, self.devices(devices)
 
     @property
-    def largest_need(self) -> MemoryNeed | None:
-        needs = (each.need for each in self.matrix if each.need is not None)
-        return max(needs, key=lambda need: need.peak.size_bytes, default=None)
-
-    @property
-    def memory(self) -> Iterator[tuple[str, str, str, str]]:
-        for each in self.matrix:
-            if each.memory is not None:
-                free = each.memory.available_bytes
-                has = "unknown" if free is None else f"{format_bytes(free)} {each.memory.kind}"
-                fits = {True: "yes", False: "no", None: "unknown"}[each.memory.fits]
-                yield each.device, format_bytes(each.memory.needed_bytes), has, fits
-
-    @property
-    def evidence(self) -> Iterator[tuple[str, ...]]:
+    def evidence(self) -> Sequence[tuple[TuningEvidence, list[str]]]:
         found: list[tuple[TuningEvidence, list[str]]] = []
         for device, resolution in self.resolutions.items():
             for each in resolution.evidence:
                 same = [devices for other, devices in found if other == each]
                 same[0].append(device) if same else found.append((each, [device]))
-        for each, devices in found:
-            age = f"{each.made}, {(date.today() - each.made).days} days ago"
-            where = ", ".join(f"{name} {value}" for name, value in each.device.items())
-            for option, ratio in {"all together": each.whole, **each.options}.items():
-                measured = (ratio.interval, str(ratio.pairs)) if ratio.pairs else ("", "")
-                gain = gain_text(ratio.ratio, each.objective)
-                yield option, gain, *measured, age, each.engine, where, self.devices(devices)
+        return found
 
 
 def _not_chosen(selection: Selection) -> Iterator[tuple[str, str, str]]:

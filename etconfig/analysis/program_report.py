@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -183,16 +183,10 @@ class MethodReport(HasView):
     memory_plan: MemoryPlan
     obstacles: tuple[RunObstacle, ...]
 
-    @property
-    def calls(self) -> Sequence[tuple[str, int]]:
-        """Each operator and each delegate's backend, with the number of its calls."""
-        return [*self.operators.items(), *((each.backend, each.calls) for each in self.delegates)]
-
     def _view(self) -> View:
-        title = f"{self.name}, {count_text(self.instructions, 'instruction')}"
-        lines = [f"{each.what}: {each.why}" for each in self.obstacles]
-        table = Table(headers=("OPERATOR OR BACKEND", "CALLS"), rows=self.calls)
-        return View(title=title, lines=lines, tables=(table,))
+        calls = [*self.operators.items(), *((each.backend, each.calls) for each in self.delegates)]
+        table = Table(headers=("OPERATOR OR BACKEND", "CALLS"), rows=calls)
+        return View(title=f"{self.name}, {count_text(self.instructions, 'instruction')}", tables=(table,))
 
     def to_jsonable(self) -> dict[str, Any]:
         """The report as plain data; `memory` has the arenas of the memory plan."""

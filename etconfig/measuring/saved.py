@@ -6,10 +6,11 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.errors import MeasurementError
-from etconfig.measuring.picture import PlottedRow, draw_intervals
+from etconfig.measuring.picture import draw_intervals
 from etconfig.report.model import Table, View, count_text, shown_text
 from etconfig.schema.coerce import show_value
 
@@ -18,6 +19,8 @@ _MAX_ROWS = 40
 """The most configurations that are shown."""
 _MOST = 1e12
 """No ratio is as large."""
+
+_Row: TypeAlias = "tuple[str, PairedRatio | None, str]"
 
 
 def read_measurements(path: Path) -> tuple[View, str]:
@@ -40,62 +43,59 @@ def read_measurements(path: Path) -> tuple[View, str]:
         reason = "it is not what `etconfig bench --json`, `tune --json` or `tune --study` wrote"
         raise _refused(path, reason) from error
     shown = rows[:_MAX_ROWS]
-    plotted = [row for row in shown if row.ratio is not None]
     more = len(rows) - len(shown)
     headers = ("configuration", "ratio to what is configured", "95 % interval", "verdict")
+    cells = [
+        (label, f"{each.ratio:.3f}", each.interval, verdict) if each else (label, "", "", verdict)
+        for label, each, verdict in shown
+    ]
     view = View(
         title=f"Measurements: {title}",
         lines=[*lines, *([f"and {count_text(more, 'more configuration')}"] if more else [])],
-        tables=[Table(headers=headers, rows=[row.cells() for row in shown])],
+        tables=[Table(headers=headers, rows=cells)],
     )
+    plotted = [(shown_text(label), each, verdict) for label, each, verdict in shown if each is not None]
     return view, draw_intervals(plotted) if plotted else ""
 
 
-def _contents(text: bytes) -> tuple[str, list[str], list[PlottedRow]]:
+def _contents(text: bytes) -> tuple[str, list[str], list[_Row]]:
     """Return the title, the lines and the rows of a file. Raises as data does that is something else."""
     first, _, rest = text.partition(b"\n")
     if first.startswith(b'{"etconfig_study"'):
         found = [json.loads(line) for line in rest.splitlines() if line.endswith(b"}")]
         last: dict[str, Any] = {str(each["options"]): each for each in found}  # later rounds measure longer
-        return f"study of {json.loads(first)['method']}", [], sorted(map(_tried, last.values()), key=_ratio)
+        rows = sorted(map(_tried, last.values()), key=lambda row: row[1].ratio if row[1] else math.inf)
+        return f"study of {json.loads(first)['method']}", [], rows
     data = json.loads(text)
     if "etconfig_bench" in data:
         noise = data["noise"]
         lines = [] if noise is None else [f"noise: two equal objects differ by {float(noise['ratio']):.3f}"]
-        return f"{data['method']} of {data['model']['path']}", lines, [*map(_measured, data["rows"])]
+        rows = [_row(e["label"], e["ratio"], e["failure"], e["verdict"]) for e in data["rows"]]
+        return f"{data['method']} of {data['model']['path']}", lines, rows
     lines = ["better options are confirmed" if data["is_better"] else "nothing better is confirmed"]
     title = f"{data['model']['method']} of {data['model']['path']}"
     return title, [*lines, *map(str, data["notes"])], [*map(_tried, data["outcomes"])]
 
 
-def _measured(row: Mapping[str, Any]) -> PlottedRow:
-    """Return a row of `bench --json`."""
-    ratio = row["ratio"]
-    if ratio is None:
-        return PlottedRow(label=str(row["label"]), verdict=f"failed: {row['failure']}")
-    return _plotted(row["label"], ratio, str(row["verdict"]))
-
-
-def _tried(row: Mapping[str, Any]) -> PlottedRow:
+def _tried(row: Mapping[str, Any]) -> _Row:
     """Return an outcome of `tune`."""
-    label = ", ".join(f"{str(path).partition('.')[2]} {show_value(v)}" for path, v in row["options"].items())
-    if "failure" in row or "ratio" not in row:
-        return PlottedRow(label=label, verdict=f"failed: {row.get('failure')}")
-    high = float(row.get("high", math.inf))
-    verdict = "faster" if high < 1 else "slower" if float(row["low"]) > 1 else "same"
-    return _plotted(label, row, verdict)
+    options = row["options"].items()
+    label = ", ".join(f"{str(path).partition('.')[2]} {show_value(value)}" for path, value in options)
+    return _row(label, None if "failure" in row else row, row.get("failure"))
 
 
-def _plotted(label: object, ratio: Mapping[str, Any], verdict: str) -> PlottedRow:
-    found = {name: ratio.get(name) for name in ("ratio", "low", "high")}
-    numbers = {name: float(number) for name, number in found.items() if number not in (None, math.inf)}
-    if "ratio" not in numbers or not all(0 <= number < _MOST for number in numbers.values()):
-        raise ValueError(found)
-    return PlottedRow(label=shown_text(str(label)), verdict=shown_text(verdict), **numbers)
-
-
-def _ratio(row: PlottedRow) -> float:
-    return math.inf if row.ratio is None else row.ratio
+def _row(label: object, data: Any, failure: object, verdict: object = None) -> _Row:
+    if data is None:
+        return str(label), None, f"failed: {failure}"
+    high = math.inf if data.get("high") is None else float(data["high"])
+    ratio = PairedRatio(ratio=float(data["ratio"]), low=float(data["low"]), high=high, pairs=1)
+    if not (0 <= ratio.low <= ratio.ratio <= min(high, _MOST)):
+        raise ValueError(data)
+    return (
+        str(label),
+        ratio,
+        str(verdict or ("faster" if high < 1 else "slower" if ratio.low > 1 else "same")),
+    )
 
 
 def _refused(path: Path, reason: str) -> MeasurementError:

@@ -23,7 +23,6 @@ import etconfig
 from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
 from etconfig.analysis.expected_matrix import MatrixDifference
 from etconfig.analysis.matrix_page import device_page
-from etconfig.analysis.program_page import program_part
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.cli.rendering.matrix_view import differences_view
 from etconfig.diagnostics import Diagnostic, Severity, Span
@@ -32,13 +31,20 @@ from etconfig.memory.need import MemoryAmount, MemoryNeed
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.profile.evidence import TuningEvidence
 from etconfig.report.junit import JunitCase, junit_xml
-from etconfig.report.model import View
 from etconfig.resolver.compiling.overrides import layer_from_overrides
 from etconfig.resolver.compiling.resolver import Resolver, Target
 
 Cli = Callable[..., Outcome]
 
 SHEETS = DATA / "sheets"
+
+
+def _row(label: str, ratio: float, low: float, high: float | None, verdict: str) -> dict[str, object]:
+    """A row of `bench --json`."""
+    numbers = {"ratio": ratio, "low": low, "high": high}
+    return {"label": label, "ratio": numbers, "failure": None, "verdict": verdict}
+
+
 BENCH = {
     "etconfig_bench": 2,
     "model": {"path": "model.pte"},
@@ -46,9 +52,9 @@ BENCH = {
     "noise": {"ratio": 1.01},
     "notes": ["a note"],
     "rows": [
-        {"label": "threads=1", "ratio": {"ratio": 0.8, "low": 0.7, "high": 0.9}, "verdict": "faster"},
-        {"label": "threads=2", "ratio": {"ratio": 1.1, "low": 0.9, "high": None}, "verdict": "same"},
-        {"label": "core=9", "ratio": None, "failure": "no such core"},
+        _row("threads=1", 0.8, 0.7, 0.9, "faster"),
+        _row("threads=2", 1.1, 0.9, None, "same"),
+        {"label": "core=9", "ratio": None, "failure": "no such core", "verdict": None},
     ],
 }
 OUTCOMES = [
@@ -184,7 +190,7 @@ class TestMeasurements:
         assert cli("report", "model.pte", "--bench", path, "--output", "report.html").status == 0
         page = (place / "report.html").read_text(encoding="utf-8")
         told = texts(page)
-        assert "<td>0.800</td><td>0.700 to 0.900</td><td>faster</td>" in page
+        assert "<td>0.800</td><td>[0.700, 0.900]</td><td>faster</td>" in page
         assert ("failed: no such core" if form == "bench" else "failed: too slow") in told
         assert "Measurements: " in told
         assert page.count("<svg ") == 3
@@ -209,12 +215,8 @@ class TestMeasurements:
                 for value in (1, None, [1], {"a": 1})
                 if key != "notes"
             ),
-            json.dumps(
-                {**BENCH, "rows": [{"label": "x", "verdict": "same", "ratio": {"ratio": -1, "low": 1}}]}
-            ),
-            json.dumps(
-                {**BENCH, "rows": [{"label": "x", "verdict": "same", "ratio": {"ratio": float("nan")}}]}
-            ),
+            json.dumps({**BENCH, "rows": [_row("x", -1, 1, 1, "same")]}),
+            json.dumps({**BENCH, "rows": [_row("x", float("nan"), 0, 1, "same")]}),
             json.dumps({**TUNE, "outcomes": [{"options": 1}]}),
         ],
         ids=range(len(BENCH) * 4 + 8),
@@ -295,14 +297,11 @@ def _page(names: list[str], place: Path) -> str:
         )
         for text in names
     ]
-    rows = [
-        {"label": text, "verdict": text, "ratio": {"ratio": 1.0, "low": 0.5, "high": 2.0}} for text in names
-    ]
+    rows = [_row(text, 1.0, 0.5, 2.0, text) for text in names]
     file = place / "hostile.json"
     file.write_text(json.dumps({**BENCH, "method": names[0], "notes": names, "rows": rows}))
-    program = program_part(_program(names))
-    further: list[View] = [differences_view(differences), read_measurements(file), program]
-    return device_page(matrix, further=further, subject=names[0]).html
+    further = [(differences_view(differences), ""), read_measurements(file)]
+    return device_page(matrix, further=further, programs=[_program(names)]).html
 
 
 def _program(names: list[str]) -> etconfig.analysis.ProgramReport:
@@ -322,7 +321,7 @@ def _program(names: list[str]) -> etconfig.analysis.ProgramReport:
         )
         for text in names
     ]
-    return replace(report, path="model.pte", methods=tuple(methods))
+    return replace(report, path=names[0].replace("/", ""), methods=tuple(methods))
 
 
 class TestHostileTexts:

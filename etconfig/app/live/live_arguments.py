@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, replace
@@ -83,26 +84,21 @@ class Refresh(HasView):
         return any(getattr(self, part.name) for part in fields(self))
 
     def _view(self) -> View:
-        kinds = ("applied", "postponed", "refused", "needs_reload")
-        changes = {kind: getattr(self, kind) for kind in kinds}
-        counts = [f"{len(each)} {kind.replace('_', ' ')}" for kind, each in changes.items() if each]
         rows = [
             (
                 kind.replace("_", " "),
                 str(each.path),
-                show_value(each.old),
-                show_value(each.new),
+                *map(show_value, (each.old, each.new)),
                 str(each.error or ""),
             )
-            for kind, every in changes.items()
-            for each in every
+            for kind in ("applied", "postponed", "refused", "needs_reload")
+            for each in getattr(self, kind)
         ]
+        counts = [f"{count} {kind}" for kind, count in Counter(row[0] for row in rows).items()]
         profile = [] if self.profile is None else [str(self.profile), *self.profile.reasons]
-        return View(
-            title=", ".join([*counts, *profile[:1]]) or "nothing changes",
-            lines=profile[1:],
-            tables=(Table(headers=("", "OPTION", "OLD", "NEW", "ERROR"), rows=rows),),
-        )
+        table = Table(headers=("", "OPTION", "OLD", "NEW", "ERROR"), rows=rows)
+        title = ", ".join([*counts, *profile[:1]]) or "nothing changes"
+        return View(title=title, lines=profile[1:], tables=(table,))
 
 
 @documented_like(configure)

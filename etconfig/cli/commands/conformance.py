@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -145,7 +145,7 @@ def command(
     if as_json:
         print_json(report.to_jsonable())
     for path in reports:
-        write_file(path, _FORMATS[path.suffix](report), REPORT)
+        write_file(path, _rendered(report, path.suffix), REPORT)
     if not report.passed:
         context.exit(1)
 
@@ -312,36 +312,19 @@ def _lower(settings: Settings, directory: Path) -> None:
     show(f"programs in {directory}: {len(written)}")
 
 
-def _json(report: Report) -> bytes:
-    return (json.dumps(report.to_jsonable(), indent=2) + "\n").encode()
+_FORMATS = (".json", ".xml", ".html", ".svg")
 
 
-def _junit(report: Report) -> bytes:
-    from etconfig.conformance.runner.report_files import report_junit
-
-    return report_junit(report)
-
-
-def _html(report: Report) -> bytes:
-    from etconfig.conformance.runner.report_files import MARKS, report_view
+def _rendered(report: Report, suffix: str) -> bytes:
+    """Return a report as a file with this suffix."""
+    from etconfig.conformance.runner.report_files import MARKS, badge_svg, report_junit, report_view
     from etconfig.report.page.writer import html_page
 
-    return html_page(report_view(report), marks=MARKS).encode()
-
-
-def _badge(report: Report) -> bytes:
-    from etconfig.conformance.runner.report_files import badge_svg
-
-    return badge_svg(report).encode()
-
-
-_FORMATS: Mapping[str, Callable[[Report], bytes]] = {
-    ".json": _json,
-    ".xml": _junit,
-    ".html": _html,
-    ".svg": _badge,
-}
-"""The function that renders a report, by the suffix of the file."""
+    if suffix == ".json":
+        return (json.dumps(report.to_jsonable(), indent=2) + "\n").encode()
+    if suffix == ".xml":
+        return report_junit(report)
+    return (badge_svg(report) if suffix == ".svg" else html_page(report_view(report), marks=MARKS)).encode()
 
 
 def _is_report(path: Path) -> bool:

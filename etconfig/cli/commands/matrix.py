@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.each_device import matrix_of
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.inputs import expanded_sheets, sheet_names
+from etconfig.cli.shared.inputs import expanded_sheets
 from etconfig.cli.shared.output import (
     note,
     print_error,
@@ -22,7 +23,6 @@ from etconfig.cli.shared.output import (
     show_document,
     show_escaped,
     show_findings,
-    with_progress,
 )
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
@@ -131,26 +131,12 @@ def command(
         message = f"there is no {expect} to compare with; write it first: --write-expect {expect}"
         raise click.ClickException(message)
     expected = None if expect is None else load_expected(expect)
-    matrix = _matrix(request, programs, sheets, with_memory=with_memory)
+    matrix = matrix_of(request, request.open_all(programs), sheets, with_memory=with_memory)
     differences = None if expected is None else expected.differences(matrix)
     if write_expect is not None:
         return _write(write_expect, matrix)
     _show(matrix, differences, expect, form="json" if as_json else form, every=every)
     return 1 if differences or matrix.has_errors else 0
-
-
-def _matrix(
-    request: ConfigurationRequest, programs: Sequence[Path], sheets: Sequence[Path], *, with_memory: bool
-) -> DeviceMatrix:
-    from etconfig.analysis.matrix_building import build_matrix
-    from etconfig.app.configuring.device_configurations import DeviceConfigurations
-
-    loaded = request.open_all(programs)
-    installation = loaded[0].installation if loaded else request.installation
-    configurations = DeviceConfigurations(loaded, installation, **request.settings())
-    named = [*zip(sheet_names(sheets), sheets, strict=True)]
-    devices = with_progress(named, "resolving")
-    return build_matrix(configurations, devices, installation.fact_registry, with_memory=with_memory)
 
 
 def _write(path: Path, matrix: DeviceMatrix) -> int:

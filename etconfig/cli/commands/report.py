@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.each_device import matrix_of
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.inputs import expanded_sheets, sheet_names
-from etconfig.cli.shared.output import show, with_progress
+from etconfig.cli.shared.inputs import expanded_sheets
+from etconfig.cli.shared.output import show
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     fact_option,
@@ -22,9 +22,6 @@ from etconfig.cli.shared.requests import (
 )
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
-
-if TYPE_CHECKING:
-    from etconfig.facts.sheet import FactSheet
 
 
 @click.command("report", cls=StrictCommand)
@@ -65,9 +62,7 @@ def command(
       etconfig report model.pte --device pi-5 --bench bench.json --output report.html
     """
     from etconfig.analysis.inspection import inspect_program
-    from etconfig.analysis.matrix_building import build_matrix
     from etconfig.analysis.matrix_page import device_page
-    from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.measuring.saved import read_measurements
     from etconfig.report.page.writer import PAGE, check_can_write_pages
@@ -79,13 +74,7 @@ def command(
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
     further = [read_measurements(path) for path in measurements]
     loaded = request.open_all(programs)
-    installation = loaded[0].installation if loaded else request.installation
-    configurations = DeviceConfigurations(loaded, installation, **request.settings())
-    named: list[tuple[str, FactSheet | Path]] = [*zip(sheet_names(sheets), sheets, strict=True)]
-    if not named:
-        named = [("this device", request.device.facts)]
-    devices = with_progress(named, "resolving")
-    matrix = build_matrix(configurations, devices, installation.fact_registry, with_memory=True)
+    matrix = matrix_of(request, loaded, sheets, with_memory=True)
     inspected = [inspect_program(each) for each in loaded if isinstance(each, LoadedProgram)]
     page = device_page(matrix, further=further, programs=inspected)
     write_file(output, page.html.encode(), PAGE)

@@ -25,14 +25,15 @@ def findings_junit(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str
     found: dict[str, list[Diagnostic]] = {shown.name_of(str(path)): [] for path in files}
     for problem in map(shown, problems):
         found.setdefault(problem.spans[0].file if problem.spans else "etconfig", []).append(problem)
-    cases = [
+    errors = {name: [str(each) for each in every if each.is_error] for name, every in found.items()}
+    cases = (
         JunitCase(
             name=name,
             group="etconfig.validate",
-            outcome="failure" if any(each.is_error for each in each_file) else "passed",
-            message=next((str(each) for each in each_file if each.is_error), ""),
-            text="\n".join(map(render_text, each_file)),
+            outcome="failure" if errors[name] else "passed",
+            message="".join(errors[name][:1]),
+            text="\n".join(map(render_text, every)),
         )
-        for name, each_file in found.items()
-    ]
+        for name, every in found.items()
+    )
     return junit_xml("etconfig validate", cases).decode()

@@ -6,9 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from etconfig.base.records import record
-from etconfig.report.has_view import HasView
-from etconfig.report.model import Table, View, count_text
-from etconfig.schema.coerce import show_value
 from etconfig.schema.declaration import Applies, Scope
 from etconfig.wire.runtime_limits import RuntimeLimits
 
@@ -96,7 +93,7 @@ class PackedMethod:
 
 
 @record(frozen=True)
-class PackedConfiguration(HasView):
+class PackedConfiguration:
     """The arguments of one device or profile, resolved when packing.
 
     Attributes:
@@ -109,14 +106,8 @@ class PackedConfiguration(HasView):
     fingerprint: str
     methods: tuple[PackedMethod, ...]
 
-    def _view(self) -> View:
-        rows = [
-            (method.label, f"{backend}.{option.name}", show_value(option.value))
-            for method in self.methods
-            for backend, option in method.options()
-        ]
-        table = Table(headers=("METHOD", "OPTION", "VALUE"), rows=rows)
-        return View(title=f"{self.name}, {count_text(len(rows), 'option')}", tables=(table,))
+    def __repr__(self) -> str:
+        return f"<PackedConfiguration {self.name}: {', '.join(method.label for method in self.methods)}>"
 
     def to_jsonable(self) -> list[dict[str, Any]]:
         """Return the arguments as plain data, as `etconfig inspect --json` prints them for a bundle."""

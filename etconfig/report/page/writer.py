@@ -10,6 +10,7 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree  # it reads only pictures that etconfig drew
@@ -77,12 +78,7 @@ class Page:
 
 
 def html_page(view: View, svg: str = "", marks: Mapping[str, str] | None = None) -> str:
-    """Return a report as a whole page.
-
-    Args:
-        view: The report.
-        svg: A picture of it; empty for none.
-        marks: How the style of pages marks texts of cells.
+    """Return a report as a page, with a picture of it, and texts of cells as the style marks them.
 
     Raises:
         MissingPackageError: Jinja2 is not installed.
@@ -91,16 +87,21 @@ def html_page(view: View, svg: str = "", marks: Mapping[str, str] | None = None)
 
 
 def check_can_write_pages() -> None:
-    """Check that the library is installed, before long work begins.
+    """Check that the library is installed, before long work begins. Raises MissingPackageError."""
+    check_extra("jinja2", "jinja2", "an HTML page")
+
+
+def check_extra(module: str, package: str, purpose: str) -> None:
+    """Check that a package of the extra `report` is installed.
 
     Raises:
         MissingPackageError: it is not; the error says how to install it.
     """
     try:
-        import jinja2  # noqa: F401
+        import_module(module)
     except ImportError as error:
-        extra = how_to_install("'etconfig[report]'")
-        raise MissingPackageError(purpose="an HTML page", package="jinja2", help=extra) from error
+        install = how_to_install("'etconfig[report]'")
+        raise MissingPackageError(purpose=purpose, package=package, help=install) from error
 
 
 @cache
@@ -123,7 +124,6 @@ def _environment() -> Environment:
         "form-action 'none'",
         style=Markup(files["css"]),  # noqa: S704  (a file of etconfig)
         script=Markup(files["js"]),  # noqa: S704
-        lines=_lines,
         excerpt=_excerpt,
         picture=_picture,
         count=count_text,
@@ -140,13 +140,6 @@ def _hash(text: str) -> str:
 def _printable(value: Any) -> Any:
     """Return what an expression of a template gives as it may be shown; markup of etconfig stays."""
     return cell_text(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
-
-
-def _lines(header: str) -> Markup:
-    """Return the lines of a header."""
-    from markupsafe import Markup
-
-    return Markup("<br>").join(map(cell_text, header.split("\n")))
 
 
 def _excerpt(problem: Diagnostic) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from etconfig.base.provenance import Origin, OriginKind
@@ -51,62 +51,39 @@ def waterfall(arguments: BackendArguments, option: str) -> tuple[ValueSource, ..
         KeyError: the backend has no such option.
     """
     found = arguments.provenance(option)
-    values = {found.winner.origin: found.winner.value, **{each.origin: each.value for each in found.beaten}}
-    adding = {*found.keys.values()}
-    return tuple(
-        _step(source, arguments, values, found.winner.origin, adding)
-        for source in _sources(arguments.candidates[option], values)
-    )
+    values = {each.origin: each.value for each in (found.winner, *found.beaten)}
+    sources = []
+    for origin, condition, written, reason in _sources(arguments.candidates[option], values):
+        expression = written if isinstance(written, Expression) else None
+        computed = written if expression is None else expression.evaluate(arguments.facts)
+        value = values.get(origin, MISSING if isinstance(computed, (Unknown, Fault)) else computed)
+        clauses = () if condition is None else condition.explain(arguments.facts)
+        outcome: SourceOutcome = "overridden" if origin in values else "does not apply"
+        if origin == found.winner.origin or origin in found.keys.values():
+            outcome = "wins" if origin == found.winner.origin else "adds keys"
+        sources.append(
+            ValueSource(
+                outcome=outcome,
+                value="" if value is MISSING else show_setting(value),
+                origin=origin,
+                clauses=tuple((each.text, each.result is True) for each in clauses),
+                expression=expression,
+                reason=reason,
+            )
+        )
+    return tuple(sources)
 
 
-@record(frozen=True)
-class _Contender:
-    """Something that might decide: its place, and what it would give under which condition."""
-
-    origin: Origin
-    condition: Expression | None = None
-    value: object = None
-    reason: str = ""
-
-
-def _sources(option: OptionCandidates, deciding: Iterable[Origin]) -> Iterator[_Contender]:
-    """Yield everything that might decide an option, lowest first."""
-    deciding = list(deciding)
-    advice = [_Contender(each.origin, each.condition, each.value, each.reason) for each in option.advice]
-    first = next((at for at, each in enumerate(advice) if each.origin in deciding), len(advice))
-    advice = advice[first::-1] if first < len(advice) else advice[::-1]  # nothing asks those after it
-    above = [*advice, *(_Contender(each.origin, each.condition, each.value) for each in option.candidates)]
-    known = {each.origin for each in above}
-    below = [origin for origin in deciding if origin not in known]
-    yield from map(_Contender, sorted(below, key=lambda origin: origin.kind is not OriginKind.DEFAULT))
-    yield from above
-
-
-def _step(
-    source: _Contender,
-    arguments: BackendArguments,
-    values: Mapping[Origin, object],
-    winner: Origin,
-    adding: Collection[Origin],
-) -> ValueSource:
-    expression = source.value if isinstance(source.value, Expression) else None
-    value = source.value if expression is None else expression.evaluate(arguments.facts)
-    if isinstance(value, (Unknown, Fault)):
-        value = MISSING
-    clauses = () if source.condition is None else source.condition.explain(arguments.facts)
-    outcome: SourceOutcome = "does not apply"
-    if source.origin == winner:
-        outcome = "wins"
-    elif source.origin in adding:
-        outcome = "adds keys"
-    elif source.origin in values:
-        outcome = "overridden"
-    shown = values.get(source.origin, value)
-    return ValueSource(
-        outcome=outcome,
-        value="" if shown is MISSING else show_setting(shown),
-        origin=source.origin,
-        clauses=tuple((each.text, each.result is True) for each in clauses),
-        expression=expression,
-        reason=source.reason,
-    )
+def _sources(
+    option: OptionCandidates, values: Mapping[Origin, object]
+) -> Iterator[tuple[Origin, Expression | None, object, str]]:
+    """Yield everything that may decide an option, lowest first: origin, condition, value, vendor's reason."""
+    advice = [(each.origin, each.condition, each.value, each.reason) for each in option.advice]
+    deciding = next((at for at, (origin, *_) in enumerate(advice) if origin in values), len(advice))
+    layers = [(each.origin, each.condition, each.value, "") for each in option.candidates]
+    known = {origin for origin, *_ in (*advice, *layers)}
+    below = (origin for origin in values if origin not in known)
+    for origin in sorted(below, key=lambda origin: origin.kind is not OriginKind.DEFAULT):
+        yield origin, None, None, ""
+    yield from reversed(advice[: deciding + 1])  # nothing asks those after it
+    yield from layers
