@@ -65,7 +65,9 @@ def test_the_wheel_holds_every_module_profile_sheet_and_header_and_the_marker_of
     bindings |= {"etconfig/device/Package.swift", "etconfig/device/include/module.modulemap"}
     sheets = {f"etconfig/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "sheets").rglob("*.json")}
     assert "etconfig/sheets/google/pixel-8.json" in sheets
-    shipped = modules | profiles | sheets | headers | sources | bindings
+    page = ROOT / "etconfig" / "report" / "page"
+    pages = {p.relative_to(ROOT).as_posix() for p in page.iterdir() if p.suffix in (".css", ".jinja", ".js")}
+    shipped = modules | profiles | sheets | headers | sources | bindings | pages
     assert shipped | {"etconfig/py.typed"} <= names_in(wheel)
 
 
@@ -84,9 +86,12 @@ def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
     ours = (name for name in names_in(wheel) if name.startswith("etconfig/"))
     assert {Path(name).suffix for name in ours if not name.startswith("etconfig/templates/")} == {
         ".cpp",
+        ".css",
         ".fbs",
         ".h",
         ".java",
+        ".jinja",
+        ".js",
         ".json",
         ".kt",
         ".modulemap",
