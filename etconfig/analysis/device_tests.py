@@ -152,12 +152,12 @@ def run_tests(
     results: list[TestResult] = []
     rows: list[MatrixDevice] = []
     for name, sheet in devices.items():
-        row, resolution = matrix_device(configurations, name, sheet, installation.fact_registry)
+        row = matrix_device(configurations, name, sheet, installation.fact_registry)
         rows.append(row)
         errors = tuple(each for each in row.problems if each.is_error)
         results.append(_result(RESOLVES, name, errors))
-        if resolution is not None:
-            options = tests.on(resolution)
+        if row.resolution is not None:
+            options = tests.on(row.resolution)
             results += (_tried(each, options, name) for each in tests)
     results += [] if expected is None else _compared(expected, rows)
     order = {name: at for at, name in enumerate(devices)}

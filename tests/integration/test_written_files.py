@@ -62,6 +62,9 @@ WRITERS: dict[tuple[str, str], Writer] = {
     ),
     ("test", "junit"): Writer(("test", "model.pte", *ON_DEVICE, "--junit", "{}"), "r.xml", "model.pte"),
     ("fleet test", "page"): Writer(("fleet", "test", *FLEET, "--html", "{}"), "p.html", "devices.jsonl"),
+    ("report", "output"): Writer(
+        ("report", "model.html", *ON_DEVICE, "--output", "{}"), "r.html", "model.html"
+    ),
     ("fleet coverage", "page"): Writer(
         ("fleet", "coverage", *FLEET, "--html", "{}"), "p.html", "devices.jsonl"
     ),
@@ -91,6 +94,9 @@ DIRECTORIES = {
 }
 """The options that name a directory, which have tests of their own below or beside their commands."""
 
+MEASURED = {("bench", "output"), ("tune", "output"), ("tune", "study")}
+"""The options of commands that measure first, which have tests beside their commands."""
+
 
 def written_by_click() -> Iterator[tuple[str, str]]:
     """Yield each command with each parameter that it writes to, but `--cache` of fleets."""
@@ -107,12 +113,8 @@ def written_by_click() -> Iterator[tuple[str, str]]:
                     yield full, str(parameter.name)
 
 
-MEASURING = {("bench", "output"), ("tune", "output"), ("tune", "study")}
-"""The options of commands that measure, which their own tests try."""
-
-
 def test_every_option_that_writes_is_tried() -> None:
-    assert set(written_by_click()) == set(WRITERS) | DIRECTORIES | MEASURING
+    assert set(written_by_click()) == set(WRITERS) | DIRECTORIES | MEASURED
 
 
 @pytest.fixture
@@ -125,7 +127,7 @@ def inputs(place: Path) -> Path:
             f"[profile]\nname = 'board'\nmatch = 'cpu.arch == \"arm64\"'\n"
             f"[options.ReferenceCpuBackend]\nnum_threads = {number}\n"
         )
-    for name in ("model.svg", "model.etbundle"):
+    for name in ("model.svg", "model.etbundle", "model.html"):
         shutil.copy("model.pte", name)
     (place / "x.xml").touch()
     return place

@@ -19,7 +19,7 @@ ROOMS: dict[str, set[str]] = {
     "diagnostics": {"base"},
     "errors": {"base", "diagnostics"},
     "flatbuffer": set(),
-    "report": {"base", "diagnostics"},
+    "report": {"base", "diagnostics", "errors"},
     "mistakes": set(),
     "schema": BOTTOM,
     "facts": BOTTOM,
@@ -51,7 +51,7 @@ ROOMS: dict[str, set[str]] = {
     | {"numpy_executor", "kernels", "wire"},
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
-    | {"method", "tracing", "kernel", "program"},
+    | {"method", "tracing", "kernel", "program", "memory"},
     "measuring": BOTTOM
     | {"analysis", "app", "resolver", "schema", "facts", "models"}
     | {"backend", "tracing", "program"},
@@ -198,6 +198,8 @@ THIRD_PARTY: dict[str, set[str]] = {
     "executorch": {"aot"},
     "click": {"cli"},
     "rich": {"report"},
+    "jinja2": {"report"},
+    "markupsafe": {"report"},
     "duckdb": {"fleet"},
     "distributed": {"fleet"},
     "vl_convert": {"measuring"},

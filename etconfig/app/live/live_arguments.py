@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, replace
@@ -19,9 +20,11 @@ from etconfig.base.parameters import check_type
 from etconfig.base.records import record
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, MethodInUseError, OptionError
 from etconfig.facts.sheet import FactSheet
-from etconfig.report.model import count_text
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text
 from etconfig.resolver.deciding.arguments import Arguments
 from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.schema.coerce import show_value
 from etconfig.schema.declaration import Applies
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ class LiveChange:
 
 
 @record(frozen=True, kw_only=True)
-class Refresh:
+class Refresh(HasView):
     """The result of one refresh.
 
     Attributes:
@@ -77,9 +80,26 @@ class Refresh:
         """True if any option or the profile differs."""
         return any(getattr(self, part.name) for part in fields(self))
 
+    def _view(self) -> View:
+        rows = [
+            (
+                kind.replace("_", " "),
+                str(each.path),
+                *map(show_value, (each.old, each.new)),
+                str(each.error or ""),
+            )
+            for kind in ("applied", "postponed", "refused", "needs_reload")
+            for each in getattr(self, kind)
+        ]
+        counts = [f"{count} {kind}" for kind, count in Counter(row[0] for row in rows).items()]
+        profile = [] if self.profile is None else [str(self.profile), *self.profile.reasons]
+        table = Table(headers=("", "OPTION", "OLD", "NEW", "ERROR"), rows=rows)
+        title = ", ".join([*counts, *profile[:1]]) or "nothing changes"
+        return View(title=title, lines=profile[1:], tables=(table,))
+
 
 @documented_like(configure)
-class LiveArguments:
+class LiveArguments(HasView):
     """Keeps loaded Methods, and objects of engines, in line with a configuration while facts change.
 
     `refresh` compares the options in force in each Method with the configured ones, and applies
@@ -248,6 +268,9 @@ class LiveArguments:
         noun = "object" if any(isinstance(each, EngineObject) for each in self._methods) else "Method"
         followed = count_text(len(self._methods), f"attached {noun}")
         return f"<LiveArguments: {followed}; {self._resolution!r}>"
+
+    def _view(self) -> View:
+        return self._resolution._view()
 
     def _configured(self, configuration: Configuration, facts: FactSheet) -> Configuration:
         return configuration if self._holds_profile else configuration.selected_on(facts)

@@ -126,7 +126,7 @@ def command(
     if picture is not None and not is_text:
         if picture.suffix != ".svg":
             raise click.UsageError(f"--memory-plan {picture}: expected a name that ends in .svg, or -")
-        from etconfig.cli.rendering.memory_picture import PICTURE
+        from etconfig.analysis.memory_picture import PICTURE
 
         check_can_write(picture, PICTURE)
     installation = request.installation
@@ -198,7 +198,7 @@ def _need(
 
 
 def _show_memory(path: Path, report: ProgramReport) -> None:
-    from etconfig.cli.rendering.memory_picture import PICTURE, memory_svg, memory_text
+    from etconfig.analysis.memory_picture import PICTURE, memory_svg, memory_text
 
     plans = {method.name: method.memory_plan for method in report.methods}
     if str(path) == "-":

@@ -22,6 +22,7 @@ from etconfig.cli.shared.output import (
     repository_names,
     show,
     show_diff,
+    show_document,
     show_escaped,
     show_json,
     show_styled,
@@ -66,11 +67,12 @@ _MAX_UNMATCHED = 5
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=click.Choice((*FORMATS, "html", "junit")),
     default="text",
     show_default=True,
     help="The format of findings: text for people, concise for editors, json for programs, "
-    "sarif for code hosts, github for annotations in GitHub Actions.",
+    "sarif for code hosts, github for annotations in GitHub Actions, html for a page, junit for results of "
+    "tests.",
 )
 @click.option("--fix", is_flag=True, help="Fix the files where that keeps their meaning.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
@@ -151,7 +153,7 @@ def command(
         note(f"{format_count(count, 'problem')} fixed in {format_count(len(changed), 'file')}")
     problems = [*judged(problems)]
     if not diff:
-        _print(problems, form)
+        _print(files.paths, problems, form)
     for message in files.missing:
         print_error(message)
     _note_unmatched(unmatched, sheets)
@@ -197,7 +199,12 @@ def _is_unread(problem: Diagnostic, names: Collection[str]) -> bool:
     return problem.code == "unreadable-file" and is_file == [True]
 
 
-def _print(problems: Sequence[Diagnostic], form: str) -> None:
+def _print(files: Sequence[Path], problems: Sequence[Diagnostic], form: str) -> None:
+    if form in ("html", "junit"):
+        from etconfig.cli.rendering.findings_file import findings_junit, findings_page
+
+        show_document((findings_page if form == "html" else findings_junit)(files, problems))
+        return
     if form in ("sarif", "github"):
         problems = [*map(repository_names(), problems)]
     if form in ("json", "sarif"):

@@ -20,6 +20,7 @@ COMMAND_SUMMARIES = {
     "new-backend": "Write a complete and tested package for a new backend.",
     "pack": "Write a bundle for devices, or code with resolved options.",
     "profiles": "List and show profiles, and explain which of them match.",
+    "report": "Write a page that shows what each device gets, and why.",
     "resolve": "Resolve the arguments of every method, instance and backend.",
     "rules": "List the codes of findings, their levels and fixes.",
     "run": "Run a method of a program.",
