@@ -31,8 +31,10 @@ from diagnostic_pages import diagnostic_pages
 from draw_overview import pictures
 from install_docs import how_to_install_here, with_current_sources
 from kit_docs import KIT_PARTS
+from kit_docs import table as markdown_table
 from public_api import KINDS, PUBLIC_MODULES, kind_of
 
+from etconfig.app.validating.file_checks import CHECKS
 from etconfig.cli.shared.usage import DISPLAY_OPTIONS
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.cli.startup.group import etconfig
@@ -416,6 +418,11 @@ def device_index(_: str) -> str:
     return bundled_options.index()
 
 
+def measured_profiles(_: str) -> str:
+    """Return the options of the measured profiles, with their gains."""
+    return bundled_options.measured()
+
+
 def runtime_differences(_: str) -> str:
     """Return the differences of ExecuTorch's kernels from eager PyTorch, each with its operators."""
     path = ROOT / "tests" / "data" / "kernels" / "runtime_differences.json"
@@ -470,6 +477,16 @@ def errors(_: str) -> str:
     return block("text", "\n".join(lines))
 
 
+def validate_checks(_: str) -> str:
+    """Return the checks of `validate` in their order, with their preconditions."""
+    names = {check: f"no error of `{name}`" for name, check in CHECKS.items()}
+    rows = (
+        (name, each.find.__doc__, ", ".join((*each.needs, *(names[x] for x in (each.rests_on,) if x))))
+        for name, each in CHECKS.items()
+    )
+    return markdown_table(("check", "what is true of a file that passes", "needs"), rows)
+
+
 PARTS: Mapping[str, Callable[[str], str]] = {
     "action-inputs": action_inputs,
     "arguments": arguments,
@@ -483,6 +500,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "facts": facts,
     "file": file,
     "imports": imports,
+    "measured-profiles": measured_profiles,
     "mistakes": mistakes,
     "operators": operators,
     "runtime-differences": runtime_differences,
@@ -494,6 +512,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "third-parties": third_parties,
     "two-devices": two_device_table,
     "install": how_to_install_here,
+    "validate-checks": validate_checks,
     **KIT_PARTS,
 }
 """The function of each part, by the first word of the part's name."""

@@ -133,6 +133,19 @@ def _device(
     with_memory: bool,
 ) -> MatrixDevice:
     """Resolve for one device; equal options of several are one object, kept in `known`."""
+    found = matrix_device(configurations, device, sheet, registry, with_memory=with_memory)
+    return replace(found, options=known.setdefault(canonical(found.options), found.options))
+
+
+def matrix_device(
+    configurations: DeviceConfigurations,
+    device: str,
+    sheet: FactSheet | Path,
+    registry: FactRegistry,
+    *,
+    with_memory: bool = False,
+) -> MatrixDevice:
+    """Resolve for one device."""
     profile = None
     try:
         facts = sheet if isinstance(sheet, FactSheet) else load_fact_sheet(sheet, registry)
@@ -146,14 +159,13 @@ def _device(
     except PluginError as error:
         problem = replace(plugin_warning(error), severity=Severity.ERROR)
         return MatrixDevice(device=device, profile=profile, problems=(problem,), options={})
-    options = option_values(resolution)
     return MatrixDevice(
         device=device,
         profile=resolution.profile,
         selected_by=resolution.selected_by,
         is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
         problems=(*resolution.warnings, *notes_on_device(resolution)),
-        options=known.setdefault(canonical(options), options),
+        options=option_values(resolution),
         need=need,
         resolution=resolution,
     )

@@ -97,5 +97,5 @@ class TestValues:
         monkeypatch.setattr("etconfig.resolver.compiling.matching._MAX_FIT_LENGTH", len("64 KiB"))
         assert said("scratch_bytes", '"128 KiB"', '"64 KiB"', backend="ReferenceCpuBackend") == []
         assert said("core", "1", "2", "3", "1") == []
-        kept = validator._known_fits
+        kept = validator.known_fits
         assert {value for *_, value in kept} == {"64 KiB", 1}

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from etconfig.base.quantities import BYTE_SIZES, DECIMAL_PATTERN
+from etconfig.diagnostics import CODES
+from etconfig.diagnostics.rules import ALWAYS_ERRORS, LEVELS
 from etconfig.facts.json_schema import facts_schema
 from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import evidence
+from etconfig.profile.budget import MAX_LIMIT, MAX_WEIGHT
 from etconfig.schema.jsonschema import JSON_SCHEMA_DRAFT, json_schema
 from etconfig.schema.spec import BackendSpec
 
@@ -108,8 +112,35 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
         "model": _models(),
         "plugins": plugins,
         "kernels": _table({"prefer": {"type": "object", "additionalProperties": {"type": "string"}}}),
+        "rules": _rules(),
+        "devices": {**_strings(), "description": "Known devices, and fact sheets relative to this file."},
+        "expect": {"type": "string", "description": "What devices should get: `matrix --write-expect`."},
+        "test": {"type": "array", "items": _test()},
     }
     return _document("etconfig project", head, specs, registry)
+
+
+def _test() -> _Schema:
+    return _table(
+        {
+            "name": {"type": "string", "minLength": 1, "description": "Its name in reports."},
+            "where": {"type": "string", "description": "The devices that it is for: a condition on facts."},
+            "assert": {"type": "string", "description": "A condition on options and facts."},
+            "methods": {**_strings(), "description": "Names or patterns of methods, by default all."},
+        },
+        required=["name", "assert"],
+    )
+
+
+def _rules() -> _Schema:
+    levels: _Schema = {
+        each.code: {"enum": [*LEVELS], "description": each.summary}
+        for each in CODES.values()
+        if each.code not in ALWAYS_ERRORS
+    }
+    paths = {**_strings(), "description": "Patterns of paths, relative to this file."}
+    in_files = {"type": "array", "items": _table({"paths": paths, **levels}, required=["paths"])}
+    return {**_table({**levels, "files": in_files}), "description": "The levels of findings."}
 
 
 def models_schema() -> dict[str, Any]:
@@ -145,7 +176,9 @@ def _models() -> _Schema:
         "description": "The backends of a model that an engine runs without a program.",
     }
     of_program = _table({"fallback": fallback, "variants": variants}, required=["variants"])
-    return _names(_NAME, {"anyOf": [of_program, _table({"backends": backends}, required=["backends"])]})
+    file = {"type": "string", "minLength": 1, "description": "The file that it runs, relative to this one."}
+    of_engine = _table({"backends": backends, "file": file}, required=["backends"])
+    return _names(_NAME, {"anyOf": [of_program, of_engine]})
 
 
 def _document(
@@ -161,6 +194,8 @@ def _document(
         "methods": _ref("methods"),
         "instances": _names(_NAME, _table({"method": _method_name(), "options": _ref("options")})),
         "when": {"type": "array", "items": _ref("overlay")},
+        "budget": _budget(),
+        "groups": _names(_NAME, _table({"together": _strings()}, required=["together"])),
     }
     backends = {f"backend.{spec.id}": _backend(spec) for spec in specs}
     return {
@@ -169,6 +204,25 @@ def _document(
         **_table({**head, **settings}, required=required),
         "$defs": {**_shared_definitions(backends), **backends},
     }
+
+
+def _budget() -> _Schema:
+    number = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}
+    size = {"type": "string", "pattern": f"^{DECIMAL_PATTERN} ?({'|'.join(BYTE_SIZES)})$"}
+    weight = {"type": "integer", "minimum": 1, "maximum": MAX_WEIGHT}
+    return _table(
+        {
+            "threads": {"anyOf": [number, _ref("expr")], "description": "The most threads of all together."},
+            "memory": {
+                "anyOf": [number, size, _ref("expr")],
+                "description": "The most bytes of all together.",
+            },
+            "split": {
+                "anyOf": [{"const": "fair"}, {"type": "object", "additionalProperties": weight}],
+                "description": "The parts that `share` gives to each method, model or instance.",
+            },
+        }
+    )
 
 
 def _shared_definitions(backends: Iterable[str]) -> dict[str, _Schema]:

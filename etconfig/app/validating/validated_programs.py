@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from etconfig.app.configuring.engine_models import Models
 from etconfig.app.configuring.project_programs import (
+    backends_by_method,
     models_of_project,
     programs_of_project,
     unreadable_program,
@@ -20,17 +22,18 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, guessed_fix, nearest_backend
 from etconfig.errors import BackendUnavailableError, ConfigError, ProgramError
 from etconfig.profile.profile import Reference
+from etconfig.resolver.deciding.program_check import KnownPrograms, noun_of
 
 if TYPE_CHECKING:
     from etconfig.models.catalog import ModelCatalog
 
 
 @record(frozen=True, kw_only=True)
-class ProjectPrograms:
-    """The programs of a project file, as far as they can be read.
+class FoundPrograms:
+    """The programs that files are for: the given ones, or those of the project file.
 
     Attributes:
-        loaded: Those that can be read, by the paths that the project file has.
+        loaded: Those that can be read, by the names that messages use: the paths in the project file.
         references: The places of these paths.
         unread: The paths of the others.
         problems: The reasons why they cannot be read, or what is wrong with the list.
@@ -41,13 +44,23 @@ class ProjectPrograms:
     unread: tuple[str, ...] = ()
     problems: tuple[Diagnostic, ...] = ()
 
+    @cached_property
+    def known(self) -> KnownPrograms:
+        """The names that these programs have."""
+        programs = self.loaded
+        return KnownPrograms(
+            methods={name: backends_by_method(program) for name, program in programs.items()},
+            unread=self.unread,
+            noun=noun_of(name in model_names_of(p) for p in programs.values() for name in p.method_names),
+        )
 
-def load_project_programs(installation: Installation) -> ProjectPrograms:
+
+def load_project_programs(installation: Installation) -> FoundPrograms:
     """Open and verify the programs that the project file names."""
     try:
         named = programs_of_project(installation)
     except ConfigError as error:
-        return ProjectPrograms(problems=error.diagnostics)
+        return FoundPrograms(problems=error.diagnostics)
     models = _models_of_project(installation)
     if not named:
         return models
@@ -63,7 +76,7 @@ def load_project_programs(installation: Installation) -> ProjectPrograms:
             loaded[reference.target] = load_program(path, executor=NUMPY, installation=installation)
         except ProgramError as error:
             unread[reference.target] = unreadable_program(reference, error)
-    return ProjectPrograms(
+    return FoundPrograms(
         loaded=loaded, references=references, unread=tuple(unread), problems=tuple(unread.values())
     )
 
@@ -76,14 +89,14 @@ class _CheckableModels(Models):
         return tuple(backend for backend in super().backends(method) if backend in installed)
 
 
-def _models_of_project(installation: Installation) -> ProjectPrograms:
+def _models_of_project(installation: Installation) -> FoundPrograms:
     """Return the models of the project file that engines run, those whose backends are installed."""
     try:
         found = models_of_project(installation)
     except ConfigError:  # reported with the rest of the project file
-        return ProjectPrograms()
+        return FoundPrograms()
     loaded = {each.name: _CheckableModels(each.backends_of, installation) for each in found}
-    return ProjectPrograms(loaded=loaded, references={each.name: each.reference for each in found})
+    return FoundPrograms(loaded=loaded, references={each.name: each.reference for each in found})
 
 
 def engine_problems(catalog: ModelCatalog, installed: Collection[str]) -> Iterator[Diagnostic]:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.command_options import (
+    fact_option,
+    json_option,
+    models_option,
+    profile_options,
+    programs_argument,
+    sheet_options,
+)
 from etconfig.cli.shared.each_device import matrix_of
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.inputs import expanded_sheets
+from etconfig.cli.shared.input_files import expanded_sheets
 from etconfig.cli.shared.output import (
     note,
     print_error,
@@ -24,18 +31,11 @@ from etconfig.cli.shared.output import (
     show_escaped,
     show_findings,
 )
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    fact_option,
-    json_option,
-    models_option,
-    profile_options,
-    programs_argument,
-    sheet_options,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.standard_output import terminal_width
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
+from etconfig.diagnostics import on_devices
 
 if TYPE_CHECKING:
     from etconfig.analysis import DeviceMatrix
@@ -97,7 +97,8 @@ def command(
 ) -> int:
     """Show side by side what each of several devices gets.
 
-    Every device gets the profile that auto selects for it, unless --profile names one for all. Devices
+    The devices are those of `devices` in the project file, unless others are given. Each gets the profile
+    that auto selects for it, unless --profile names one for all. Devices
     are called as --device names them, or like the files of their sheets. A sheet that is broken, or a
     device whose options do not resolve, is reported and does not stop the others. Exits with 1 if there
     is such a device, or if anything differs from --expect.
@@ -114,8 +115,6 @@ def command(
     """
     if as_json and form not in ("text", "json"):
         raise click.UsageError(f"give --json or --format {form}, not both")
-    if not sheet:
-        raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     if expect is not None and write_expect is not None:
         raise click.UsageError("give --expect or --write-expect, not both")
     sheets = expanded_sheets(sheet)
@@ -132,6 +131,8 @@ def command(
         raise click.ClickException(message)
     expected = None if expect is None else load_expected(expect)
     matrix = matrix_of(request, request.open_all(programs), sheets, with_memory=with_memory)
+    if not len(matrix):
+        raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     differences = None if expected is None else expected.differences(matrix)
     if write_expect is not None:
         return _write(write_expect, matrix)
@@ -237,12 +238,9 @@ def _show_annotations(matrix: DeviceMatrix, differences: Sequence[MatrixDifferen
     show_escaped(render(map(repository_names(), found), "github"))
 
 
-def _placed(matrix: DeviceMatrix) -> Iterator[Diagnostic]:
-    """Yield each problem once, with a note that names the devices that have it."""
-    from etconfig.cli.rendering.matrix_view import names_of
-
-    for problem, devices in matrix.problems.items():
-        yield replace(problem, notes=(*problem.notes, names_of(devices, matrix)))
+def _placed(matrix: DeviceMatrix) -> list[Diagnostic]:
+    """Return each problem once, with the devices that have it."""
+    return on_devices(matrix.problems, len(matrix), "on every device")
 
 
 def _with_errors(matrix: DeviceMatrix) -> str:

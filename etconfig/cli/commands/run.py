@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,7 @@ import click
 from etconfig.base.number_text import format_seconds
 from etconfig.base.records import record
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
-from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.output import print_json, show
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    configuration_options,
+from etconfig.cli.shared.command_options import (
     count_from,
     data_option,
     executor_option,
@@ -26,7 +23,10 @@ from etconfig.cli.shared.requests import (
     no_models_option,
     run_program_argument,
 )
-from etconfig.cli.shared.steps import MethodStep, read_steps, step_options
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.method_steps import MethodStep, read_steps, step_options
+from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.trace_file import TRACE, TraceFile, trace_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option
@@ -34,6 +34,7 @@ from etconfig.cli.shared.writing import OutputPath, check_can_write, force_optio
 if TYPE_CHECKING:
     from etconfig.method.method import Method
     from etconfig.resolver.deciding.arguments import Arguments
+    from etconfig.resolver.deciding.resolution import Resolution
 
 
 @click.command("run", cls=StrictCommand)
@@ -108,20 +109,8 @@ def command(
     # finds mistakes before anything takes long
     arrays = [read_inputs(step.inputs, loaded.metadata(step.method)) for step in steps]
     resolution = request.resolve(loaded)
-    with ExitStack() as stack:
-        methods: dict[str, Method] = {}
-        given: dict[str, Arguments] = {}
-        for step in steps:  # all first: loading writes the initial state
-            if step.label not in methods:
-                arguments = given[step.label] = resolution.arguments(step.method, step.instance)
-                methods[step.label] = stack.enter_context(
-                    loaded.load_method(step.method, arguments, tracer=tracer, optimize=not no_optimize)
-                )
-        runs = [
-            _execute(step, methods[step.label], values, repeat)
-            for step, values in zip(steps, arrays, strict=True)
-        ]
-        views = {label: EffectiveView.of_method(each, given[label]) for label, each in methods.items()}
+    load = partial(loaded.load_method, tracer=tracer, optimize=not no_optimize)
+    runs, views = _run_steps(steps, arrays, resolution, load, repeat)
     if trace is not None:
         trace.write()
     if output is not None:
@@ -160,6 +149,28 @@ class _Run:
         import statistics  # takes 6 ms
 
         return statistics.median(self.latencies_s)
+
+
+def _run_steps(
+    steps: Sequence[MethodStep],
+    arrays: Sequence[Sequence[Any]],
+    resolution: Resolution,
+    load: Callable[[str, Arguments], Method],
+    repeat: int,
+) -> tuple[list[_Run], dict[str, EffectiveView]]:
+    """Run the steps in order; return their outputs, and the options of each method by its label."""
+    with ExitStack() as stack:
+        methods: dict[str, Method] = {}
+        given: dict[str, Arguments] = {}
+        for step in steps:  # all first: loading writes the initial state
+            if step.label not in methods:
+                given[step.label] = resolution.arguments(step.method, step.instance)
+                methods[step.label] = stack.enter_context(load(step.method, given[step.label]))
+        runs = [
+            _execute(step, methods[step.label], values, repeat)
+            for step, values in zip(steps, arrays, strict=True)
+        ]
+        return runs, {label: EffectiveView.of_method(each, given[label]) for label, each in methods.items()}
 
 
 def _execute(step: MethodStep, method: Method, inputs: Sequence[Any], repeat: int) -> _Run:

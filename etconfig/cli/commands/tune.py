@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,19 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.cli.rendering.configuration_table import ConfigurationTable
+from etconfig.cli.shared.command_options import FiniteNumber, Share, json_option
 from etconfig.cli.shared.measured_model import (
     MeasuredModelRequest,
     measured_model_options,
     measuring_progress,
 )
-from etconfig.cli.shared.output import print_json, print_table, show, show_diagnostics
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    FiniteNumber,
-    Share,
-    configuration_options,
-    json_option,
-)
+from etconfig.cli.shared.output import print_json, show, show_diagnostics
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import (
     OutputPath,
@@ -90,7 +87,7 @@ class Seconds(FiniteNumber):
     "--study",
     type=OutputPath(),
     metavar="FILE",
-    help="Keep every outcome here, and go on with those that are; by default beside --output.",
+    help="Keep every outcome here, and go on with those that are; by default here, if --output is given.",
 )
 @click.option(
     "--verify",
@@ -134,7 +131,7 @@ def command(
 
     if output is not None:
         check_can_write(output, TUNED)
-        study = study or output.with_suffix(".study.jsonl")
+        study = study or Path(output.with_suffix(".study.jsonl").name)  # a directory of profiles stays tidy
     if study is not None:
         check_can_write(study, STUDY)
     options = TuneOptions(
@@ -160,23 +157,25 @@ def command(
         print_json(checked.to_jsonable()) if as_json else _print_check(checked)
         return int(not checked.holds)
     with measuring_progress() as show_progress, writing():
-
-        def progress(phase: str, done: int, count: int, best: Trial | None) -> None:
-            is_known = best is not None and best.value < float("inf")
-            shown = f", best {best.value:.3f}" if is_known and best is not None else ""
-            done %= max(count, 1)
-            show_progress(f"{phase}, {done} of {count}{shown}", done / max(count, 1))
-
         report = tune_request(
             measured.workplace,
             measured.base,
             options,
             control=control,
             files=files_of_command(),
-            progress=progress,
+            progress=partial(_show_phase, show_progress),
         )
     print_json(report.to_jsonable()) if as_json else _print_report(report, output)
     return _INTERRUPTED if report.found.is_interrupted else 0
+
+
+def _show_phase(
+    show_progress: Callable[[str, float], object], phase: str, done: int, count: int, best: Trial | None
+) -> None:
+    is_known = best is not None and best.value < float("inf")
+    shown = f", best {best.value:.3f}" if is_known and best is not None else ""
+    done %= max(count, 1)
+    show_progress(f"{phase}, {done} of {count}{shown}", done / max(count, 1))
 
 
 def _print_report(report: TuneReport, output: Path | None) -> None:
@@ -187,7 +186,7 @@ def _print_report(report: TuneReport, output: Path | None) -> None:
         show(line)
     if report.outcomes:
         show()
-        print_table(HEADERS, report.rows())
+        ConfigurationTable.of(HEADERS, report.rows(), name=len(HEADERS) - 1).show()
     show()
     show(report.verdict)
     if report.profile_text is None:

@@ -12,7 +12,7 @@ from etconfig.report.model import View, part_text
 from etconfig.report.page.writer import PAGE, check_can_write_pages, html_page
 
 if TYPE_CHECKING:
-    from etconfig.fleet.inventory.validation import InventoryFinding
+    from etconfig.fleet.inventory.column_validation import InventoryFinding
     from etconfig.fleet.running.part_result import PartResult
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from etconfig.base.records import record
-from etconfig.cli.shared.inputs import sheet_names
+from etconfig.cli.shared.input_files import sheet_names
 from etconfig.cli.shared.output import fail, show, show_diagnostics, with_progress
 from etconfig.cli.shared.requests import ConfigurationRequest
+from etconfig.diagnostics import on_devices
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import ConfigError
 
@@ -136,11 +136,8 @@ def show_notes(
     for each in found:
         for note in () if each.result is None else notes_of(each.result):
             devices.setdefault(note, {})[each.device] = None
-    are_several = len({each.device for each in found}) > 1
-    show_diagnostics(
-        replace(note, notes=(*note.notes, f"on {', '.join(names)}")) if are_several else note
-        for note, names in devices.items()
-    )
+    names = dict.fromkeys(each.device for each in found)
+    show_diagnostics(on_devices(devices, len(names), f"on {', '.join(names)}"))
 
 
 def notes_of_resolution(resolution: Resolution) -> tuple[Diagnostic, ...]:
@@ -170,14 +167,23 @@ def show_failures(every: Sequence[OnDevice[_ResultT]]) -> bool:
 
 
 def matrix_of(
-    request: ConfigurationRequest, loaded: Sequence[Delegating], sheets: Sequence[Path], *, with_memory: bool
+    request: ConfigurationRequest,
+    loaded: Sequence[Delegating],
+    sheets: Sequence[Path],
+    *,
+    with_memory: bool,
+    or_here: bool = False,
 ) -> DeviceMatrix:
-    """Resolve programs for several devices side by side; without sheets, for the device of the request."""
+    """Resolve programs side by side on devices: of sheets, else of the project, else on this one or none."""
     from etconfig.analysis.matrix_building import build_matrix
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
+    from etconfig.app.configuring.project_devices import project_devices
 
     installation = loaded[0].installation if loaded else request.installation
     configurations = DeviceConfigurations(loaded, installation, **request.settings())
-    named: list[tuple[str, FactSheet | Path]] = [*zip(sheet_names(sheets), sheets, strict=True)]
-    devices = with_progress(named or [("this device", request.device.facts)], "resolving")
+    of_sheets = dict(zip(sheet_names(sheets), sheets, strict=True))
+    named: list[tuple[str, FactSheet | Path]] = [*(of_sheets or project_devices(installation)).items()]
+    if or_here and not named:
+        named = [("this device", request.device.facts)]
+    devices = with_progress(named, "resolving")
     return build_matrix(configurations, devices, installation.fact_registry, with_memory=with_memory)

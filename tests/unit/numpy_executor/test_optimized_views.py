@@ -9,7 +9,7 @@ import pytest
 from plans import PlanBuilder
 
 from etconfig.kernels import builtin_kernels
-from etconfig.numpy_executor.optimizer.views import is_straight
+from etconfig.numpy_executor.optimizer.optimizer import is_straight
 from etconfig.numpy_executor.rebinding.dynamic_step import DynamicStep
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
@@ -61,7 +61,7 @@ class TestPlansWithViews:
         layer.add_all()
         assert layer.is_straight
         method = layer.builder.load()
-        (block,) = method._runnable._compiled._chains[0]  # type: ignore[attr-defined]
+        (block,) = method._runnable._compiled.chains[0]  # type: ignore[attr-defined]
         (step,) = block.steps
         assert isinstance(step, DynamicStep)
         assert [part.name for part in step.parts] == ["executorch_prim::et_view.default", "aten::mm.out"]

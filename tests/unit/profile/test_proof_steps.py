@@ -30,7 +30,7 @@ def validated(directory: Path, text: str) -> tuple[tuple[Diagnostic, ...], dict[
     path.write_text(text, "utf-8")
     validator = Validator(installation=Installation(directory))
     problems = validator.problems(path)
-    checks = ("_conditions", "_expressions", "_combinations")
+    checks = ("conditions", "expressions", "combinations")
     return problems, {name: vars(validator)[name].steps.taken for name in checks if name in vars(validator)}
 
 
