@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etconfig.analysis.expected_matrix import ExpectedMatrix
+from etconfig.analysis.expected_matrix import ExpectedMatrix, load_expected
 from etconfig.analysis.matrix_building import matrix_device
 from etconfig.app.configuring.project_tests import (
     OUTCOMES,
@@ -120,6 +120,28 @@ class TestReport(HasView):
     def _view(self) -> View:
         return View(title=self.summary, tables=[self.table])
 
+    @property
+    def each(self) -> View:
+        """Every result with the reason, for pages."""
+        rows = [
+            (each.outcome, each.test, each.device, "; ".join(problem.full_text for problem in each.problems))
+            for each in self.results
+        ]
+        table = Table(headers=("outcome", "test", "device", "why"), rows=rows)
+        return View(title="Tests", lines=[self.summary], tables=[table])
+
+
+def project_expected(installation: Installation) -> ExpectedMatrix | None:
+    """Return the options that the file of `expect` in the project file names; None without one.
+
+    Raises:
+        ConfigError: the file is wrong.
+    """
+    project, path = installation.project, installation.project_path
+    if project is None or path is None or project.expect is None:
+        return None
+    return load_expected(path.parent / project.expect.target)
+
 
 def _untried(test: str) -> Diagnostic:
     return Diagnostic(
@@ -147,20 +169,28 @@ def run_tests(
     Raises:
         ConfigError: the project file, or a test, is wrong.
     """
+    registry = installation.fact_registry
+    rows = (matrix_device(configurations, name, sheet, registry) for name, sheet in devices.items())
+    return tests_on(rows, installation, expected)
+
+
+def tests_on(
+    devices: Iterable[MatrixDevice], installation: Installation, expected: ExpectedMatrix | None
+) -> TestReport:
+    """Do the same as `run_tests` on devices that are resolved."""
     project = installation.project
     tests = check_tests(installation, () if project is None else project.tests)
     results: list[TestResult] = []
     rows: list[MatrixDevice] = []
-    for name, sheet in devices.items():
-        row = matrix_device(configurations, name, sheet, installation.fact_registry)
+    for row in devices:
         rows.append(row)
         errors = tuple(each for each in row.problems if each.is_error)
-        results.append(_result(RESOLVES, name, errors))
+        results.append(_result(RESOLVES, row.device, errors))
         if row.resolution is not None:
             options = tests.on(row.resolution)
-            results += (_tried(each, options, name) for each in tests)
+            results += (_tried(each, options, row.device) for each in tests)
     results += [] if expected is None else _compared(expected, rows)
-    order = {name: at for at, name in enumerate(devices)}
+    order = {row.device: at for at, row in enumerate(rows)}
     return TestReport(sorted(results, key=lambda each: order.get(each.device, len(order))))
 
 

@@ -27,7 +27,7 @@ from etconfig.base.paired_ratio import PairedRatio
 from etconfig.cli.rendering.matrix_view import differences_view
 from etconfig.diagnostics import Diagnostic, Severity, Span
 from etconfig.measuring.saved import read_measurements
-from etconfig.memory.need import MemoryAmount, MemoryNeed
+from etconfig.memory.need import PARTS, MemoryAmount, MemoryNeed
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.profile.evidence import TuningEvidence
 from etconfig.report.junit import JunitCase, junit_xml
@@ -159,6 +159,14 @@ class TestContents:
         told = texts(device_page(matrix).html)
         assert "comes from the override" in told
 
+    def test_the_tests_of_the_project_are_a_part(self, cli: Cli, sheets: Path) -> None:
+        with (sheets.parent / "etconfig.toml").open("a") as file:
+            file.write('[[test]]\nname = "few threads"\nassert = "ReferenceCpuBackend.num_threads <= 3"\n')
+        assert cli("report", "model.pte", "--facts", "sheets", "--output", "report.html").status == 0
+        page = (sheets.parent / "report.html").read_text(encoding="utf-8")
+        assert "<p>1 of 2 tests holds on every device; all hold on 1 of 2 devices</p>" in page
+        assert '<th scope="row">failed</th><td>few threads</td><td>pixel-8</td>' in page
+
     def test_without_the_library_nothing_is_written(
         self, cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -273,7 +281,7 @@ def _matrix(names: list[str], value: object = None) -> DeviceMatrix:
             severity=Severity.WARNING,
         )
         amount = MemoryAmount(at + 1)
-        parts = dict.fromkeys(("constants", "arenas", "payloads", "backend", "inputs", "peak"), amount)
+        parts = dict.fromkeys((*PARTS, "peak"), amount)
         devices.append(
             MatrixDevice(
                 device=f"{at}: {text}",

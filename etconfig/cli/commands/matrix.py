@@ -134,6 +134,8 @@ def command(
         raise click.ClickException(message)
     expected = None if expect is None else load_expected(expect)
     matrix = matrix_of(request, request.open_all(programs), sheets, with_memory=with_memory)
+    if not len(matrix):
+        raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     differences = None if expected is None else expected.differences(matrix)
     if write_expect is not None:
         return _write(write_expect, matrix)

@@ -51,9 +51,10 @@ def command(
     """Write a page that shows what each device gets, and why.
 
     The page has the profile of each device and the reasons for it, the sources of every option, a table of
-    options and devices, problems, memory, evidence and the programs. It needs no network, has a dark and a
-    light form, and can be printed. Without --facts and --device, it is about this device. Exits with 1 if a
-    device gets no options; the page says why. Needs the extra `report`.
+    options and devices, problems, tests, memory, evidence and the programs. It needs no network, has a dark
+    and a light form, and can be printed. The devices are those of the project file, unless others are given;
+    without any, this one. Exits with 1 if a device gets no options; the page says why. Needs the extra
+    `report`.
 
     \b
     Examples:
@@ -61,6 +62,7 @@ def command(
       etconfig report model.pte --facts 'sheets/*.json' --output report.html
       etconfig report model.pte --device pi-5 --bench bench.json --output report.html
     """
+    from etconfig.analysis.device_tests import project_expected, tests_on
     from etconfig.analysis.inspection import inspect_program
     from etconfig.analysis.matrix_page import device_page
     from etconfig.app.programs.loaded_program import LoadedProgram
@@ -74,9 +76,11 @@ def command(
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
     further = [read_measurements(path) for path in measurements]
     loaded = request.open_all(programs)
-    matrix = matrix_of(request, loaded, sheets, with_memory=True)
+    matrix = matrix_of(request, loaded, sheets, with_memory=True, or_here=True)
+    installation = loaded[0].installation if loaded else request.installation
+    tests = tests_on(matrix, installation, project_expected(installation))
     inspected = [inspect_program(each) for each in loaded if isinstance(each, LoadedProgram)]
-    page = device_page(matrix, further=further, programs=inspected)
+    page = device_page(matrix, further=[(tests.each, ""), *further], programs=inspected)
     write_file(output, page.html.encode(), PAGE)
     show(f"{format_count(len(matrix), 'device')} shown in {output}", err=not output.is_file())
     return 1 if matrix.has_errors else 0

@@ -73,8 +73,7 @@ def command(
       etconfig test model.pte --device 'google/*'
       etconfig test --devices sheets --junit results.xml
     """
-    from etconfig.analysis.device_tests import run_tests
-    from etconfig.analysis.expected_matrix import load_expected
+    from etconfig.analysis.device_tests import project_expected, run_tests
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.configuring.project_devices import project_devices
 
@@ -85,13 +84,12 @@ def command(
     installation = loaded[0].installation if loaded else request.installation
     sheets = expanded_sheets((*sheet, *devices))
     named = dict(zip(sheet_names(sheets), sheets, strict=True)) if sheets else project_devices(installation)
-    project, path = installation.project, installation.project_path
-    expect = None if project is None or path is None else project.expect
+    path = installation.project_path
     report = run_tests(
         DeviceConfigurations(loaded, installation, **request.settings()),
         named or {"this device": installation.detect_facts()},
         installation,
-        None if expect is None or path is None else load_expected(path.parent / expect.target),
+        project_expected(installation),
     )
     if junit is not None:
         write_file(junit, _junit(report), _JUNIT)

@@ -167,19 +167,23 @@ def show_failures(every: Sequence[OnDevice[_ResultT]]) -> bool:
 
 
 def matrix_of(
-    request: ConfigurationRequest, loaded: Sequence[Delegating], sheets: Sequence[Path], *, with_memory: bool
+    request: ConfigurationRequest,
+    loaded: Sequence[Delegating],
+    sheets: Sequence[Path],
+    *,
+    with_memory: bool,
+    or_here: bool = False,
 ) -> DeviceMatrix:
-    """Resolve programs for several devices side by side.
-
-    Without sheets, these are the devices of the project, and without those, the device of the request.
-    """
+    """Resolve programs side by side on devices: of sheets, else of the project, else on this one or none."""
     from etconfig.analysis.matrix_building import build_matrix
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.configuring.project_devices import project_devices
 
     installation = loaded[0].installation if loaded else request.installation
     configurations = DeviceConfigurations(loaded, installation, **request.settings())
-    named: list[tuple[str, FactSheet | Path]] = [*zip(sheet_names(sheets), sheets, strict=True)]
-    named = named or [*project_devices(installation).items()]
-    devices = with_progress(named or [("this device", request.device.facts)], "resolving")
+    of_sheets = dict(zip(sheet_names(sheets), sheets, strict=True))
+    named: list[tuple[str, FactSheet | Path]] = [*(of_sheets or project_devices(installation)).items()]
+    if or_here and not named:
+        named = [("this device", request.device.facts)]
+    devices = with_progress(named, "resolving")
     return build_matrix(configurations, devices, installation.fact_registry, with_memory=with_memory)
