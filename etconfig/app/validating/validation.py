@@ -20,7 +20,6 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
-from etconfig.profile.document import load_document
 from etconfig.profile.layers import layers_of, salvage_layers
 from etconfig.profile.names import PROJECT_FILES
 from etconfig.profile.profile import Profile
@@ -89,7 +88,7 @@ class Validator(Grounds):
         file = CheckedFile(path=path, is_project=path.name in PROJECT_FILES)
         try:
             if file.is_project:
-                project = parse_project(load_document(path), self.profiles.expressions)
+                project = parse_project(self.profiles.document(path), self.profiles.expressions)
                 facts = self.facts.with_overrides({**project.settings.facts, **self.by_hand})
                 chain = choose_project_profile(self.installation, project, facts).chain
                 layers = layers_of(chain, project)
@@ -123,7 +122,7 @@ class Validator(Grounds):
         expressions = self.profiles.expressions
         try:
             if file.is_project:
-                layer = salvage_layer(load_document(path), expressions, OriginKind.PROJECT)
+                layer = salvage_layer(self.profiles.document(path), expressions, OriginKind.PROJECT)
                 return replace(file, layers=(layer,))
             from etconfig.models.reading import is_models_document, parse_models
 
