@@ -128,7 +128,7 @@ def site_page(text: str) -> str:
 
 
 def published_schemas() -> Iterator[tuple[Path, str]]:
-    """Yield the schemas of documents without options of plugins, and their entries in SchemaStore's catalog."""
+    """Yield the schemas of documents without options of plugins, and their entries for SchemaStore."""
     schemas = {
         "profile": profile_schema((), BUILTIN_FACTS),
         "project": project_schema((), BUILTIN_FACTS),

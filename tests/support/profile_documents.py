@@ -1,4 +1,4 @@
-"""Documents for the reference backends: valid ones, and those with mistakes that a schema can find or cannot."""
+"""Documents for the reference backends: valid ones, and ones with mistakes, some beyond a schema."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ BAD_PROFILES: Mapping[str, str] = {
     "extends as a text": '[profile]\nname = "acme/board"\nextends = "generic/any"\n',
     "match that is not a text": '[profile]\nname = "acme/board"\nmatch = true\n',
     "condition that is not a text": f"{_HEAD}[[when]]\nif = true\n",
-    "options of an instance outside": f'{_HEAD}[instances.a]\nmethod = "f"\n[instances.a.ReferenceNpuBackend]\n'
-    "core = 1\n",
+    "options of an instance outside": f'{_HEAD}[instances.a]\nmethod = "f"\n'
+    "[instances.a.ReferenceNpuBackend]\ncore = 1\n",
     "no head": "[options.ReferenceNpuBackend]\ncore = 1\n",
     "no name": "[profile]\n",
     "name": '[profile]\nname = "a//b"\n',
@@ -134,7 +134,8 @@ ONLY_VALIDATE_SEES: Mapping[str, str] = {
     "bound of a quantity": f'{_HEAD}[{_CPU}]\nscratch_bytes = "1 B"\n',
     "evidence of tomorrow": _EVIDENCE.replace("2026-11-01", '"2026-11-01"'),
     "invisible character": f'{_HEAD}[methods."f\u200b".{_NPU}]\ncore = 1\n',
-    "instance that no profile declares": f"{_HEAD}[[when]]\nif = 'true'\n[when.instances.c.{_NPU}]\ncore = 1\n",
+    "instance that no profile declares": f"{_HEAD}[[when]]\nif = 'true'\n"
+    f"[when.instances.c.{_NPU}]\ncore = 1\n",
 }
 """Profiles that a schema cannot refuse, by what is wrong."""
 
