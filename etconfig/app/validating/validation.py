@@ -27,6 +27,7 @@ from etconfig.profile.project import parse_project, salvage_layer
 
 if TYPE_CHECKING:
     from etconfig.app.validating.selectability import Contestant
+    from etconfig.expression.proof.proof_steps import ProofSteps
 
 
 @record(frozen=True, kw_only=True)
@@ -35,34 +36,51 @@ class Validator(Grounds):
 
     _contestants: dict[str, Contestant] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def problems(self, path: Path) -> tuple[Diagnostic, ...]:
+    def problems(self, path: Path, without: Collection[str] = ()) -> tuple[Diagnostic, ...]:
         """Return all problems of a profile or a project file, each once, in the order of the lines.
 
         A file named `etconfig.toml` or `pyproject.toml` is a project file, any other one a profile.
+
+        Args:
+            path: The file.
+            without: The names of checks to leave out, keys of `CHECKS`.
 
         Raises:
             BackendUnavailableError: the program delegates to a backend that is not installed.
             PluginError: a plugin that the program needs is broken.
             FactError: a fact set by hand is wrong.
         """
-        for proofs in ("conditions", "expressions", "combinations"):
-            if proofs in vars(self):  # made on first use, with all steps left
-                getattr(self, proofs).steps.renew()
+        for proofs in self._proofs():
+            proofs.renew()
         validator = self
         if path.name in PROJECT_FILES:  # it is checked with the plugins that it names itself
             try:
                 validator = replace(self, installation=self.installation.with_project(path))
             except ConfigError:  # it is reported with the other problems of the file
                 validator = replace(self, installation=self.installation.without_project())
-        found = _each_once(validator._problems(path))
+        found = _each_once(validator._problems(path, without))
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
 
-    def _problems(self, path: Path) -> Iterator[Diagnostic]:
+    def _proofs(self) -> list[ProofSteps]:
+        """Return the steps of the verifiers that were used; each is made on first use, with all steps left."""
+        used = ("conditions", "expressions", "combinations")
+        return [getattr(self, name).steps for name in used if name in vars(self)]
+
+    def stop(self) -> None:
+        """Let `problems` return soon, in whichever thread it runs; its result is then of no use."""
+        for proofs in self._proofs():
+            proofs.stop()
+
+    def _problems(self, path: Path, without: Collection[str]) -> Iterator[Diagnostic]:
         assert self.by_hand is not None  # if they are wrong, this file is not to blame
         file = self._read(path)
         failed: set[FileCheck | None] = set()
-        for check in CHECKS.values():
-            if check.rests_on in failed or not all(NEEDS[need](self, file) for need in check.needs):
+        for name, check in CHECKS.items():
+            if (
+                name in without
+                or check.rests_on in failed
+                or not all(NEEDS[need](self, file) for need in check.needs)
+            ):
                 continue
             try:
                 for problem in check.find(self, file):
