@@ -62,7 +62,7 @@ class Validator(Grounds):
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
 
     def _proofs(self) -> list[ProofSteps]:
-        """Return the steps of the verifiers that were used; each is made on first use, with all steps left."""
+        """Return the steps of the verifiers that were used; others have all steps left."""
         used = ("conditions", "expressions", "combinations")
         return [getattr(self, name).steps for name in used if name in vars(self)]
 

@@ -1,0 +1,41 @@
+"""`etconfig lsp`: the language server, which editors start."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from etconfig.base.packages import how_to_install
+from etconfig.cli.shared.requests import sheet_options
+from etconfig.cli.shared.standard_output import command_output
+from etconfig.cli.shared.usage import StrictCommand
+
+
+@click.command("lsp", cls=StrictCommand)
+@partial(sheet_options, several=False)
+@click.option("--stdio", is_flag=True, hidden=True, help="Accepted: editors add it.")
+def command(sheet: Path | None, stdio: bool) -> None:
+    """Serve an editor on standard input and output.
+
+    The editor starts it, and gets what no schema can tell it about profiles, project files and files of
+    models: problems while you type, values on the device with their origin, completion in expressions, fixes.
+    The device is that of --facts or --device, or of the editor's settings etconfig.device, the name of a known
+    device, and etconfig.facts, the path of a sheet; by default it is this one. It needs etconfig[lsp].
+
+    \b
+    Examples:
+      etconfig lsp
+      etconfig lsp --device raspberry-pi/pi-5
+    """
+    try:
+        from etconfig.lsp.server import serve
+    except ImportError as error:
+        if error.name is None or error.name.startswith("etconfig"):
+            raise
+        message = (
+            f"the language server needs {error.name}; {how_to_install(chr(39) + 'etconfig[lsp]' + chr(39))}"
+        )
+        raise click.ClickException(message) from error
+    serve(command_output().buffer, sheet)
