@@ -19,10 +19,10 @@ from etconfig.cli.shared.usage import StrictCommand
 def command(sheet: Path | None, stdio: bool) -> None:
     """Serve an editor on standard input and output.
 
-    The editor starts it, and gets what no schema can tell it about profiles, project files and files of
-    models: problems while you type, values on the device with their origin, completion in expressions, fixes.
-    The device is that of --facts or --device, or of the editor's settings etconfig.device, the name of a known
-    device, and etconfig.facts, the path of a sheet; by default it is this one. It needs etconfig[lsp].
+    An editor starts it. In profiles, project files and files of models it shows problems while you type and
+    values on a device with their origin, completes names and expressions, and offers fixes. The device is
+    named by --facts or --device, or by the editor's settings etconfig.device, the name of a known device, and
+    etconfig.facts, the path of a sheet; by default it is this one. It needs etconfig[lsp].
 
     \b
     Examples:
@@ -34,8 +34,6 @@ def command(sheet: Path | None, stdio: bool) -> None:
     except ImportError as error:
         if error.name is None or error.name.startswith("etconfig"):
             raise
-        message = (
-            f"the language server needs {error.name}; {how_to_install(chr(39) + 'etconfig[lsp]' + chr(39))}"
-        )
-        raise click.ClickException(message) from error
+        how = how_to_install("'etconfig[lsp]'")
+        raise click.ClickException(f"the language server needs {error.name}; {how}") from error
     serve(command_output().buffer, sheet)
