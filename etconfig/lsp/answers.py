@@ -10,7 +10,7 @@ from etconfig.base.option_path import OptionPath
 from etconfig.base.records import record
 from etconfig.diagnostics.span import Span
 from etconfig.errors import ConfigError, EtconfigError
-from etconfig.expression import Expression
+from etconfig.expression import Expression, Unknown
 from etconfig.expression.signatures import FUNCTIONS
 from etconfig.facts.sheet import fact_text
 from etconfig.lsp.candidates import describe, fact_doc, function_doc, inside, nodes_at
@@ -118,7 +118,9 @@ def _condition(session: Session, path: Path, line: int) -> str:
     for each in conditions:
         if each is not None and each.span.file == str(path) and each.span.line == line:
             value = each.evaluate(resolution.facts.values)
-            return f"On {session.device}: `{show_setting(value) if isinstance(value, bool) else value}`"
+            missing = value.missing if isinstance(value, Unknown) else ()
+            known = f"unknown, without {', '.join(missing)}" if missing else f"`{fact_text(value is True)}`"
+            return f"On {session.device}: {known}"
     return ""
 
 
@@ -178,9 +180,10 @@ def hints(session: Session, path: Path, first: int, last: int) -> Iterator[Hint]
             place = arguments.place_of(option.option)
             detail = option_text(option, found, resolution.facts, option.option, resolution.evidence)
             if place != span:
-                where = origin.place if place is None or place.file != span.file else f"line {place.line}"
-                name = Path(where).name if origin.line is not None else origin.kind.value
-                shown = where if place is not None and place.file == span.file else name
-                yield Hint(span, f"→ {value} ({shown})", detail)
+                where = origin.kind.value
+                if place is not None:
+                    is_here = place.file == span.file
+                    where = f"line {place.line}" if is_here else f"{Path(place.file).name}:{place.line}"
+                yield Hint(span, f"→ {value} ({where})", detail)
             elif isinstance(each.value, Expression) or value not in (span.underlined, str(each.value)):
                 yield Hint(span, f"= {value}", detail)

@@ -15,6 +15,7 @@ from lsprotocol import types
 from etconfig.errors import EtconfigError
 from etconfig.expression.operations import OPERATIONS
 from etconfig.expression.signatures import FUNCTIONS
+from etconfig.facts.problems import usual_texts
 from etconfig.facts.registry import INDEX, FactInfo, FactType
 from etconfig.facts.sheet import fact_text
 from etconfig.lsp.cursor import Cursor
@@ -193,13 +194,14 @@ def _in_expression(session: Session, before: str) -> Iterator[Candidate]:
     if compared:
         info = registry.get(compared[1])
         yield from (
-            _candidate(each, _Kind.EnumMember, compared[3]) for each in (info.choices if info else ())
+            _candidate(each, _Kind.EnumMember, compared[3]) for each in (usual_texts(info) if info else ())
         )
         return
     if before.replace('\\"', "").count('"') % 2 or before.count("'") % 2:  # an item of a list of texts
         start = re.split("[\"']", before)[-1]
-        lists = (info.choices for info in registry.infos if info.type is FactType.STRING_LIST)
-        yield from (_candidate(each, _Kind.EnumMember, start) for each in sorted({*chain(*lists)}))
+        names = (info.name for info in registry.infos if info.type is FactType.STRING_LIST)
+        items = chain(*(facts.values.get(name, ()) for name in names))
+        yield from (_candidate(str(each), _Kind.EnumMember, start) for each in dict.fromkeys(items))
         return
     word = _WORD.search(before)
     start = word[0] if word else ""
@@ -216,7 +218,8 @@ def _in_expression(session: Session, before: str) -> Iterator[Candidate]:
 def fact_doc(info: FactInfo) -> str:
     """Return the documentation of a fact, in Markdown."""
     unit = f" in {info.unit}" if info.unit else ""
-    choices = f" One of {', '.join(f'`{choice}`' for choice in info.choices)}." if info.choices else ""
+    usual = usual_texts(info)
+    choices = f" Usually {', '.join(f'`{choice}`' for choice in usual)}." if usual else ""
     return f"{info.doc}{choices}\n\n{info.type.value}{unit}, {info.volatility.value}"
 
 

@@ -21,7 +21,7 @@ _TOKEN = re.compile(
 _MAX_DEPTH = 40
 """The most brackets that are followed; a valid document has fewer."""
 _ESCAPE = re.compile(r"\\(.)")
-_REST_OF_WORD = re.compile(r"[\w.*/-]*")
+_IN_QUOTES = r"[\w./-]*"
 
 
 @record(frozen=True, kw_only=True)
@@ -67,8 +67,8 @@ def _is_in_array(text: str, start: int) -> bool:
 
 
 def word_at(text: str, offset: int) -> Cursor:
-    """Return the place of a cursor behind the word at `offset`."""
-    rest = _REST_OF_WORD.match(text, offset)
+    """Return the place of a cursor behind the word at `offset`; a name in quotes is one word."""
+    rest = re.compile(_IN_QUOTES if cursor_at(text, offset).kind == "text" else r"[\w-]*").match(text, offset)
     return cursor_at(text, rest.end() if rest else offset)
 
 

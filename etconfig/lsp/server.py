@@ -109,7 +109,8 @@ class EditorServer(LanguageServer):
     def _check(self, uri: str) -> None:
         self.work.interrupt()
         self._worker.put((uri, "quick"), partial(self._find, uri, is_quick=True))
-        self._worker.put((uri, "all"), partial(self._find, uri, is_quick=False), _IDLE_S)
+        for each in self.documents:  # which may extend it
+            self._worker.put((each, "all"), partial(self._find, each, is_quick=False), _IDLE_S)
 
     def _find(self, uri: str, *, is_quick: bool) -> None:
         """Find the problems of a document, in the worker."""
@@ -214,8 +215,11 @@ def make_server(sheet: Path | None = None) -> EditorServer:
         server.configure(params.settings)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def files(params: types.DidChangeWatchedFilesParams) -> None:
+        server.look_again()
+
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    def saved(params: object) -> None:
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
         server.look_again()
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)

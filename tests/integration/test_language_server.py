@@ -11,6 +11,7 @@ from editor_client import Editor, editing
 
 HEAD = '[profile]\nname = "acme/board"\n'
 NPU = "[options.ReferenceNpuBackend]\n"
+CPU = "[options.ReferenceCpuBackend]\n"
 WRONG = f"{HEAD}{NPU}core = 7\npower_mode = 'hihg'\n"
 
 
@@ -56,17 +57,16 @@ class TestDiagnostics:
         editor.open("acme/board.toml", WRONG)
         found = editor.diagnostics("acme/board.toml")
         assert [(each["code"], each["range"]["start"]["line"]) for each in found] == [
-            ("value-out-of-range", 3),
-            ("unknown-choice", 4),
+            ("invalid-value", 3),
+            ("invalid-value", 4),
         ]
         editor.replace("acme/board.toml", f"{HEAD}{NPU}core = 1\n")
         assert editor.diagnostics("acme/board.toml") == []
 
     def test_columns_count_utf_16_units(self, editor: Editor) -> None:
-        editor.open("acme/board.toml", f'{HEAD}[methods."日本😀".options.ReferenceNpuBackend]\ncore = 1\n'
-                    '[options]\nReferenceNpuBackend = { "power_mode" = "low", "é😀" = 1 }\n')  # fmt: skip
+        editor.open("acme/board.toml", f'methods."日😀".options.ReferenceNpuBackend.coer = 1\n{HEAD}')
         (found,) = editor.diagnostics("acme/board.toml")
-        assert found["range"] == {"start": {"line": 5, "character": 46}, "end": {"line": 5, "character": 51}}
+        assert found["range"] == {"start": {"line": 0, "character": 42}, "end": {"line": 0, "character": 46}}
 
     def test_other_files_are_named(self, editor: Editor) -> None:
         editor.open("acme/base.toml", f'[profile]\nname = "acme/base"\n{NPU}core = 8\n')
@@ -82,16 +82,24 @@ class TestDiagnostics:
         assert editor.diagnostics("acme/board.toml") == []
         editor.open("acme/base.toml", "[profile\n")
         editor.diagnostics("acme/base.toml")
-        editor.tell("textDocument/didSave", {"textDocument": {"uri": editor.uri("acme/base.toml")}})
-        (found,) = editor.diagnostics("acme/board.toml")
+        (found,) = editor.diagnostics("acme/board.toml", times=1)
         assert found["code"] == "invalid-toml"
 
+    def test_a_changed_file_counts_when_it_is_saved(self, editor: Editor, workplace: Path) -> None:
+        (workplace / "acme/other.toml").write_text("[profile\n")
+        editor.open("acme/board.toml", f'{HEAD}extends = ["acme/other"]\n')
+        assert [each["code"] for each in editor.diagnostics("acme/board.toml")] == ["invalid-toml"]
+        (workplace / "acme/other.toml").write_text('[profile]\nname = "acme/other"\n')
+        change = {"uri": editor.uri("acme/other.toml"), "type": 2}
+        editor.tell("workspace/didChangeWatchedFiles", {"changes": [change]})
+        assert editor.diagnostics("acme/board.toml") == []
+
     def test_slow_checks_come_second(self, editor: Editor) -> None:
-        overlays = "".join(f"[[when]]\nif = 'cpu.available_cores > {n}'\n[when.options.ReferenceCpuBackend]\n"
-                           f"num_threads = {{ expr = \"cpu.available_cores - {n}\" }}\n" for n in range(3))  # fmt: skip
-        editor.open("acme/board.toml", HEAD + overlays)
-        editor.diagnostics("acme/board.toml", times=1)
-        editor.diagnostics("acme/board.toml", times=1)
+        either = "[[when]]\nif = 'cpu.logical_cores > %d'\n[when.options.ReferenceCpuBackend]\n"
+        text = "".join(either % n + f"num_threads = {{ expr = 'cpu.logical_cores - {n}' }}\n" for n in (1, 2))
+        editor.open("acme/board.toml", HEAD + text)
+        quick = editor.diagnostics("acme/board.toml", times=1)
+        assert len(editor.diagnostics("acme/board.toml", times=1)) >= len(quick)
 
     def test_other_toml_files_are_left_alone(self, editor: Editor) -> None:
         editor.open("Cargo.toml", '[profile.release]\nname = "x"\n[dependencies]\n')
@@ -132,7 +140,7 @@ COMPLETIONS = {
     "functions": (f"{HEAD}match = 'os.name.st|", ["startsWith", "contains"]),
     "words of a fact": (f"{HEAD}match = 'os.name == \"|", ["linux", "android"]),
     "words of a fact in a list": (f'{HEAD}match = \'os.name in ["linux", "|', ["linux", "android"]),
-    "items of facts": (f"{HEAD}match = '\"neon|", ["neon"]),
+    "items of facts": (f"{HEAD}match = '\"as|", ["asimddp"]),
     "keys of expressions": (f"{HEAD}{NPU}core = {{ |", ["expr", "unset"]),
     "overlays": (f"{HEAD}[[when]]\n|", ["if", "options"]),
     "instances": (f"{HEAD}[instances.left]\nmethod = 'a'\n[[when]]\n[when.instances.|", ["left"]),
@@ -151,7 +159,7 @@ class TestCompletion:
 
     def test_a_name_in_quotes_replaces_the_whole_text(self, editor: Editor) -> None:
         editor.open("acme/board.toml", f'{HEAD}extends = ["😀", "acme/b"]\n')
-        found = editor.ask("textDocument/completion", editor.place("acme/board.toml", '"acme/b'))
+        found = editor.ask("textDocument/completion", editor.place("acme/board.toml", '😀", "acme/b'))
         (item,) = [each for each in found["items"] if each["label"] == "acme/base"]
         assert item["textEdit"] == {
             "newText": "acme/base",
@@ -185,8 +193,8 @@ class TestHover:
                 ["The core of the simulated device", "core = 2", "from project"],
             ),
             (f"{HEAD}{NPU}core = 1\n", "core =", ["beat 1 from profile"]),
-            (f"{HEAD}match = 'cpu.available_cores > 2'\n", "cpu.avail", ["`4`", "On pi-5"]),
-            (f"{HEAD}match = 'cpu.available_cores > 2'\n", "matc", ["The condition", "On pi-5: `true`"]),
+            (f"{HEAD}match = 'cpu.logical_cores > 2'\n", "cpu.logi", ["`4`", "On pi-5"]),
+            (f"{HEAD}match = 'cpu.logical_cores > 2'\n", "matc", ["The condition", "On pi-5: `true`"]),
             (f"{HEAD}match = 'size(cpu.model) > 2'\n", "siz", ["size takes a string or a list"]),
             (f'{HEAD}extends = ["generic/any"]\n', "generic/a", ["`generic/any`"]),
             (f"{HEAD}{NPU}core = 1\n", "[opti", ["Options by backend"]),
@@ -236,16 +244,8 @@ class TestActions:
         assert guess["isPreferred"] is False
         (change,) = guess["edit"]["documentChanges"]
         assert change["textDocument"]["version"] == 1
-        assert (
-            change["edits"]
-            == [
-                {
-                    "range": {"start": {"line": 5, "character": 16}, "end": {"line": 5, "character": 18}},
-                    "newText": "gh",
-                }
-            ]
-            or change["edits"][0]["newText"]
-        )
+        (edit,) = change["edits"]
+        assert (edit["range"]["start"]["line"], edit["range"]["end"]["line"]) == (5, 5)
 
     def test_all_safe_ones_at_once(self, editor: Editor) -> None:
         editor.open("acme/board.toml", f"{HEAD}match = 'os.name = \"linux\" and True'\n")
@@ -259,22 +259,22 @@ class TestHints:
     """The value that counts, where another one is written."""
 
     def test_expressions_and_beaten_values(self, editor: Editor) -> None:
-        text = f"{HEAD}{NPU}core = 1\n[options.ReferenceCpuBackend]\nnum_threads = {{ expr = 'cpu.available_cores' }}\n"
+        text = f"{HEAD}{NPU}core = 1\n{CPU}num_threads = {{ expr = 'cpu.logical_cores' }}\n"
         editor.open("acme/board.toml", text)
         found = editor.ask("textDocument/inlayHint", editor.everywhere("acme/board.toml"))
         assert [(each["position"]["line"], each["label"]) for each in found] == [
-            (3, "→ 2 (etconfig.toml)"),
+            (3, "→ 2 (etconfig.toml:3)"),
             (5, "= 4"),
         ]
 
     def test_the_device_is_a_setting(self, editor: Editor) -> None:
-        text = f"{HEAD}[options.ReferenceCpuBackend]\nnum_threads = {{ expr = 'cpu.available_cores' }}\n"
+        text = f"{HEAD}{CPU}num_threads = {{ expr = 'cpu.logical_cores' }}\n"
         editor.open("acme/board.toml", text)
-        settings = {"etconfig": {"device": "raspberry-pi/zero-2-w"}}
+        settings = {"etconfig": {"device": "pixel-8"}}
         editor.tell("workspace/didChangeConfiguration", {"settings": settings})
-        hover = editor.ask("textDocument/hover", editor.place("acme/board.toml", "'cpu.available"))
+        hover = editor.ask("textDocument/hover", editor.place("acme/board.toml", "'cpu.logical"))
         editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": {"device": "pi-5"}}})
-        assert "On zero-2-w" in hover["contents"]["value"]
+        assert "On pixel-8" in hover["contents"]["value"]
 
     def test_a_wrong_device_is_reported(self, editor: Editor) -> None:
         editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": {"device": "pi-55"}}})

@@ -133,7 +133,7 @@ class Editor:
         if message.get("method") != "textDocument/publishDiagnostics":
             return False
         params = message["params"]
-        return bool(params["uri"] == self.uri(name) and params["version"] == self.versions[name])
+        return bool(params["uri"] == self.uri(name) and params.get("version") == self.versions[name])
 
     def place(self, name: str, mark: str, column: int = 0) -> dict[str, Any]:
         """Return the parameters of a question about the end of the first `mark` in a document."""
