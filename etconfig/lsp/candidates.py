@@ -16,7 +16,7 @@ from etconfig.errors import EtconfigError
 from etconfig.expression.operations import OPERATIONS
 from etconfig.expression.signatures import FUNCTIONS
 from etconfig.facts.problems import usual_texts
-from etconfig.facts.registry import INDEX, FactInfo, FactType
+from etconfig.facts.registry import INDEX, FactInfo
 from etconfig.facts.sheet import fact_text
 from etconfig.lsp.cursor import Cursor
 from etconfig.lsp.session import Session
@@ -199,9 +199,8 @@ def _in_expression(session: Session, before: str) -> Iterator[Candidate]:
         return
     if before.replace('\\"', "").count('"') % 2 or before.count("'") % 2:  # an item of a list of texts
         start = re.split("[\"']", before)[-1]
-        names = (info.name for info in registry.infos if info.type is FactType.STRING_LIST)
-        items = chain(*(facts.values.get(name, ()) for name in names))
-        yield from (_candidate(str(each), _Kind.EnumMember, start) for each in dict.fromkeys(items))
+        lists = (each for each in facts.values.values() if isinstance(each, tuple))
+        yield from (_candidate(each, _Kind.EnumMember, start) for each in dict.fromkeys(chain(*lists)))
         return
     word = _WORD.search(before)
     start = word[0] if word else ""

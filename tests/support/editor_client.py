@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,17 @@ class Editor:
     """One client with its server process."""
 
     def __init__(
-        self, directory: Path, *arguments: str, encodings: tuple[str, ...] = (), **settings: str
+        self,
+        directory: Path,
+        *arguments: str,
+        encodings: tuple[str, ...] = (),
+        environ: Mapping[str, str] | None = None,
+        **settings: str,
     ) -> None:
         command = [sys.executable, "-m", "etconfig", "lsp", *arguments]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=directory
-        )
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        environment = {**os.environ, **(environ or {})}
+        self.process = subprocess.Popen(command, cwd=directory, env=environment, **pipes)  # type: ignore[call-overload]
         self.directory = directory
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
@@ -32,10 +38,9 @@ class Editor:
         self.other: list[dict[str, Any]] = []
         self._number = 0
         self._messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        self._threads = [
-            threading.Thread(target=each, daemon=True) for each in (self._read, self._read_errors)
-        ]
-        for each in self._threads:
+        self.threads = [threading.Thread(target=each) for each in (self._read, self._read_errors)]
+        for each in self.threads:
+            each.daemon = True
             each.start()
         general = {"positionEncodings": list(encodings)} if encodings else {}
         self.capabilities = self.ask(
@@ -164,3 +169,9 @@ def editing(directory: Path, *arguments: str, **settings: Any) -> Iterator[Edito
     finally:
         editor.process.kill()
         editor.process.wait()
+        for thread in editor.threads:
+            thread.join()
+        for stream in (editor.process.stdin, editor.process.stdout, editor.process.stderr):
+            with suppress(OSError):  # what is not written yet
+                assert stream is not None
+                stream.close()
