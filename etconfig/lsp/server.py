@@ -12,9 +12,9 @@ import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -22,15 +22,16 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.uris import to_fs_path
 
 from etconfig.base.version import __version__
-from etconfig.errors import FactError
-from etconfig.facts.known_devices import device_path, find_device
 from etconfig.lsp.positions import Columns
-from etconfig.lsp.session import Session
-from etconfig.lsp.work import FIX_ALL, OpenDocument, Work
-from etconfig.lsp.worker import Worker
+from etconfig.lsp.worker import OpenDocument, Worker
+
+if TYPE_CHECKING:
+    from etconfig.lsp.session import Session
+    from etconfig.lsp.work import Work
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
+_FIX_ALL = "source.fixAll.etconfig"
 _IDLE_S = 0.3
 """The pause in typing after which slow checks run."""
 _WATCHED = ("**/*.toml", "**/*.pte", "**/*.bpte")
@@ -52,7 +53,7 @@ class _Protocol(LanguageServerProtocol):
         text = "" if known is None else known.text
         for change in params.content_changes:
             if isinstance(change, types.TextDocumentContentChangePartial):
-                columns = self._server.work.columns
+                columns = self._server.columns
                 start, end = (columns.offset(text, at) for at in (change.range.start, change.range.end))
                 text = text[:start] + change.text + text[max(start, end) :]
             else:
@@ -69,7 +70,7 @@ class EditorServer(LanguageServer):
 
     Attributes:
         documents: The open documents by URI.
-        work: The worker's part.
+        columns: The columns of the client's positions.
 
     Args:
         sheet: The fact sheet of the device whose values are shown, unless a setting names one.
@@ -80,8 +81,19 @@ class EditorServer(LanguageServer):
         self.documents: dict[str, OpenDocument] = {}
         self._texts: dict[str, str] = {}
         self._given_sheet = self._sheet = sheet
-        self.work = Work(self._texts)
+        self.columns = Columns()
         self._worker = Worker()
+
+    @cached_property
+    def work(self) -> Work:
+        """The worker's part; the worker makes it, since the imports take longer than a client waits."""
+        from etconfig.lsp.work import Work
+
+        return Work(self._texts, self.columns)
+
+    def _interrupt(self) -> None:
+        if "work" in vars(self):
+            self.work.interrupt()
 
     # --- documents -----------------------------------------------------------------------
 
@@ -107,7 +119,7 @@ class EditorServer(LanguageServer):
             self._check(uri)
 
     def _check(self, uri: str) -> None:
-        self.work.interrupt()
+        self._interrupt()
         self._worker.put((uri, "quick"), partial(self._find, uri, is_quick=True))
         for each in self.documents:  # which may extend it
             self._worker.put((each, "all"), partial(self._find, each, is_quick=False), _IDLE_S)
@@ -134,7 +146,7 @@ class EditorServer(LanguageServer):
             params = types.PublishDiagnosticsParams(uri=uri, version=version, diagnostics=found)
             self.text_document_publish_diagnostics(params)
 
-    async def ask(self, uri: str, question: Callable[[Session, OpenDocument], _T]) -> _T | None:
+    async def ask(self, uri: str, question: Callable[[Work, Session, OpenDocument], _T]) -> _T | None:
         """Let the worker answer a question about a document; None if it is not open, or not etconfig's."""
         document = self.documents.get(uri)
         if document is None:
@@ -145,11 +157,11 @@ class EditorServer(LanguageServer):
             if answer.set_running_or_notify_cancel():
                 try:
                     session = self.work.session(document, self._sheet)
-                    answer.set_result(None if session is None else question(session, document))
+                    answer.set_result(None if session is None else question(self.work, session, document))
                 except Exception as error:
                     answer.set_exception(error)
 
-        self.work.interrupt()
+        self._interrupt()
         self._worker.put(job, job)
         return await asyncio.wrap_future(answer)
 
@@ -159,7 +171,7 @@ class EditorServer(LanguageServer):
         """Take note of what the client can do."""
         self._loop = asyncio.get_running_loop()
         encoding = self.workspace.position_encoding
-        self.work.columns = Columns(str(getattr(encoding, "value", encoding) or "utf-16"))
+        self.columns = Columns(str(getattr(encoding, "value", encoding) or "utf-16"))
         self.configure(params.initialization_options)
 
     def configure(self, settings: Any) -> None:
@@ -167,6 +179,9 @@ class EditorServer(LanguageServer):
         settings = settings.get("etconfig", settings) if isinstance(settings, dict) else None
         if not isinstance(settings, dict):
             return
+        from etconfig.errors import FactError
+        from etconfig.facts.known_devices import device_path, find_device
+
         facts, device = settings.get("facts"), settings.get("device")
         self._sheet = Path(facts) if isinstance(facts, str) and facts else self._given_sheet
         if isinstance(device, str) and device:
@@ -178,7 +193,8 @@ class EditorServer(LanguageServer):
         self.check_all()
 
     def watch(self) -> None:
-        """Ask the client to report changes of files, if it can."""
+        """Begin to work, and ask the client to report changes of files, if it can."""
+        self._worker.put("begin", lambda: self.work)
         workspace = self.client_capabilities.workspace
         watching = workspace.did_change_watched_files if workspace else None
         if watching and watching.dynamic_registration:
@@ -189,7 +205,7 @@ class EditorServer(LanguageServer):
 
     def look_again(self) -> None:
         """Check all documents again, with files as they are now."""
-        self._worker.put("forget", self.work.forget)
+        self._worker.put("forget", lambda: self.work.forget())
         self.check_all()
 
     def report_server_error(self, error: Exception, source: Any) -> None:
@@ -200,7 +216,6 @@ class EditorServer(LanguageServer):
 def make_server(sheet: Path | None = None) -> EditorServer:
     """Return a server that waits to be started. Arguments as for `EditorServer`."""
     server = EditorServer(sheet)
-    work = server.work
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -224,34 +239,35 @@ def make_server(sheet: Path | None = None) -> EditorServer:
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
-        return await server.ask(params.text_document.uri, lambda s, d: work.hover(s, d, params.position))
+        return await server.ask(params.text_document.uri, lambda w, s, d: w.hover(s, d, params.position))
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[*".\"'[ ="]))
     async def completion(params: types.CompletionParams) -> types.CompletionList | None:
-        return await server.ask(params.text_document.uri, lambda s, d: work.completion(s, d, params.position))
+        return await server.ask(params.text_document.uri, lambda w, s, d: w.completion(s, d, params.position))
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def definition(params: types.DefinitionParams) -> list[types.Location] | None:
         return await server.ask(
-            params.text_document.uri, lambda s, d: work.definitions(s, d, params.position)
+            params.text_document.uri, lambda w, s, d: w.definitions(s, d, params.position)
         )
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,
-        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]),
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, _FIX_ALL]),
     )
     async def actions(params: types.CodeActionParams) -> list[types.CodeAction] | None:
-        return await server.ask(params.text_document.uri, lambda s, d: [*work.actions(s, d, params)])
+        return await server.ask(params.text_document.uri, lambda w, s, d: [*w.actions(s, d, params)])
 
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay(params: types.InlayHintParams) -> list[types.InlayHint] | None:
-        return await server.ask(params.text_document.uri, lambda s, d: work.hints(s, d, params.range))
+        return await server.ask(params.text_document.uri, lambda w, s, d: w.hints(s, d, params.range))
 
     return server
 
 
 def serve(output: BinaryIO, sheet: Path | None = None) -> None:
     """Talk to a client on standard input and `output` until it leaves."""
+    logging.getLogger("pygls").setLevel(logging.ERROR)  # else it warns of each answer that came too soon
     gc.set_threshold(10_000)  # a command that ends soon has no use for it, but this one stays
     messages = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # a process that a detector starts must not read them

@@ -11,13 +11,13 @@ from pygls.uris import from_fs_path
 
 from etconfig.app.installation.project_location import find_project_file
 from etconfig.app.validating.fixing import apply_fixes
-from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Fix, Severity, Span
 from etconfig.lsp.answers import definitions, hints, hover
 from etconfig.lsp.candidates import candidates
 from etconfig.lsp.cursor import cursor_at, word_at
 from etconfig.lsp.positions import Columns
 from etconfig.lsp.session import Session, is_configuration
+from etconfig.lsp.worker import OpenDocument
 
 FIX_ALL = "source.fixAll.etconfig"
 _SEVERITIES = {
@@ -28,33 +28,16 @@ _SEVERITIES = {
 _START = types.Range(types.Position(0, 0), types.Position(0, 0))
 
 
-@record(frozen=True, kw_only=True)
-class OpenDocument:
-    """A document that a client has open.
-
-    Attributes:
-        uri: Its URI.
-        path: Its file, which need not exist.
-        version: Its version, as the client counts.
-        text: Its text.
-    """
-
-    uri: str
-    path: Path
-    version: int | None
-    text: str
-
-
 class Work:
     """The sessions of one client.
 
     Args:
         texts: The texts of open documents by real path, as they are now.
+        columns: The columns of the client's positions.
     """
 
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self.columns = Columns()
-        self._texts = texts
+    def __init__(self, texts: Mapping[str, str], columns: Columns) -> None:
+        self.columns, self._texts = columns, texts
         self._sessions: dict[Path | None, Session] = {}
         self._ours: set[str] = set()
         self._found: dict[str, tuple[OpenDocument, tuple[Diagnostic, ...]]] = {}

@@ -1,10 +1,30 @@
-"""`Worker`: one thread that runs jobs when they are due."""
+"""`Worker`: one thread that runs jobs when they are due, and `OpenDocument`, which they are about."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable
+from pathlib import Path
 from threading import Condition, Thread
+
+from etconfig.base.records import record
+
+
+@record(frozen=True, kw_only=True)
+class OpenDocument:
+    """A document that a client has open.
+
+    Attributes:
+        uri: Its URI.
+        path: Its file, which need not exist.
+        version: Its version, as the client counts.
+        text: Its text.
+    """
+
+    uri: str
+    path: Path
+    version: int | None
+    text: str
 
 
 class Worker:
