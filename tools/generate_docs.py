@@ -206,6 +206,7 @@ def first_line(room: str) -> str:
 
 
 GUIDES = {
+    "lsp": "tools.md",
     "bench": "measure.md",
     "conformance": "conformance.md",
     "devices": "facts.md#known-devices",

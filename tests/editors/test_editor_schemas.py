@@ -17,7 +17,7 @@ import pytest
 
 pytestmark = pytest.mark.editors
 
-COMMANDS = Path(sys.prefix) / "node_modules" / ".bin"
+COMMANDS = Path(sys.prefix) / "editors" / "node_modules" / ".bin"
 ROOT = Path(__file__).parents[2]
 KINDS = ("profile", "project", "models")
 
