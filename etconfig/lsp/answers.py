@@ -13,8 +13,8 @@ from etconfig.errors import ConfigError, EtconfigError
 from etconfig.expression import Expression, Unknown
 from etconfig.expression.signatures import FUNCTIONS
 from etconfig.facts.sheet import fact_text
-from etconfig.lsp.candidates import describe, fact_doc, function_doc, inside, nodes_at
-from etconfig.lsp.cursor import Cursor
+from etconfig.lsp.candidates import fact_doc, function_doc, inside, key_doc, nodes_at
+from etconfig.lsp.cursor import EditorCursor
 from etconfig.lsp.session import Session
 from etconfig.profile.layer import Assignment
 from etconfig.resolver.deciding.arguments import BackendArguments
@@ -40,7 +40,7 @@ class Hint:
     origin: str
 
 
-def hover(session: Session, path: Path, text: str, cursor: Cursor, line: int) -> str:
+def hover(session: Session, path: Path, text: str, cursor: EditorCursor, line: int) -> str:
     """Return what is known about a place of a document, in Markdown; empty if nothing is.
 
     Args:
@@ -64,9 +64,9 @@ def hover(session: Session, path: Path, text: str, cursor: Cursor, line: int) ->
         return _profile(session, path, cursor.prefix)
     if cursor.kind in ("key", "header"):
         keys = (*keys, cursor.prefix)
-    doc = describe(schema, keys)
+    doc = key_doc(schema, keys)
     if not doc and keys[-1:] == ("expr",):
-        doc = describe(schema, keys[:-1])
+        doc = key_doc(schema, keys[:-1])
     values = "\n\n".join(_values(session, path, line))
     shown = f"On {session.device}:\n\n```text\n{values}\n```" if values else ""
     condition = (
@@ -150,7 +150,7 @@ def _values(session: Session, path: Path, line: int) -> Iterator[str]:
                 yield option_text(option, found, resolution.facts, each.path.option, resolution.evidence)
 
 
-def definitions(session: Session, path: Path, text: str, cursor: Cursor, line: int) -> list[Span]:
+def definitions(session: Session, path: Path, text: str, cursor: EditorCursor, line: int) -> list[Span]:
     """Return the places of the profile that is named at a place, or of the value that wins there."""
     keys = inside(path, cursor.path)
     schema = session.schema(path, text)

@@ -18,7 +18,7 @@ from etconfig.expression.signatures import FUNCTIONS
 from etconfig.facts.problems import usual_texts
 from etconfig.facts.registry import INDEX, FactInfo
 from etconfig.facts.sheet import fact_text
-from etconfig.lsp.cursor import Cursor
+from etconfig.lsp.cursor import EditorCursor
 from etconfig.lsp.session import Session
 from etconfig.profile.names import PROJECT_FILES
 
@@ -34,7 +34,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _HAS = "has(fact) is true if the fact is known"
 
 
-class Candidate(NamedTuple):
+class EditorWord(NamedTuple):
     """A word that may stand at a place, the beginning of it that is written, and the text to write."""
 
     item: types.CompletionItem
@@ -44,10 +44,10 @@ class Candidate(NamedTuple):
 
 def _candidate(
     label: str, kind: types.CompletionItemKind, replaces: str, text: str = "", doc: str = "", detail: str = ""
-) -> Candidate:
+) -> EditorWord:
     documentation = types.MarkupContent(types.MarkupKind.Markdown, doc) if doc else None
     item = types.CompletionItem(label, kind=kind, detail=detail or None, documentation=documentation)
-    return Candidate(item, replaces, text or label)
+    return EditorWord(item, replaces, text or label)
 
 
 def nodes_at(schema: _Schema, path: Iterable[str]) -> list[_Schema]:
@@ -60,7 +60,7 @@ def nodes_at(schema: _Schema, path: Iterable[str]) -> list[_Schema]:
     return found
 
 
-def describe(schema: _Schema, path: tuple[str, ...]) -> str:
+def key_doc(schema: _Schema, path: tuple[str, ...]) -> str:
     """Return the documentation of the key that a path ends with, in Markdown; empty if there is none."""
     if not path:
         return ""
@@ -106,7 +106,7 @@ def inside(path: Path, keys: tuple[str, ...]) -> tuple[str, ...] | None:
     return keys[2:] if keys[:2] == ("tool", "etconfig") else None
 
 
-def candidates(session: Session, path: Path, text: str, cursor: Cursor) -> Iterator[Candidate]:
+def candidates(session: Session, path: Path, text: str, cursor: EditorCursor) -> Iterator[EditorWord]:
     """Yield what may stand at a place of a document."""
     keys = inside(path, cursor.path)
     if keys is None:
@@ -121,7 +121,7 @@ def candidates(session: Session, path: Path, text: str, cursor: Cursor) -> Itera
         yield from _values(_Names(session, path, text), nodes, cursor)
 
 
-def _keys(names: _Names, schema: _Schema, nodes: list[_Schema], cursor: Cursor) -> Iterator[Candidate]:
+def _keys(names: _Names, schema: _Schema, nodes: list[_Schema], cursor: EditorCursor) -> Iterator[EditorWord]:
     for node in nodes:
         known = node.get("properties", {})
         for name, child in known.items():
@@ -140,7 +140,7 @@ def _keys(names: _Names, schema: _Schema, nodes: list[_Schema], cursor: Cursor) 
                 yield _candidate(name, _Kind.Reference, cursor.prefix, _key(name, cursor))
 
 
-def _key(name: str, cursor: Cursor) -> str:
+def _key(name: str, cursor: EditorCursor) -> str:
     return name if cursor.quote or _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
@@ -148,7 +148,7 @@ def _doc(node: _Schema) -> str:
     return str(node.get("x-taplo", {}).get("docs", {}).get("main") or node.get("description", ""))
 
 
-def _values(names: _Names, nodes: list[_Schema], cursor: Cursor) -> Iterator[Candidate]:
+def _values(names: _Names, nodes: list[_Schema], cursor: EditorCursor) -> Iterator[EditorWord]:
     for node in nodes:
         words = node.get("enum", [True, False] if node.get("type") == "boolean" else [])
         docs = node.get("x-taplo", {}).get("docs", {}).get("enumValues") or [None] * len(words)
@@ -188,7 +188,7 @@ class _Names:
         yield from (instance for _, instance in found[1].instances if instance) if found else ()
 
 
-def _in_expression(session: Session, before: str) -> Iterator[Candidate]:
+def _in_expression(session: Session, before: str) -> Iterator[EditorWord]:
     registry, facts = session.installation.fact_registry, session.facts
     compared = _COMPARED.search(before)
     if compared:

@@ -25,7 +25,7 @@ _IN_QUOTES = r"[\w./-]*"
 
 
 @record(frozen=True, kw_only=True)
-class Cursor:
+class EditorCursor:
     """The place of a cursor.
 
     Attributes:
@@ -41,13 +41,13 @@ class Cursor:
     quote: str = ""
 
 
-def cursor_at(text: str, offset: int) -> Cursor:
+def cursor_at(text: str, offset: int) -> EditorCursor:
     """Return the place of a cursor before `text[offset]`."""
     line_start = text.rfind("\n", 0, offset) + 1
     is_open = _OPEN_HEADER.match(text, line_start, offset)
     if is_open and not _is_in_array(text, line_start):
         *keys, last = _parts(is_open[1]) or [""]
-        return Cursor(path=tuple(keys), kind="header", prefix=last)
+        return EditorCursor(path=tuple(keys), kind="header", prefix=last)
     table: tuple[str, ...] = ()
     start = 0
     end = line_start
@@ -66,7 +66,7 @@ def _is_in_array(text: str, start: int) -> bool:
     return text[max(0, start - 200) : start].rstrip().endswith((",", "["))
 
 
-def word_at(text: str, offset: int) -> Cursor:
+def word_at(text: str, offset: int) -> EditorCursor:
     """Return the place of a cursor behind the word at `offset`; a name in quotes is one word."""
     rest = re.compile(_IN_QUOTES if cursor_at(text, offset).kind == "text" else r"[\w-]*").match(text, offset)
     return cursor_at(text, rest.end() if rest else offset)
@@ -117,7 +117,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
         yield str(match.lastgroup), match[0]
 
 
-def _in_table(text: str, table: tuple[str, ...]) -> Cursor:
+def _in_table(text: str, table: tuple[str, ...]) -> EditorCursor:
     """Return the place of a cursor at the end of the text that follows a header."""
     frames = [_Frame("", table)]
     last, significant = ("newline", "\n"), "\n"
@@ -139,18 +139,18 @@ def _in_table(text: str, table: tuple[str, ...]) -> Cursor:
             _follow(frames, token)
     frame, (kind, token) = frames[-1], last
     if kind == "comment":
-        return Cursor(path=frame.place, kind="comment")
+        return EditorCursor(path=frame.place, kind="comment")
     quote = token[:3] if token[:3] in ('"""', "'''") else token[:1]
     if kind == "text" and (len(token) == len(quote) or not token.endswith(quote)):
         prefix = unquoted(token)
         if frame.in_value:
-            return Cursor(path=frame.place, kind="text", prefix=prefix, quote=quote)
-        return Cursor(path=frame.place[:-1], kind="key", prefix=prefix, quote=quote)
+            return EditorCursor(path=frame.place, kind="text", prefix=prefix, quote=quote)
+        return EditorCursor(path=frame.place[:-1], kind="key", prefix=prefix, quote=quote)
     if frame.in_value:
-        return Cursor(path=frame.place, kind="value", prefix=token if kind == "bare" else "")
+        return EditorCursor(path=frame.place, kind="value", prefix=token if kind == "bare" else "")
     if kind in ("bare", "text"):
-        return Cursor(path=frame.place[:-1], kind="key", prefix=unquoted(token))
-    return Cursor(path=frame.place if frame.after_dot else frame.path, kind="key")
+        return EditorCursor(path=frame.place[:-1], kind="key", prefix=unquoted(token))
+    return EditorCursor(path=frame.place if frame.after_dot else frame.path, kind="key")
 
 
 def _follow(frames: list[_Frame], sign: str) -> None:

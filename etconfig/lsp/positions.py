@@ -14,8 +14,8 @@ _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32
 
 
 @record(frozen=True)
-class Columns:
-    """Columns of an encoding: the units of each character before the place.
+class EditorColumns:
+    """EditorColumns of an encoding: the units of each character before the place.
 
     Attributes:
         encoding: `utf-8`, `utf-16` or `utf-32`.

@@ -22,7 +22,7 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.uris import to_fs_path
 
 from etconfig.base.version import __version__
-from etconfig.lsp.positions import Columns
+from etconfig.lsp.positions import EditorColumns
 from etconfig.lsp.worker import OpenDocument, Worker
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class EditorServer(LanguageServer):
         self.documents: dict[str, OpenDocument] = {}
         self._texts: dict[str, str] = {}
         self._given_sheet = self._sheet = sheet
-        self.columns = Columns()
+        self.columns = EditorColumns()
         self._worker = Worker()
 
     @cached_property
@@ -171,7 +171,7 @@ class EditorServer(LanguageServer):
         """Take note of what the client can do."""
         self._loop = asyncio.get_running_loop()
         encoding = self.workspace.position_encoding
-        self.columns = Columns(str(getattr(encoding, "value", encoding) or "utf-16"))
+        self.columns = EditorColumns(str(getattr(encoding, "value", encoding) or "utf-16"))
         self.configure(params.initialization_options)
 
     def configure(self, settings: Any) -> None:
@@ -265,7 +265,7 @@ def make_server(sheet: Path | None = None) -> EditorServer:
     return server
 
 
-def serve(output: BinaryIO, sheet: Path | None = None) -> None:
+def serve_editor(output: BinaryIO, sheet: Path | None = None) -> None:
     """Talk to a client on standard input and `output` until it leaves."""
     logging.getLogger("pygls").setLevel(logging.ERROR)  # else it warns of each answer that came too soon
     gc.set_threshold(10_000)  # a command that ends soon has no use for it, but this one stays

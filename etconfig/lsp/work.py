@@ -15,7 +15,7 @@ from etconfig.diagnostics import Diagnostic, Fix, Severity, Span
 from etconfig.lsp.answers import definitions, hints, hover
 from etconfig.lsp.candidates import candidates
 from etconfig.lsp.cursor import cursor_at, word_at
-from etconfig.lsp.positions import Columns
+from etconfig.lsp.positions import EditorColumns
 from etconfig.lsp.session import Session, is_configuration
 from etconfig.lsp.worker import OpenDocument
 
@@ -36,7 +36,7 @@ class Work:
         columns: The columns of the client's positions.
     """
 
-    def __init__(self, texts: Mapping[str, str], columns: Columns) -> None:
+    def __init__(self, texts: Mapping[str, str], columns: EditorColumns) -> None:
         self.columns, self._texts = columns, texts
         self._sessions: dict[Path | None, Session] = {}
         self._ours: set[str] = set()

@@ -14,7 +14,7 @@ from effort import EFFORT
 
 from etconfig.app.installation.installation import Installation
 from etconfig.app.validating.validation import Validator
-from etconfig.lsp.positions import Columns
+from etconfig.lsp.positions import EditorColumns
 
 EDITS = min(500 * EFFORT, 10_000)
 HEAD = '[profile]\nname = "acme/board"\nextends = ["generic/any"]\nmatch = \'cpu.logical_cores > 2\'\n'
@@ -55,7 +55,7 @@ QUESTIONS = ("completion", "hover", "definition", "inlayHint", "codeAction")
 
 
 def position(text: str, offset: int) -> dict[str, int]:
-    found = Columns().position(text, offset)
+    found = EditorColumns().position(text, offset)
     return {"line": found.line, "character": found.character}
 
 
@@ -129,7 +129,7 @@ def test_no_diagnostic_is_stale_after_random_edits(tmp_path: Path) -> None:
 
 
 class TestHostileMessages:
-    """What a client should not send ends neither the server nor its answers."""
+    """Messages that no client should send end neither the server nor its answers."""
 
     @pytest.mark.parametrize(
         "content",

@@ -177,7 +177,7 @@ class Installation:
         """Return the same installation, `refreshed`, in which texts count in place of files.
 
         Example:
-            >>> installation = etconfig.Installation(".").with_texts({os.path.realpath("a.toml"): ""})
+            >>> installation = etconfig.Installation(".").with_texts({"/boards/board.toml": ""})
 
         Args:
             texts: Texts of profiles, project files and files of models that an editor has not saved, by the

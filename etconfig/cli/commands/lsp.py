@@ -30,10 +30,10 @@ def command(sheet: Path | None, stdio: bool) -> None:
       etconfig lsp --device raspberry-pi/pi-5
     """
     try:
-        from etconfig.lsp.server import serve
+        from etconfig.lsp.server import serve_editor
     except ImportError as error:
         if error.name is None or error.name.startswith("etconfig"):
             raise
         how = how_to_install("'etconfig[lsp]'")
         raise click.ClickException(f"the language server needs {error.name}; {how}") from error
-    serve(command_output().buffer, sheet)
+    serve_editor(command_output().buffer, sheet)
