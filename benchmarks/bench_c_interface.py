@@ -23,7 +23,7 @@ import etconfig
 from etconfig.c_interface.backend import CBackend
 from etconfig.c_interface.headers import include_dir
 from etconfig.plugin.v1 import ApiRange, Backend, BackendOptions, BackendSpec, option
-from etconfig.program.editing.renaming import rename_backend
+from etconfig.program.editing.replacing import rename_backend
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = ROOT / "etconfig/templates/example-cpp/src/example_cpp/golden/add.pte"

@@ -8,7 +8,7 @@ from etconfig.base.lazy import lazy_names
 
 _HOME = {
     "DeviceMatrix": "device_matrix",
-    "Finding": "finding",
+    "Finding": "examination",
     "InstallationReport": "examination",
     "MachineReport": "machine",
     "MatrixDevice": "device_matrix",
@@ -27,8 +27,7 @@ _HOME = {
 
 if TYPE_CHECKING:
     from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
-    from etconfig.analysis.examination import InstallationReport, examine_installation
-    from etconfig.analysis.finding import Finding
+    from etconfig.analysis.examination import Finding, InstallationReport, examine_installation
     from etconfig.analysis.generated_inputs import generate_inputs
     from etconfig.analysis.inspection import inspect_program
     from etconfig.analysis.machine import MachineReport, describe_machine

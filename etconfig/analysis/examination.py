@@ -9,19 +9,25 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from etconfig.analysis.finding import Finding, finding_of
 from etconfig.analysis.plain import plain_data
-from etconfig.analysis.project_findings import project_findings
 from etconfig.app.configuring.profile_choice import ProfileChoice, profile_choices
+from etconfig.app.configuring.project_programs import read_project_programs
 from etconfig.app.installation.installation import Installation
-from etconfig.app.programs.executors import NUMPY, backend_status, executor_report, ignored_kernel_choice
+from etconfig.app.programs.executors import (
+    NUMPY,
+    backend_status,
+    choose_executor,
+    executor_report,
+    executor_with_options,
+    ignored_kernel_choice,
+)
 from etconfig.base.interrupts import is_own_process
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.base.version import __version__
-from etconfig.diagnostics import did_you_mean_backend
+from etconfig.diagnostics import Diagnostic, did_you_mean_backend
 from etconfig.errors import ConfigError, EtconfigError, PluginError, PluginLoadError
 from etconfig.facts.detecting.detection import detector_failures
 from etconfig.facts.sheet import FactSheet
@@ -29,7 +35,92 @@ from etconfig.method import ExecutorReport
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.profile.profile import Reference
+from etconfig.report.model import count_text
 from etconfig.resolver.deciding.recommendation import ADVICE_INSTEAD, RECOMMEND_DEPRECATED, recommend
+
+
+def project_findings(installation: Installation) -> Iterator[Finding]:
+    """Yield a finding for each thing that the project file and variables name, with the place of its name.
+
+    The plugins and the project file's text can be read.
+    """
+    for warning in installation.project_warnings:
+        yield finding_of("project file", warning)
+    yield from (finding_of("profile path", problem) for problem in installation.profile_path_problems)
+    for directory in installation.profile_path:
+        if directory.problem() is None:
+            yield Finding("profile path", "ok", f"{directory.path}, from {directory.named_by}")
+    yield from _executor_findings(installation)
+    yield from _programs(installation)
+    yield from _models(installation)
+
+
+def _models(installation: Installation) -> Iterator[Finding]:
+    try:
+        catalog = installation.models
+    except ConfigError as error:
+        yield from (finding_of("model", problem) for problem in error.diagnostics)
+        return
+    for model in catalog:
+        variants = count_text(len(model.variants), "variant")
+        yield Finding("model", "ok", f"{model.name}, {variants}, from {model.span.place}")
+
+
+def _executor_findings(installation: Installation) -> Iterator[Finding]:
+    try:
+        choose_executor(installation)
+        reference = installation.executor
+        executor_with_options(installation, NUMPY)  # plugins' executors have findings of their own
+    except ConfigError as error:
+        yield from (finding_of("executor", problem) for problem in error.diagnostics)
+        return
+    except PluginError:  # the executor's own finding says what is wrong
+        named = installation.executor
+        place = "" if named is None else f"{named.target}, from {named.span.place}, "
+        yield Finding("executor", "error", f"{place}has a broken plugin")
+        return
+    if reference is not None:
+        yield Finding("executor", "ok", f"{reference.target}, from {reference.span.place}")
+
+
+def _programs(installation: Installation) -> Iterator[Finding]:
+    try:
+        programs = read_project_programs(installation)
+    except ConfigError as error:
+        yield from (finding_of("program", problem) for problem in error.diagnostics)
+        return
+    for program in programs:
+        if program.problem is not None:
+            yield finding_of("program", program.problem)
+        else:
+            yield Finding("program", "ok", f"{program.name}, from {program.reference.span.place}")
+
+
+FindingStatus: TypeAlias = Literal["ok", "warning", "error"]
+"""`warning`: something is not available. `error`: something is broken."""
+
+
+@record(frozen=True)
+class Finding:
+    """The result of one check of an installation.
+
+    Attributes:
+        subject: What was checked, such as `profiles` or `backend ReferenceNpuBackend`.
+        status: `ok`, `warning` (something is not available) or `error` (something is broken).
+        detail: What was found.
+        help: What to do about it, or None.
+    """
+
+    subject: str
+    status: FindingStatus
+    detail: str
+    help: str | None = None
+
+
+def finding_of(subject: str, problem: Diagnostic) -> Finding:
+    """Return a diagnostic as a finding; a note counts as a warning."""
+    return Finding(subject, "error" if problem.is_error else "warning", str(problem), problem.help)
+
 
 FactsOfDevice: TypeAlias = "Callable[[], FactSheet]"
 """Returns the facts of this device, with those of the project file; see `_known_facts`."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from etconfig.analysis.plain import describe_value
 from etconfig.analysis.program_report import (
     AttributeReport,
     CompileSpecReport,
@@ -20,7 +21,6 @@ from etconfig.analysis.program_report import (
     SharedStateReport,
     UnclaimedBytes,
 )
-from etconfig.analysis.value_text import describe_value
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.executors import NUMPY, backend_status, executor_report
 from etconfig.app.programs.loaded_program import LoadedProgram

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from etconfig.app.installation.installation import Installation
     from etconfig.profile.layer import Layer
     from etconfig.resolver.compiling.override_forms import Overrides
+    from etconfig.resolver.deciding.resolution import Resolution
 
 _EXPECTED = 'paths of fact sheets, or sheets by name, as {"pixel-8": sheet}'
 
@@ -133,6 +134,19 @@ def _device(
     with_memory: bool,
 ) -> MatrixDevice:
     """Resolve for one device; equal options of several are one object, kept in `known`."""
+    found, _ = matrix_device(configurations, device, sheet, registry, with_memory=with_memory)
+    return replace(found, options=known.setdefault(canonical(found.options), found.options))
+
+
+def matrix_device(
+    configurations: DeviceConfigurations,
+    device: str,
+    sheet: FactSheet | Path,
+    registry: FactRegistry,
+    *,
+    with_memory: bool = False,
+) -> tuple[MatrixDevice, Resolution | None]:
+    """Resolve for one device; the resolution is None if that fails."""
     profile = None
     try:
         facts = sheet if isinstance(sheet, FactSheet) else load_fact_sheet(sheet, registry)
@@ -142,17 +156,17 @@ def _device(
         resolution = configuration.resolve(facts)
         need = need_of_programs(configuration.program, resolution) if with_memory else None
     except ConfigError as error:
-        return MatrixDevice(device=device, profile=profile, problems=error.diagnostics, options={})
+        return MatrixDevice(device=device, profile=profile, problems=error.diagnostics, options={}), None
     except PluginError as error:
         problem = replace(plugin_warning(error), severity=Severity.ERROR)
-        return MatrixDevice(device=device, profile=profile, problems=(problem,), options={})
-    options = option_values(resolution)
-    return MatrixDevice(
+        return MatrixDevice(device=device, profile=profile, problems=(problem,), options={}), None
+    found = MatrixDevice(
         device=device,
         profile=resolution.profile,
         selected_by=resolution.selected_by,
         is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
         problems=(*resolution.warnings, *notes_on_device(resolution)),
-        options=known.setdefault(canonical(options), options),
+        options=option_values(resolution),
         memory=None if need is None else need.fit(resolution.facts),
     )
+    return found, resolution

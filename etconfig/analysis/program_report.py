@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from etconfig.analysis.plain import plain_data
-from etconfig.analysis.value_text import describe_value
+from etconfig.analysis.plain import describe_value, plain_data
 from etconfig.base.records import record
 from etconfig.program.memory_plan import MemoryPlan
 

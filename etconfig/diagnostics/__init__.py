@@ -2,7 +2,7 @@
 
 from etconfig.diagnostics.codes import CODES, CodeInfo
 from etconfig.diagnostics.fix import Edit, Fix, Respelling, Rewriting, guessed, guessed_fix, removed_item
-from etconfig.diagnostics.model import Diagnostic, Severity
+from etconfig.diagnostics.model import Diagnostic, Severity, on_devices
 from etconfig.diagnostics.span import Span
 from etconfig.diagnostics.suggest import (
     MAX_NAMES,
@@ -34,6 +34,7 @@ __all__ = [
     "nearest",
     "nearest_backend",
     "nearest_word",
+    "on_devices",
     "removed_item",
     "shown_names_near",
 ]

@@ -114,7 +114,8 @@ def render_concise(diagnostic: Diagnostic) -> str:
     """Render one line for editors and grep: `file:line:column: code message; help`."""
     place = f"{_shown(diagnostic.spans[0].place)}: " if diagnostic.spans else ""
     help = f"; {_shown(diagnostic.help)}" if diagnostic.help else ""
-    return f"{place}{diagnostic.code} {_shown(diagnostic.message)}{help}"
+    devices = f" ({_shown(diagnostic.all_notes[-1])})" if diagnostic.devices else ""
+    return f"{place}{diagnostic.code} {_shown(diagnostic.message)}{devices}{help}"
 
 
 def to_jsonable(diagnostic: Diagnostic) -> Mapping[str, object]:
@@ -124,7 +125,7 @@ def to_jsonable(diagnostic: Diagnostic) -> Mapping[str, object]:
         "severity": diagnostic.severity.value,
         "message": diagnostic.message,
         "spans": [_span_data(span) for span in diagnostic.spans],
-        "notes": list(diagnostic.notes),
+        "notes": list(diagnostic.all_notes),
         "help": diagnostic.help,
         "fix": _fix_data(diagnostic.fix) if diagnostic.fix else None,
     }
@@ -152,7 +153,7 @@ def render_text(diagnostic: Diagnostic, style: Style = plain) -> str:
     for span in diagnostic.spans:
         lines += _excerpt(span, width, severity, style)
     indent = " " * width
-    lines += [f"{indent} = {style('note', 'note')}: {_shown(note)}" for note in diagnostic.notes]
+    lines += [f"{indent} = {style('note', 'note')}: {_shown(note)}" for note in diagnostic.all_notes]
     if diagnostic.help:
         lines.append(f"{indent} = {style('help', 'help')}: {_shown(diagnostic.help)}")
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""`SourceText`: a named text that turns offsets into spans."""
+"""`SourceText`: a named text that turns offsets into spans; and marks of merge conflicts in texts."""
 
 from __future__ import annotations
 
@@ -49,3 +49,15 @@ class SourceText:
             end = self.text.find("\n", start)
             self._lines[line] = self.text[start : end if end >= 0 else len(self.text)]
         return self._lines[line]
+
+
+CONFLICT_MARKS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
+"""The starts of the lines with marks, in the order of a conflict."""
+
+CONFLICT_HELP = "resolve it, and remove its marks"
+
+
+def conflict_line(text: str) -> int | None:
+    """Return the number of the first line with a mark of a conflict, or None if there is none."""
+    lines = enumerate(text.split("\n"), 1)
+    return next((number for number, line in lines if line.startswith(CONFLICT_MARKS)), None)

@@ -24,8 +24,7 @@ from etconfig.base.provenance import Origin, OriginKind
 from etconfig.base.records import record
 from etconfig.base.written_files import FileKind
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
-from etconfig.diagnostics.conflict import CONFLICT_HELP, conflict_line
-from etconfig.diagnostics.source_text import SourceText
+from etconfig.diagnostics.source_text import CONFLICT_HELP, SourceText, conflict_line
 from etconfig.errors import FactError
 from etconfig.facts.fact import Fact
 from etconfig.facts.json_text import JsonObject, JsonSpan, decode_json, plain_json

@@ -12,7 +12,7 @@ import numpy as np
 from etconfig.base.scalar_types import MAX_RANK, ScalarType, strides_of
 from etconfig.kernel.memory import Array, Shape, allocate_zeroed
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.program.tensor_layout import MAX_TENSOR_BYTES
+from etconfig.program.tensor_reader import MAX_TENSOR_BYTES
 
 DTYPES: dict[ScalarType, np.dtype[Any]] = {
     ScalarType.BYTE: np.dtype(np.uint8),

@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
@@ -138,7 +139,8 @@ class EditorServer(LanguageServer):
         if found is None:
             self._worker.put((uri, "all"), partial(self._find, uri, is_quick=False), _IDLE_S)
         else:
-            self._loop.call_soon_threadsafe(self._send, uri, document.version, found)
+            with suppress(RuntimeError):  # the client has left
+                self._loop.call_soon_threadsafe(self._send, uri, document.version, found)
 
     def _send(self, uri: str, version: int | None, found: list[types.Diagnostic]) -> None:
         document = self.documents.get(uri)

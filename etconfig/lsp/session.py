@@ -17,6 +17,7 @@ from etconfig.app.validating.document_schema import models_schema, profile_schem
 from etconfig.app.validating.validated_programs import FoundPrograms, load_project_programs
 from etconfig.app.validating.validation import Validator, readable_installation
 from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics.allow_comments import Allowances, text_of
 from etconfig.errors import ConfigError, EtconfigError, PluginError
 from etconfig.facts.sheet import FactSheet, load_fact_sheet
 from etconfig.profile.names import PROJECT_FILES
@@ -66,7 +67,12 @@ class Session:
         vars(self).pop("programs", None)
         self._configured.clear()
         self.installation = self.installation.refreshed()
-        self._validator = Validator(installation=self.installation)
+        allowances = Allowances(self._text)
+        self._validator = Validator(installation=self.installation, allowances=allowances)
+
+    def _text(self, path: Path) -> str | None:
+        text = self._texts.get(os.path.realpath(path))
+        return text_of(path) if text is None else text
 
     def _look(self, path: Path) -> None:
         """Take note of texts that have changed; if others than a profile's own have, files are read again."""
@@ -91,9 +97,11 @@ class Session:
         if not is_quick:
             self._read_plugins()
         validator = self._validator
+        validator.allowances.forget()
         without: Collection[str] = SLOW if is_quick else ()
         try:
             found = (*self._unreadable, *validator.problems(path, without), *validator.selection_problems())
+            found += () if is_quick else validator.unused_allowances([path])
         except ConfigError as error:
             return error.diagnostics
         except PluginError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from etconfig.base.lazy import lazy_names
 
 _HOME = {
-    "Dependencies": "dependencies",
+    "Dependencies": "selection",
     "ProfileLibrary": "library",
     "ProfileSelector": "selector",
     "ProfileSource": "library",
@@ -19,8 +19,8 @@ _HOME = {
 """The module of each public name."""
 
 if TYPE_CHECKING:
-    from etconfig.profile.dependencies import Dependencies
     from etconfig.profile.library import ProfileLibrary, ProfileSource
+    from etconfig.profile.selection import Dependencies
     from etconfig.profile.selector import ProfileSelector, select_profile
 
 __all__ = [

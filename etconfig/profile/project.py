@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TypeVar
 
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
-from etconfig.diagnostics import Span, nearest
+from etconfig.diagnostics import CODES, Severity, Span, did_you_mean, nearest
+from etconfig.diagnostics.allow_comments import code_problem
+from etconfig.diagnostics.rules import LEVELS, FileRules, Rules
 from etconfig.expression import ExpressionParser
+from etconfig.profile.device_tests import DeviceTest, read_tests
 from etconfig.profile.document import Document
 from etconfig.profile.layer import Layer
 from etconfig.profile.profile import Reference
@@ -36,6 +39,10 @@ _KEYS = (
     "model",
     "plugins",
     "kernels",
+    "rules",
+    "devices",
+    "test",
+    "expect",
     *SETTINGS_KEYS,
 )
 
@@ -130,6 +137,10 @@ class ProjectFile:
             by the package `models`, when a model is selected or checked.
         plugins: Its choice of plugins.
         kernels: `[kernels.prefer]`: by operator, the distribution whose kernel serves it, or `etconfig`.
+        rules: `[rules]`: the levels of findings.
+        devices: Known devices, and fact sheets as paths, patterns or directories, relative to the file.
+        tests: `[[test]]`: what must hold on each device.
+        expect: The file of the options that devices should get; its path is relative to the file.
         settings: The settings.
         values: All values that belong to etconfig, as the parser has them.
     """
@@ -144,6 +155,10 @@ class ProjectFile:
     models: tuple[Reference, ...] = ()
     plugins: PluginChoices = field(default_factory=PluginChoices)
     kernels: Mapping[str, Reference] = field(default_factory=dict)
+    rules: Rules = field(default_factory=Rules)
+    devices: tuple[Reference, ...] = ()
+    tests: tuple[DeviceTest, ...] = ()
+    expect: Reference | None = None
     settings: DocumentSettings = field(default_factory=DocumentSettings)
     values: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
 
@@ -174,6 +189,10 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
             models=read_models_files(section),
             plugins=_read_plugins(section),
             kernels=_read_kernels(section),
+            rules=_read_rules(section),
+            devices=_read_names(section, "devices"),
+            tests=read_tests(section, expressions),
+            expect=_read_expect(section),
             settings=read_settings(section, expressions, OriginKind.PROJECT),
             values=section.data,
         )
@@ -234,6 +253,15 @@ def parse_programs(document: Document) -> tuple[Reference, ...]:
         ProfileError: with every problem of that key.
     """
     return _read_part(document, _read_programs, ())
+
+
+def parse_rules(document: Document) -> Rules:
+    """Read only `[rules]`: findings have levels also if something else is wrong with the file.
+
+    Raises:
+        ProfileError: with every problem of that table.
+    """
+    return _read_part(document, _read_rules, Rules())
 
 
 def section_span(document: Document) -> Span | None:
@@ -300,6 +328,11 @@ def _read_selection(section: TomlTable) -> Reference | None:
     return None if target is None else Reference(target, partial(section.value_span, "profile"))
 
 
+def _read_expect(section: TomlTable) -> Reference | None:
+    path = section.string("expect", "write the path of a file that `matrix --write-expect` wrote")
+    return None if path is None else Reference(path, partial(section.value_span, "expect"))
+
+
 def _read_profile_path(section: TomlTable) -> tuple[Reference, ...]:
     return _read_names(section, "profile_path")
 
@@ -331,6 +364,41 @@ def read_models_files(section: TomlTable) -> tuple[Reference, ...]:
 def _read_names(section: TomlTable, key: str) -> tuple[Reference, ...]:
     names = enumerate(section.strings(key))
     return tuple(Reference(name, partial(section.value_span, key, index)) for index, name in names)
+
+
+def _read_rules(section: TomlTable) -> Rules:
+    rules = section.table("rules", 'write [rules] with lines such as unusual-value = "off"')
+    if rules is None:
+        return Rules()
+    of_files = []
+    for each in rules.array_of_tables("files"):
+        each.require("paths", 'write the files that they are for: paths = ["profiles/acme"]')
+        of_files.append(FileRules(tuple(each.strings("paths")), _read_levels(each, "paths")))
+    path = section.document.path
+    return Rules(
+        levels=_read_levels(rules, "files"),
+        of_files=of_files,
+        directory=None if path is None else Path(path).parent,
+    )
+
+
+def _read_levels(table: TomlTable, other: str) -> Mapping[str, Severity | None]:
+    """Read the levels by code, beside one other key."""
+    levels: dict[str, Severity | None] = {}
+    for code, level in table.data.items():
+        if code == other:
+            continue
+        wrong = None if level == "error" and code in CODES else code_problem(code, table.key_span(code))
+        if wrong is not None:
+            table.add(wrong)
+        elif not isinstance(level, str) or level not in LEVELS:
+            known = ", ".join(f'"{each}"' for each in LEVELS)
+            help = did_you_mean(level, LEVELS) if isinstance(level, str) else None
+            message = f"{code} has no level {level!r}; levels are {known}"
+            table.report("invalid-rule", message, table.value_span(code), help)
+        else:
+            levels[code] = LEVELS[level]
+    return levels
 
 
 def _read_kernels(section: TomlTable) -> Mapping[str, Reference]:

@@ -11,11 +11,10 @@ from etconfig.errors import ConfigError, ProfileError
 from etconfig.expression import Expression
 from etconfig.expression.checked import Checked, Constant, FactValueOf, Logic, Operation
 from etconfig.facts.deferred import DeferredValues
-from etconfig.profile.dependencies import Dependencies, dependencies_on
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.library import ProfileFile, ProfileLibrary, Provider
 from etconfig.profile.profile import Profile
-from etconfig.profile.selection import ProfileMatch, Selection, matches_of
+from etconfig.profile.selection import Dependencies, ProfileMatch, Selection, dependencies_on, matches_of
 
 
 class ConditionIndex:

@@ -13,7 +13,7 @@ from etconfig.program.limits import Limits
 from etconfig.program.model import ExecutionPlan, SerializedTensor
 from etconfig.program.program_errors import malformed, naming
 from etconfig.program.source import LoadMode, ProgramSource, check_source
-from etconfig.program.tensor_layout import TensorLayout
+from etconfig.program.tensor_reader import TensorLayout
 
 DataSources: TypeAlias = "ProgramSource | DataFile | Sequence[ProgramSource | DataFile]"
 """One or several .ptd files: paths, bytes, or open files."""

@@ -19,7 +19,7 @@ from etconfig.program.limits import DEFAULT_LIMITS, Limits
 from etconfig.program.payload_reader import VerifiedLoader, read_segments
 from etconfig.program.program_errors import bad_index, malformed, naming, truncated, unsupported
 from etconfig.program.source import DataLoader, LoadMode, ProgramSource, open_bytes
-from etconfig.program.tensor_layout import TensorLayout, read_tensor_layout
+from etconfig.program.tensor_reader import TensorLayout, read_tensor_layout
 
 _FLAT_TENSOR = Layout(version=U32, segments=REFERENCE, named_data=REFERENCE, old_segments=REFERENCE)
 """ExecuTorch 0.6 and older wrote other tables under the same identifier; their segments are in slot 3."""

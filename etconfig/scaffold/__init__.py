@@ -1,9 +1,16 @@
 """The package of a new backend: its names, its files, and writing them."""
 
-from etconfig.scaffold.licenses import LICENSES, License
 from etconfig.scaffold.names import PackageNames, derive_names
-from etconfig.scaffold.package import render_package, write_package_files
-from etconfig.scaffold.template import CPP, PYTHON, SCHEMA_ONLY, Template
+from etconfig.scaffold.package import (
+    CPP,
+    LICENSES,
+    PYTHON,
+    SCHEMA_ONLY,
+    License,
+    Template,
+    render_package,
+    write_package_files,
+)
 
 __all__ = [
     "CPP",

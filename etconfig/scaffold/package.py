@@ -2,7 +2,7 @@
 
 `example-npu` is a package like any other, so it is linted, type-checked and tested in its place. The other
 templates have some of its files under their own names. All names are replaced in one pass, so that a new name
-may contain an old one.
+may contain an old one. Templates and licenses are listed here, too.
 """
 
 from __future__ import annotations
@@ -16,13 +16,91 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from etconfig.base.packages import IS_PUBLISHED
+from etconfig.base.records import record
 from etconfig.base.written_files import directory_beside, replace_files
 from etconfig.c_interface.headers import include_dir
 from etconfig.errors import ScaffoldError
-from etconfig.program.editing.renaming import rename_backend
-from etconfig.scaffold.licenses import License
+from etconfig.program.editing.replacing import rename_backend
 from etconfig.scaffold.names import PackageNames
-from etconfig.scaffold.template import PYTHON, Template
+
+
+@record(frozen=True, kw_only=True)
+class Template:
+    """A package below `etconfig/templates`, in the directory called like its distribution.
+
+    Attributes:
+        names: The names in it.
+        from_python: The files that it has from the package of `PYTHON`, by their paths there. Its directory
+            lacks them.
+        level: The level of the conformance kit that its own tests require.
+        your_part: The file that its user replaces first, under its names, and what with.
+        includes_header: True if it compiles C or C++ with a copy of `etconfig/backend.h`, in `native`.
+    """
+
+    names: PackageNames
+    level: int
+    your_part: str
+    includes_header: bool = False
+    from_python: tuple[str, ...] = ()
+
+
+PYTHON = Template(
+    names=PackageNames(distribution="example-npu", package="example_npu", backend_id="ExampleNpuBackend"),
+    level=1,
+    your_part="replace src/{package}/device.py with calls to your driver",
+)
+"""A backend in Python, with both halves."""
+
+SCHEMA_ONLY = Template(
+    names=PackageNames(
+        distribution="example-schema", package="example_schema", backend_id="ExampleSchemaBackend"
+    ),
+    level=0,
+    your_part="declare in src/{package}/options.py what your C++ code reads",
+    from_python=(".gitignore", "src/example_npu/py.typed", "tests/xfails.txt"),
+)
+"""The options of a backend that is part of an ExecuTorch build."""
+
+CPP = Template(
+    names=PackageNames(distribution="example-cpp", package="example_cpp", backend_id="ExampleCppBackend"),
+    level=1,
+    your_part="replace native/device.cpp with calls to your driver",
+    includes_header=True,
+    from_python=(
+        ".github/workflows/ci.yml",
+        "src/example_npu/aot.py",
+        "src/example_npu/conformance.py",
+        "src/example_npu/profiles/example-npu/board.toml",
+        "src/example_npu/py.typed",
+        "tests/test_conformance.py",
+        "tests/test_options.py",
+        "tests/xfails.txt",
+    ),
+)
+"""A backend in C++, with both halves."""
+
+
+@record(frozen=True)
+class License:
+    """A license.
+
+    Attributes:
+        identifier: The SPDX expression for `pyproject.toml`.
+        file: Its text below `etconfig/templates/licenses`, with the placeholders `{year}` and `{author}`.
+    """
+
+    identifier: str
+    file: str
+
+
+LICENSES: Mapping[str, License] = {
+    "apache-2.0": License("Apache-2.0", "apache-2.0.txt"),
+    "mit": License("MIT", "mit.txt"),
+    "bsd-3-clause": License("BSD-3-Clause", "bsd-3-clause.txt"),
+    "proprietary": License("LicenseRef-Proprietary", "proprietary.txt"),
+}
+"""The licenses by their names in `etconfig new-backend --license`."""
+
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _AUTHOR = "Example Author"

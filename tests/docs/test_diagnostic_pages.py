@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
 from delegating_programs import delegating_program
@@ -25,6 +26,7 @@ from etconfig.app.installation.installation import Installation
 from etconfig.cli.startup.group import run as run_etconfig
 from etconfig.diagnostics import CODES, Diagnostic
 from etconfig.diagnostics.render import FORMATS, Style, plain, render, render_text
+from etconfig.diagnostics.rules import ALWAYS_ERRORS, LEVELS
 from etconfig.facts.sheet import load_fact_sheet
 from etconfig.plugin import discover_plugins
 
@@ -216,6 +218,72 @@ class TestCases:
 
     def test_there_is_no_snapshot_too_many(self) -> None:
         assert {path.stem for path in SNAPSHOTS.iterdir()} == CODES.keys()
+
+
+class TestRules:
+    """Each code gets each level in each place, in the findings of `validate` and its exit status."""
+
+    @every("code", CODES.keys() - {"invalid-rule"})  # whose example has rules
+    def test_a_level_replaces_that_of_the_finding(
+        self, code: str, directories: Iterator[Path], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        wrong, _, _ = map(Example.parse, case(code))
+        command = wrong.commands[-1]
+        if not command.startswith("etconfig validate") or "| " in command:
+            return  # validate has no such finding
+
+        def found(rules: str, comment_at: tuple[str, int] | None = None) -> tuple[int, list[dict[str, Any]]]:
+            with place(code, next(directories), capsys, []) as run:
+                wrong.write(Path())
+                for each in wrong.commands[:-1]:
+                    run(each)
+                names = [name for name in ("etconfig.toml", "pyproject.toml") if Path(name).exists()]
+                project = Path(names[0] if names else "etconfig.toml")
+                if rules:
+                    header = "[tool.etconfig.rules" if project.name == "pyproject.toml" else "[rules"
+                    text = project.read_text("utf-8") if names else ""
+                    project.write_text(f"{text}\n{rules.replace('[rules', header)}", "utf-8")
+                if comment_at is not None:
+                    file, line = Path(comment_at[0]), comment_at[1]
+                    lines = file.read_text("utf-8").split("\n")
+                    lines.insert(line - 1, f"# etconfig: allow {code} because of a test")
+                    file.write_text("\n".join(lines), "utf-8")
+                done = run(f"{command} --format json")
+                return done.returncode, json.loads(done.stdout)
+
+        status, before = found("")
+        assert status == 0 or {each["severity"] for each in before} & {"error"}
+        severities = {each["severity"] for each in before if each["code"] == code}
+        assert severities <= {*CODES[code].levels.split(", ")}
+        place_of = next(iter(each["spans"] for each in before if each["code"] == code))
+        is_project = bool(place_of) and place_of[0]["file"] in ("etconfig.toml", "pyproject.toml")
+        if code == "invalid-toml" and is_project:
+            return  # such a file has no rules
+        for level in LEVELS:
+            status, after = found(f'[rules]\n{code} = "{level}"\n')
+            assert_level(code, level, status, after)
+        if place_of and code not in ALWAYS_ERRORS:
+            file = place_of[0]["file"]
+            status, after = found(f'[rules]\n[[rules.files]]\npaths = ["{file}"]\n{code} = "off"\n')
+            assert [each for each in after if each["code"] == code and each["spans"][0]["file"] == file] == []
+            if file.endswith(".toml") and code != "unused-allowance":
+                status, after = found("", (file, place_of[0]["line"]))
+                line = place_of[0]["line"] + 1
+                assert (code, file, line) not in [
+                    (each["code"], *(each["spans"][0][key] for key in ("file", "line")))
+                    for each in after
+                    if each["spans"]
+                ]
+
+
+def assert_level(code: str, level: str, status: int, findings: Sequence[Mapping[str, Any]]) -> None:
+    severities = {each["severity"] for each in findings if each["code"] == code}
+    if code in ALWAYS_ERRORS:
+        assert severities == {"error"}
+        assert level == "error" or "invalid-rule" in [each["code"] for each in findings]
+    else:
+        assert severities == ({level} - {"off"})
+    assert (status != 0) == any(each["severity"] == "error" for each in findings)
 
 
 def accept(code: str, output: str, recorded: str) -> None:

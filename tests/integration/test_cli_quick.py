@@ -9,7 +9,7 @@ import pytest
 
 from etconfig.cli.startup.command_list import group_help
 from etconfig.cli.startup.group import run
-from etconfig.cli.startup.quick_answers import quick_text
+from etconfig.cli.startup.main import quick_text
 
 ANSWERED = ["backends", "backends --json", "profiles", "profiles list", "profiles list --json"]
 

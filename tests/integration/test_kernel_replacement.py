@@ -15,8 +15,7 @@ from plans import PlanBuilder
 from plugin_data import write_distribution
 
 import etconfig
-from etconfig.analysis.examination import examine_installation
-from etconfig.analysis.finding import Finding
+from etconfig.analysis.examination import Finding, examine_installation
 from etconfig.app.installation.kernel_choice import KernelChoice
 from etconfig.errors import DuplicatePluginError, ProfileError
 from etconfig.kernel.registry import Kernel, Step

@@ -94,6 +94,12 @@ class TestDiagnostics:
         editor.tell("workspace/didChangeWatchedFiles", {"changes": [change]})
         assert editor.diagnostics("acme/board.toml") == []
 
+    def test_comments_allow_findings(self, editor: Editor) -> None:
+        text = f"{HEAD}{NPU}core = 1\n# etconfig: allow backend-not-installed because it is the vendor's\n[options.None]\n"
+        editor.open("acme/board.toml", text)
+        (found,) = editor.diagnostics("acme/board.toml")
+        assert found["code"] == "unused-allowance"
+
     def test_slow_checks_come_second(self, editor: Editor) -> None:
         either = "[[when]]\nif = 'cpu.logical_cores > %d'\n[when.options.ReferenceCpuBackend]\n"
         text = "".join(either % n + f"num_threads = {{ expr = 'cpu.logical_cores - {n}' }}\n" for n in (1, 2))

@@ -11,7 +11,7 @@ import pytest
 from command_line import ON_DEVICE, Outcome
 from plugin_data import write_distribution
 
-from etconfig.fleet.deciding.surroundings import different_surroundings
+from etconfig.fleet.deciding.recipe import different_surroundings
 
 GOOD = """\
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendRequest, BackendSpec, hookimpl

@@ -97,7 +97,7 @@ PARTS: dict[str, dict[str, set[str]]] = {
         "installation": set(),
         "configuring": {"installation"},
         "programs": {"installation", "configuring"},
-        "live": {"installation", "configuring", "programs"},
+        "live": {"configuring", "programs"},
         "locking": {"installation", "configuring"},
         "packing": {"installation", "configuring", "programs"},
         "validating": {"installation", "configuring", "programs"},

@@ -13,8 +13,7 @@ from random_expressions import REGISTRY, random_facts
 
 from etconfig.errors import EtconfigError
 from etconfig.facts.sheet import FactSheet
-from etconfig.profile.dependencies import Dependencies
-from etconfig.profile.selection import Selection
+from etconfig.profile.selection import Dependencies, Selection
 from etconfig.profile.selector import ProfileSelector
 from etconfig.resolver.compiling.resolver import Resolver
 from etconfig.resolver.explaining.difference import reported_values

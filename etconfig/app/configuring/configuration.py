@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from etconfig.app.configuring.engine_models import BackendsOfModels, Models, with_models
@@ -48,11 +49,30 @@ from etconfig.resolver.deciding.arguments import Arguments
 from etconfig.resolver.deciding.resolution import Resolution
 
 if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
     from etconfig.diagnostics import Diagnostic
     from etconfig.resolver.explaining.explanation import Explanation
     from etconfig.resolver.explaining.what_if import WhatIf
     from etconfig.schema.options import BackendOptions
     from etconfig.schema.spec import BackendSpec
+
+    class CommonSettings(TypedDict, total=False):
+        """The keyword parameters that `configure` and `pack_bundle` share."""
+
+        require_match: bool
+        fact_overrides: FactOverrides | None
+        overrides: Overrides | Layer | None
+        instances: Mapping[str, Sequence[str]] | None
+        installation: Installation | None
+
+    class Settings(CommonSettings, total=False):
+        """The keyword parameters of `configure`, for functions that pass them on."""
+
+        profile: AnyPath | None
+        facts: FactSheet | None
+        models: Models | BackendsOfModels | AnyPath | None
+
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
@@ -349,12 +369,17 @@ def _has_options(installation: Installation, backend: str, options: type[Backend
 
 
 def documented_like(documented: Callable[..., Any]) -> Callable[[_FunctionT], _FunctionT]:
-    """Complete a docstring with the `Args` of a function that takes the same parameters.
+    """Give a function the parameters of another one to which it passes them on, and its `Args`.
 
-    `help` then explains every parameter for all of them, while the text exists once.
+    `help` then explains every parameter for both, while names, types and text exist once.
     """
 
     def complete(function: _FunctionT) -> _FunctionT:
+        called: Any = vars(function)["__init__"] if isinstance(function, type) else function
+        own, passed_on = signature(called), signature(documented).parameters
+        named = {each.name: each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD}
+        first = {name: each for name, each in named.items() if each.kind is not each.KEYWORD_ONLY}
+        called.__signature__ = own.replace(parameters=[*{**first, **passed_on, **named}.values()])
         if function.__doc__ and documented.__doc__:  # `python -OO` leaves none
             section = documented.__doc__.partition("Args:")[2].partition("Returns:")[0].rstrip()
             function.__doc__ = function.__doc__.replace("Args: as for `configure`.", f"Args:{section}")
@@ -364,18 +389,7 @@ def documented_like(documented: Callable[..., Any]) -> Callable[[_FunctionT], _F
 
 
 @documented_like(configure)
-def resolve(
-    program: Delegating | None = None,
-    *,
-    profile: AnyPath | None = None,
-    require_match: bool = False,
-    facts: FactSheet | None = None,
-    fact_overrides: FactOverrides | None = None,
-    overrides: Overrides | Layer | None = None,
-    instances: Mapping[str, Sequence[str]] | None = None,
-    installation: Installation | None = None,
-    models: Models | BackendsOfModels | AnyPath | None = None,
-) -> Resolution:
+def resolve(program: Delegating | None = None, **settings: Unpack[Settings]) -> Resolution:
     """Resolve the arguments of every method, instance and backend, once.
 
     For a device whose facts change, call `configure` once and `Configuration.resolve` again and again.
@@ -398,18 +412,7 @@ def resolve(
         TypeError: an argument is of a wrong type.
         ValueError: as for `configure`.
     """
-    configuration = configure(
-        program,
-        profile=profile,
-        require_match=require_match,
-        facts=facts,
-        fact_overrides=fact_overrides,
-        overrides=overrides,
-        instances=instances,
-        installation=installation,
-        models=models,
-    )
-    return configuration.resolve()
+    return configure(program, **settings).resolve()
 
 
 def _undeclared(installation: Installation, specs: Mapping[str, BackendSpec]) -> tuple[Diagnostic, ...]:

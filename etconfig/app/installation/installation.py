@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from etconfig.app.installation.kernel_choice import GivenKernels, KernelChoice, SourcedTable
     from etconfig.base.provenance import Sourced
     from etconfig.diagnostics import Diagnostic, Span
+    from etconfig.diagnostics.allow_comments import Allowances
+    from etconfig.diagnostics.rules import Rules
     from etconfig.facts.registry import FactRegistry
     from etconfig.facts.sheet import FactSheet
     from etconfig.kernel.registry import Kernel
@@ -67,6 +69,7 @@ _READ_FROM_FILES = (
     "executor",
     "executor_tables",
     "programs",
+    "rules",
     "models",
     "_opened",
     "readable_profiles",
@@ -250,8 +253,8 @@ class Installation:
         path = self.project_path
         if path is None:
             return None
+        from etconfig.app.installation.trust import check_trusted
         from etconfig.profile.document import load_document
-        from etconfig.profile.trust import check_trusted
 
         is_found = self._project_path is None and not self.environ.get(PROJECT_VARIABLE)
         if is_found:
@@ -328,6 +331,38 @@ class Installation:
         from etconfig.profile.project import parse_programs
 
         return parse_programs(self._project_document)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The levels that the project file gives to findings.
+
+        Raises:
+            DocumentError: the file cannot be read.
+            ProfileError: its rules are wrong.
+        """
+        from etconfig.diagnostics.rules import Rules
+
+        if self._project_document is None or "rules" not in self._project_document.source.text:
+            return Rules()
+        from etconfig.profile.project import parse_rules
+
+        return parse_rules(self._project_document)
+
+    def leveled(self, problems: Iterable[Diagnostic], allowances: Allowances) -> list[Diagnostic]:
+        """Return findings with their levels, without those that are off or that a comment allows.
+
+        Rules that are wrong do not count.
+        """
+        from etconfig.diagnostics.rules import Rules
+        from etconfig.errors import ConfigError
+
+        found = [each for each in problems if not allowances.allows(each)]
+        try:
+            rules = self.rules if found else Rules()
+        except ConfigError:
+            return found
+        applied = map(rules.applied, found) if rules else found
+        return [each for each in applied if each is not None]
 
     def opened_once(self, make: Callable[[Installation], _OpenedT]) -> _OpenedT:
         """Return what `make` returns for the programs of the project file, called once in a snapshot."""

@@ -106,8 +106,8 @@ def user_profiles(
     directory = user_directory(environ, is_own=is_own)
     if directory is None or not may_exist(directory) or os.path.realpath(directory) in named:
         return [], []
+    from etconfig.app.installation.trust import check_trusted
     from etconfig.profile.directory import directory_problem, unusable_directory
-    from etconfig.profile.trust import check_trusted
 
     message = unusable_directory(directory)
     if message is not None:

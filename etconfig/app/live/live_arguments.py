@@ -25,14 +25,11 @@ from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.schema.declaration import Applies
 
 if TYPE_CHECKING:
-    from etconfig.app.configuring.engine_models import BackendsOfModels, Models
+    from typing_extensions import Unpack
+
+    from etconfig.app.configuring.configuration import Settings
     from etconfig.app.configuring.targets import Delegating
-    from etconfig.app.installation.installation import Installation
-    from etconfig.base.parameters import AnyPath
-    from etconfig.facts.overrides import FactOverrides
     from etconfig.method.method import Method
-    from etconfig.profile.layer import Layer
-    from etconfig.resolver.compiling.override_forms import Overrides
     from etconfig.schema.options import BackendOptions
     from etconfig.schema.spec import BackendSpec
 
@@ -116,30 +113,15 @@ class LiveArguments:
         self,
         program: Delegating | Configuration | None = None,
         *,
-        profile: AnyPath | None = None,
-        require_match: bool = False,
-        facts: FactSheet | None = None,
-        fact_overrides: FactOverrides | None = None,
-        overrides: Overrides | Layer | None = None,
-        instances: Mapping[str, Sequence[str]] | None = None,
-        installation: Installation | None = None,
-        models: Models | BackendsOfModels | AnyPath | None = None,
         hold_profile: bool = False,
+        **settings: Unpack[Settings],
     ) -> None:
-        settings: dict[str, Any] = {
-            "profile": profile,
-            "require_match": require_match,
-            "fact_overrides": fact_overrides,
-            "overrides": overrides,
-            "instances": instances,
-            "installation": installation,
-            "models": models,
-        }
         if isinstance(program, Configuration):
             _refuse_settings(settings)
         else:
-            program = configure(program, facts=facts, **settings)
+            program = configure(program, **settings)
         check_type("hold_profile", hold_profile, bool, "True or False")
+        facts = settings.get("facts")
         self._holds_profile = hold_profile
         # the facts of the device alone: the resolution's have the profile's, too
         self._facts = program.facts if facts is None else facts
@@ -432,7 +414,8 @@ _CHANGES = ("applied", "postponed", "refused", "needs_reload")
 
 def _refuse_settings(settings: Mapping[str, Any]) -> None:
     """Refuse what only `configure` uses. Raises TypeError."""
-    given = [name for name, value in settings.items() if value is not None and value is not False]
+    own = {name: value for name, value in settings.items() if name != "facts"}
+    given = [name for name, value in own.items() if value is not None and value is not False]
     if given:
         names = ", ".join(given)
         raise TypeError(f"{names}: a Configuration has its own; pass {names} to etconfig.configure")

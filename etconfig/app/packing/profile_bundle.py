@@ -7,7 +7,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING
 
-from etconfig.app.configuring.configuration import Configuration, configure
+from etconfig.app.configuring.configuration import Configuration, configure, documented_like
 from etconfig.app.configuring.profile_choice import AUTO, named_profile
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating, find_installation
@@ -27,8 +27,17 @@ from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from etconfig.app.configuring.configuration import CommonSettings
     from etconfig.profile.layer import Layer
     from etconfig.resolver.compiling.override_forms import Overrides
+
+    class PackSettings(CommonSettings, total=False):
+        """The keyword parameters of `pack_bundle`."""
+
+        profiles: Sequence[AnyPath] | None
+        strict: bool
 
 
 _EXPECTED = "a list of names of profiles and of paths, each as str or pathlib.Path"
@@ -45,65 +54,6 @@ class PackedBundle:
 
     bundle: DeviceBundle
     warnings: tuple[Diagnostic, ...]
-
-
-def pack_bundle(
-    programs: Delegating | Iterable[Delegating] = (),
-    *,
-    profiles: Sequence[AnyPath] | None = None,
-    require_match: bool = False,
-    fact_overrides: FactOverrides | None = None,
-    overrides: Overrides | Layer | None = None,
-    instances: Mapping[str, Sequence[str]] | None = None,
-    strict: bool = False,
-    installation: Installation | None = None,
-) -> DeviceBundle:
-    """Pack profiles into a bundle, from which a device selects and resolves without Python.
-
-    Refused are an option whose value may leave its bounds, conditions that combine to something that a
-    backend refuses, and what the format cannot carry; docs/bundle.md lists what may still fail.
-
-    Example:
-        >>> program = etconfig.load_program("model.pte")
-        >>> bundle = etconfig.pack_bundle(program, profiles=["generic/any"])
-        >>> bundle.facts_read
-        ('cpu.available_cores', 'cpu.cache.l2')
-
-    Args:
-        programs: The program or programs that the options are for; without one, the programs that `configure`
-            uses by default.
-        profiles: The names or paths of profiles; by default the profile that the project file names, else
-            every profile that can be selected. If it is a single one, devices use it without selecting.
-        require_match: Let devices refuse `generic/any` if no other profile matches.
-        fact_overrides: Facts set by hand, by name; they win over those of the device.
-        overrides: Options that win over all others, as for `resolve`.
-        instances: Names of instances by method, besides the instances of profiles.
-        strict: Refuse backends whose recommendation is a function, which a device cannot call. By default
-            these options keep their default on the device.
-        installation: Plugins, profiles and project file; by default the program's, else those found from
-            the current directory.
-
-    Returns:
-        The bundle; `DeviceBundle.save` writes it.
-
-    Raises:
-        ConfigError: the configuration is wrong or may fail on some device, with every problem.
-        BackendUnavailableError: a program delegates to a backend that is not installed.
-        PluginError: a plugin that is needed is broken.
-        TypeError: an argument is of a wrong type.
-        ValueError: `profiles` is empty, or has `auto` and others.
-    """
-    packed = make_bundle(
-        programs,
-        profiles=profiles,
-        require_match=require_match,
-        fact_overrides=fact_overrides,
-        overrides=overrides,
-        instances=instances,
-        strict=strict,
-        installation=installation,
-    )
-    return packed.bundle
 
 
 def make_bundle(
@@ -158,6 +108,48 @@ def make_bundle(
     return PackedBundle(
         bundle=DeviceBundle(compile_bundle(content)), warnings=tuple(dict.fromkeys((*warnings, *problems)))
     )
+
+
+@documented_like(make_bundle)
+def pack_bundle(
+    programs: Delegating | Iterable[Delegating] = (), **settings: Unpack[PackSettings]
+) -> DeviceBundle:
+    """Pack profiles into a bundle, from which a device selects and resolves without Python.
+
+    Refused are an option whose value may leave its bounds, conditions that combine to something that a
+    backend refuses, and what the format cannot carry; docs/bundle.md lists what may still fail.
+
+    Example:
+        >>> program = etconfig.load_program("model.pte")
+        >>> bundle = etconfig.pack_bundle(program, profiles=["generic/any"])
+        >>> bundle.facts_read
+        ('cpu.available_cores', 'cpu.cache.l2')
+
+    Args:
+        programs: The program or programs that the options are for; without one, the programs that `configure`
+            uses by default.
+        profiles: The names or paths of profiles; by default the profile that the project file names, else
+            every profile that can be selected. If it is a single one, devices use it without selecting.
+        require_match: Let devices refuse `generic/any` if no other profile matches.
+        fact_overrides: Facts set by hand, by name; they win over those of the device.
+        overrides: Options that win over all others, as for `resolve`.
+        instances: Names of instances by method, besides the instances of profiles.
+        strict: Refuse backends whose recommendation is a function, which a device cannot call. By default
+            these options keep their default on the device.
+        installation: Plugins, profiles and project file; by default the program's, else those found from
+            the current directory.
+
+    Returns:
+        The bundle; `DeviceBundle.save` writes it.
+
+    Raises:
+        ConfigError: the configuration is wrong or may fail on some device, with every problem.
+        BackendUnavailableError: a program delegates to a backend that is not installed.
+        PluginError: a plugin that is needed is broken.
+        TypeError: an argument is of a wrong type.
+        ValueError: `profiles` is empty, or has `auto` and others.
+    """
+    return make_bundle(programs, **settings).bundle
 
 
 def _chosen_profiles(

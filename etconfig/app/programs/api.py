@@ -15,8 +15,8 @@ from etconfig.base.parameters import check_type
 from etconfig.errors import UnusedKernelsWarning
 from etconfig.facts.sheet import FactSheet
 from etconfig.method import ProgramRequest
-from etconfig.program.delegated import called_operators, delegated_backends
 from etconfig.program.external_data import DataSources
+from etconfig.program.metadata import called_operators, delegated_backends
 from etconfig.program.program import Verification, open_program
 from etconfig.program.source import LoadMode
 

@@ -26,8 +26,7 @@ from etconfig.errors import (
 )
 from etconfig.method import ExecutorProgram
 from etconfig.method.method import Method, guarded_method
-from etconfig.program.delegated import delegated_dtypes
-from etconfig.program.metadata import MethodMeta, signature_texts
+from etconfig.program.metadata import MethodMeta, delegated_dtypes, signature_texts
 from etconfig.program.process_lock import ProcessLock
 from etconfig.program.program import Program
 from etconfig.report.has_view import HasView
@@ -151,27 +150,6 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
         check_type("optimize", optimize, bool, "True or False")
         check_tracer(tracer)
         self._warn_of_unshared_state(name, memory)
-        return self._load(
-            name,
-            arguments,
-            backends=backends,
-            tracer=tracer,
-            optimize=optimize,
-            memory=memory,
-            warm_up=warm_up,
-        )
-
-    def _load(
-        self,
-        name: str,
-        arguments: Arguments | None = None,
-        *,
-        backends: BackendsByName | None = None,
-        tracer: RecordingTracer | None = None,
-        optimize: bool = True,
-        memory: Sequence[object] = (),
-        warm_up: int = 0,
-    ) -> Method:
         from etconfig.method.request import method_request  # numpy comes with it; resolving does not need it
 
         check_type("name", name, str, "the name of a method")
@@ -255,8 +233,9 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
 
         self.metadata(method)  # raises if there is no such method
         results = []
+        alone = LoadedProgram(self.program, self.installation, self._executor_program(), self.executor)
         for case in self.program.bundled_cases.get(method, ()):
-            with self._load(method, arguments) as loaded:
+            with alone.load_method(method, arguments) as loaded:
                 results.append(run_case(loaded, case, tolerance))
         return results
 

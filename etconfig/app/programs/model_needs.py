@@ -14,9 +14,8 @@ from etconfig.errors import ProgramError
 from etconfig.facts.sheet import FactSheet
 from etconfig.models.catalog import ModelVariant
 from etconfig.models.needs import MethodSignature, ValueSignature, VariantNeeds
-from etconfig.program.delegated import delegated_backends
 from etconfig.program.flat_tensor import open_data_file
-from etconfig.program.metadata import MethodMeta, TensorInfo
+from etconfig.program.metadata import MethodMeta, TensorInfo, delegated_backends
 from etconfig.program.model import SerializedTensor, TensorShapeDynamism
 from etconfig.program.program import Program, Verification, open_program
 

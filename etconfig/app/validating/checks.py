@@ -245,6 +245,23 @@ def _kernels(grounds: Grounds, _: CheckedFile) -> Iterator[Diagnostic]:
         yield from ignored_kernel_choice(grounds.installation)
 
 
+@_check("a project file", "a right form")
+def _tests(grounds: Grounds, _: CheckedFile) -> Iterator[Diagnostic]:
+    """The devices exist, and tests name options and facts that do."""
+    project = grounds.installation.project
+    if project is not None and project.devices:
+        from etconfig.app.configuring.project_devices import project_devices
+
+        try:
+            project_devices(grounds.installation)
+        except ConfigError as error:
+            yield from error.diagnostics
+    if project is not None and project.tests:
+        from etconfig.app.configuring.project_tests import check_tests
+
+        check_tests(grounds.installation, project.tests)
+
+
 @_check("models")
 def _models(grounds: Grounds, file: CheckedFile) -> Iterator[Diagnostic]:
     """The backends of models are installed, and each condition holds on some devices."""

@@ -16,6 +16,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from etconfig.diagnostics import CODES
+from etconfig.diagnostics.rules import ALWAYS_ERRORS, LEVELS
 from etconfig.facts.json_schema import facts_schema
 from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
@@ -136,8 +138,35 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
         "model": _models(),
         "plugins": plugins,
         "kernels": _table({"prefer": kernels}),
+        "rules": _rules(),
+        "devices": {**_strings(), "description": "Known devices, and fact sheets relative to this file."},
+        "expect": {"type": "string", "description": "What devices should get: `matrix --write-expect`."},
+        "test": {"type": "array", "items": _test()},
     }
     return _document("etconfig project", head, specs, registry)
+
+
+def _test() -> _Schema:
+    return _table(
+        {
+            "name": {"type": "string", "minLength": 1, "description": "Its name in reports."},
+            "where": _expression("The devices that it is for: a condition on facts."),
+            "assert": _expression("A condition on options and facts."),
+            "methods": {**_strings(), "description": "Names or patterns of methods, by default all."},
+        },
+        required=["name", "assert"],
+    )
+
+
+def _rules() -> _Schema:
+    levels: _Schema = {
+        each.code: {"enum": [*LEVELS], "description": each.summary}
+        for each in CODES.values()
+        if each.code not in ALWAYS_ERRORS
+    }
+    paths = {**_strings(), "description": "Patterns of paths, relative to this file."}
+    in_files = {"type": "array", "items": _table({"paths": paths, **levels}, required=["paths"])}
+    return {**_table({**levels, "files": in_files}), "description": "The levels of findings."}
 
 
 def models_schema() -> dict[str, Any]:

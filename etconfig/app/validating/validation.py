@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from etconfig.base.parameters import AnyPath, as_path
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics.allow_comments import Allowances
 from etconfig.errors import ConfigError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
@@ -30,10 +32,24 @@ if TYPE_CHECKING:
     from etconfig.expression.proof.proof_steps import ProofSteps
 
 
+_NEEDS_DEVICE = frozenset(
+    {"memory-exceeded", "no-model-variant", "undecided-condition", "unknown-fact-value"}
+)
+_NEEDS_PROGRAM = frozenset(
+    {"not-delegated", "option-conflict", "process-scope-conflict", "program-conflict", "unknown-method"}
+)
+"""The codes that are looked for only on a given device, and only with a program."""
+
+
 @record(frozen=True, kw_only=True)
 class Validator(Grounds):
-    """Runs the checks on configuration files. Attributes as for `Grounds`."""
+    """Runs the checks on configuration files. Attributes as for `Grounds`.
 
+    Attributes:
+        allowances: What comments allow.
+    """
+
+    allowances: Allowances = field(default_factory=Allowances, repr=False, compare=False)
     _contestants: dict[str, Contestant] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def problems(self, path: Path, without: Collection[str] = ()) -> tuple[Diagnostic, ...]:
@@ -58,8 +74,29 @@ class Validator(Grounds):
                 validator = replace(self, installation=self.installation.with_project(path))
             except ConfigError:  # it is reported with the other problems of the file
                 validator = replace(self, installation=self.installation.without_project())
-        found = _each_once(validator._problems(path, without))
+        name = str(path)
+        self.allowances.paths[name] = path
+        every = (*_each_once(validator._problems(path, without)), *self.allowances.problems(name))
+        found = tuple(validator.installation.leveled(every, self.allowances))
+        if found and path.name not in PROJECT_FILES:
+            found += self._rule_problems
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
+
+    @cached_property
+    def _rule_problems(self) -> tuple[Diagnostic, ...]:
+        """The problems of rules that would have given findings other levels."""
+        try:
+            self.installation.rules  # noqa: B018  (read now)
+        except ConfigError as error:
+            return error.diagnostics
+        return ()
+
+    def unused_allowances(self, paths: Iterable[Path]) -> tuple[Diagnostic, ...]:
+        """Return a warning for each comment in checked files that allows nothing, once all are checked."""
+        unchecked = {*_NEEDS_DEVICE} if self.device is None else set()
+        unchecked |= set() if self.found_programs.loaded else _NEEDS_PROGRAM
+        found = [each for path in paths for each in self.allowances.unused(str(path), unchecked)]
+        return tuple(self.installation.leveled(found, self.allowances))
 
     def _proofs(self) -> list[ProofSteps]:
         """Return the steps of the verifiers that were used; others have all steps left."""
@@ -100,7 +137,8 @@ class Validator(Grounds):
             return ()
         from etconfig.app.validating.selectability import unselectable_profiles
 
-        return tuple(unselectable_profiles(tuple(self._contestants.values()), self.profiles))
+        found = unselectable_profiles(tuple(self._contestants.values()), self.profiles)
+        return tuple(self.installation.leveled(found, self.allowances))
 
     def _read(self, path: Path) -> CheckedFile:
         file = CheckedFile(path=path, is_project=path.name in PROJECT_FILES)
@@ -196,7 +234,8 @@ def validate_file(
     validator = Validator(
         installation=installation, programs=programs, device=facts, fact_overrides=fact_overrides
     )
-    return _each_once((*unreadable, *validator.problems(path), *validator.selection_problems()))
+    found = (*unreadable, *validator.problems(path), *validator.selection_problems())
+    return _each_once((*found, *validator.unused_allowances((path,))))
 
 
 def readable_installation(installation: Installation) -> tuple[Installation, tuple[Diagnostic, ...]]:

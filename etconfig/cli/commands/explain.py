@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from etconfig.cli.shared.completion import complete_option_path
-from etconfig.cli.shared.output import print_json, show_blocks
+from etconfig.cli.shared.output import print_json, show_blocks, show_document
 from etconfig.cli.shared.requests import (
     ConfigurationRequest,
     configuration_options,
@@ -16,7 +16,7 @@ from etconfig.cli.shared.requests import (
     models_option,
     optional_program,
 )
-from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.usage import StrictCommand, given_parameters
 
 
 @click.command("explain", cls=StrictCommand)
@@ -28,14 +28,21 @@ from etconfig.cli.shared.usage import StrictCommand
 def command(path: str, program: Path | None, request: ConfigurationRequest, as_json: bool) -> None:
     """Show where an option's value comes from and what it overrides.
 
-    PATH is [METHOD[@INSTANCE]:]BACKEND.OPTION; without a method, all method instances are shown.
+    PATH is [METHOD[@INSTANCE]:]BACKEND.OPTION; without a method, all method instances are shown. It may
+    also be the code of a finding, whose page is shown.
 
     \b
     Examples:
       etconfig explain ReferenceNpuBackend.core model.pte
       etconfig explain forward@left:ReferenceNpuBackend.core model.pte --json
       etconfig explain camera:ReferenceCpuBackend.num_threads --models models.toml
+      etconfig explain unusual-value
     """
+    from etconfig.diagnostics import CODES
+
+    if path in CODES:
+        _show_page(path)
+        return
     from etconfig.app.configuring.targets import options_by_backend
     from etconfig.base.option_path import parse_option_path
     from etconfig.errors import OptionError
@@ -54,3 +61,13 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
     else:
         lines = explain_option(resolution, option_path).removesuffix("\n").split("\n")
         show_blocks(f"{line}\n" for line in lines)
+
+
+def _show_page(code: str) -> None:
+    from etconfig.diagnostics.pages import page_of
+
+    context = click.get_current_context()
+    for parameter in given_parameters(context):
+        if parameter.name != "path":
+            raise click.UsageError(f"{code} is the code of a finding: leave out {parameter.opts[0]}")
+    show_document(page_of(code))

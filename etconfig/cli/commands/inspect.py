@@ -129,11 +129,7 @@ def command(
     else:
         print_program(report)
         if need is not None and device is not None:
-            show()
-            show(f"memory: {need.fit(device)}")
-            for line in need.notes:
-                show(f"  {line}")
-            show_tables(need.tables)
+            _show_need(need, device)
         for label, view in views.items():
             show()
             view.print_table(label, no_defaults=no_defaults)
@@ -167,6 +163,14 @@ def _need(program: LoadedProgram, request: ConfigurationRequest) -> tuple[Memory
             raise
         return memory_need(program), FactSheet.empty()
     return memory_need(program, resolution), resolution.facts
+
+
+def _show_need(need: MemoryNeed, device: FactSheet) -> None:
+    show()
+    show(f"memory: {need.fit(device)}")
+    for line in need.notes:
+        show(f"  {line}")
+    show_tables(need.tables)
 
 
 def _show_memory(path: Path, report: ProgramReport) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from etconfig.cli.shared.requests import (
 from etconfig.cli.shared.standard_output import terminal_width
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
+from etconfig.diagnostics import on_devices
 
 if TYPE_CHECKING:
     from etconfig.analysis import DeviceMatrix
@@ -97,7 +98,8 @@ def command(
 ) -> int:
     """Show side by side what each of several devices gets.
 
-    Every device gets the profile that auto selects for it, unless --profile names one for all. Devices
+    The devices are those of `devices` in the project file, unless others are given. Each gets the profile
+    that auto selects for it, unless --profile names one for all. Devices
     are called as --device names them, or like the files of their sheets. A sheet that is broken, or a
     device whose options do not resolve, is reported and does not stop the others. Exits with 1 if there
     is such a device, or if anything differs from --expect.
@@ -114,8 +116,6 @@ def command(
     """
     if as_json and form not in ("text", "json"):
         raise click.UsageError(f"give --json or --format {form}, not both")
-    if not sheet:
-        raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     if expect is not None and write_expect is not None:
         raise click.UsageError("give --expect or --write-expect, not both")
     sheets = expanded_sheets(sheet)
@@ -144,11 +144,18 @@ def _matrix(
 ) -> DeviceMatrix:
     from etconfig.analysis.matrix_building import build_matrix
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
+    from etconfig.app.configuring.project_devices import project_devices
 
     loaded = request.open_all(programs)
     installation = loaded[0].installation if loaded else request.installation
     configurations = DeviceConfigurations(loaded, installation, **request.settings())
-    named = [*zip(sheet_names(sheets), sheets, strict=True)]
+    named = (
+        [*zip(sheet_names(sheets), sheets, strict=True)]
+        if sheets
+        else [*project_devices(installation).items()]
+    )
+    if not named:
+        raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     devices = with_progress(named, "resolving")
     return build_matrix(configurations, devices, installation.fact_registry, with_memory=with_memory)
 
@@ -243,12 +250,9 @@ def _show_annotations(matrix: DeviceMatrix, differences: Sequence[MatrixDifferen
     show_escaped(render(map(repository_names(), found), "github"))
 
 
-def _placed(matrix: DeviceMatrix) -> Iterator[Diagnostic]:
-    """Yield each problem once, with a note that names the devices that have it."""
-    from etconfig.cli.rendering.matrix_view import names_of
-
-    for problem, devices in matrix.problems.items():
-        yield replace(problem, notes=(*problem.notes, names_of(devices, matrix)))
+def _placed(matrix: DeviceMatrix) -> list[Diagnostic]:
+    """Return each problem once, with the devices that have it."""
+    return on_devices(matrix.problems, len(matrix), "on every device")
 
 
 def _with_errors(matrix: DeviceMatrix) -> str:

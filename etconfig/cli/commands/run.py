@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ from etconfig.cli.shared.writing import OutputPath, check_can_write, force_optio
 if TYPE_CHECKING:
     from etconfig.method.method import Method
     from etconfig.resolver.deciding.arguments import Arguments
+    from etconfig.resolver.deciding.resolution import Resolution
 
 
 @click.command("run", cls=StrictCommand)
@@ -108,20 +110,8 @@ def command(
     # finds mistakes before anything takes long
     arrays = [read_inputs(step.inputs, loaded.metadata(step.method)) for step in steps]
     resolution = request.resolve(loaded)
-    with ExitStack() as stack:
-        methods: dict[str, Method] = {}
-        given: dict[str, Arguments] = {}
-        for step in steps:  # all first: loading writes the initial state
-            if step.label not in methods:
-                arguments = given[step.label] = resolution.arguments(step.method, step.instance)
-                methods[step.label] = stack.enter_context(
-                    loaded.load_method(step.method, arguments, tracer=tracer, optimize=not no_optimize)
-                )
-        runs = [
-            _execute(step, methods[step.label], values, repeat)
-            for step, values in zip(steps, arrays, strict=True)
-        ]
-        views = {label: EffectiveView.of_method(each, given[label]) for label, each in methods.items()}
+    load = partial(loaded.load_method, tracer=tracer, optimize=not no_optimize)
+    runs, views = _run_steps(steps, arrays, resolution, load, repeat)
     if trace is not None:
         trace.write()
     if output is not None:
@@ -160,6 +150,28 @@ class _Run:
         import statistics  # takes 6 ms
 
         return statistics.median(self.latencies_s)
+
+
+def _run_steps(
+    steps: Sequence[MethodStep],
+    arrays: Sequence[Sequence[Any]],
+    resolution: Resolution,
+    load: Callable[[str, Arguments], Method],
+    repeat: int,
+) -> tuple[list[_Run], dict[str, EffectiveView]]:
+    """Run the steps in order; return their outputs, and the options of each method by its label."""
+    with ExitStack() as stack:
+        methods: dict[str, Method] = {}
+        given: dict[str, Arguments] = {}
+        for step in steps:  # all first: loading writes the initial state
+            if step.label not in methods:
+                given[step.label] = resolution.arguments(step.method, step.instance)
+                methods[step.label] = stack.enter_context(load(step.method, given[step.label]))
+        runs = [
+            _execute(step, methods[step.label], values, repeat)
+            for step, values in zip(steps, arrays, strict=True)
+        ]
+        return runs, {label: EffectiveView.of_method(each, given[label]) for label, each in methods.items()}
 
 
 def _execute(step: MethodStep, method: Method, inputs: Sequence[Any], repeat: int) -> _Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -160,23 +161,25 @@ def command(
         print_json(checked.to_jsonable()) if as_json else _print_check(checked)
         return int(not checked.holds)
     with measuring_progress() as show_progress, writing():
-
-        def progress(phase: str, done: int, count: int, best: Trial | None) -> None:
-            is_known = best is not None and best.value < float("inf")
-            shown = f", best {best.value:.3f}" if is_known and best is not None else ""
-            done %= max(count, 1)
-            show_progress(f"{phase}, {done} of {count}{shown}", done / max(count, 1))
-
         report = tune_request(
             measured.workplace,
             measured.base,
             options,
             control=control,
             files=files_of_command(),
-            progress=progress,
+            progress=partial(_show_phase, show_progress),
         )
     print_json(report.to_jsonable()) if as_json else _print_report(report, output)
     return _INTERRUPTED if report.found.is_interrupted else 0
+
+
+def _show_phase(
+    show_progress: Callable[[str, float], object], phase: str, done: int, count: int, best: Trial | None
+) -> None:
+    is_known = best is not None and best.value < float("inf")
+    shown = f", best {best.value:.3f}" if is_known and best is not None else ""
+    done %= max(count, 1)
+    show_progress(f"{phase}, {done} of {count}{shown}", done / max(count, 1))
 
 
 def _print_report(report: TuneReport, output: Path | None) -> None:

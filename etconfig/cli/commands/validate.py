@@ -15,6 +15,7 @@ from etconfig.cli.shared.files import files_argument, named_as_given
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.inputs import FoundFiles, StandardInput, expanded_sheets, sheet_names
 from etconfig.cli.shared.output import (
+    judged,
     note,
     print_error,
     repository_names,
@@ -36,7 +37,7 @@ from etconfig.cli.shared.requests import (
 from etconfig.cli.shared.standard_output import command_output
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import files_of_command, writing
-from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.diagnostics import Diagnostic, Severity, on_devices
 from etconfig.diagnostics.render import FORMATS, render, worth_showing
 from etconfig.errors import ConfigError
 
@@ -83,7 +84,7 @@ _MAX_UNMATCHED = 5
     is_flag=True,
     help="With --fix or --diff: also apply guesses, such as for a mistyped name.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 for warnings, too.")
+@click.option("--strict", is_flag=True, help="The same as --fail-on warning.")
 @profile_path_option
 def command(
     files: FoundFiles,
@@ -153,6 +154,7 @@ def command(
         fixed = fix_files(files.paths, problems, with_unsafe=unsafe_fixes)
     if changed:
         note(f"{format_count(count, 'problem')} fixed in {format_count(len(changed), 'file')}")
+    problems = [*judged(problems)]
     if not diff:
         _print(problems, form)
     for message in files.missing:
@@ -265,9 +267,7 @@ def _is_in(error: ConfigError, files: Iterable[Path]) -> bool:
 def _check(
     files: Sequence[Path], validators: Mapping[str, Validator], unreadable: Sequence[Diagnostic]
 ) -> list[Diagnostic]:
-    """Return the problems of all files, each once: several files may extend the same broken one.
-
-    A problem that not every device has names the devices.
+    """Return the problems of all files, each once, with its devices; files may extend the same broken one.
 
     Args:
         files: The files.
@@ -279,17 +279,12 @@ def _check(
         for device, validator in validators.items():
             for problem in named_as_given(validator.problems(file), files):
                 found.setdefault(problem, {})[device] = None
-    # after all files, on whose problems it depends; and the same for every device
+    # after all files, on whose problems they depend; and the same for every device
     selection = next(iter(validators.values())).selection_problems()
-    found |= {problem: dict.fromkeys(validators) for problem in named_as_given(selection, files)}
-    return [
-        problem if len(devices) == len(validators) else _on_devices(problem, devices)
-        for problem, devices in found.items()
-    ]
-
-
-def _on_devices(problem: Diagnostic, devices: Iterable[str]) -> Diagnostic:
-    return replace(problem, notes=(*problem.notes, f"on {', '.join(devices)}"))
+    unused = [{*each.unused_allowances(files)} for each in validators.values()]
+    after = (*selection, *(each for each in unused[0] if all(each in others for others in unused)))
+    found |= {problem: dict.fromkeys(validators) for problem in named_as_given(after, files)}
+    return on_devices(found, len(validators))
 
 
 def _summary(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:

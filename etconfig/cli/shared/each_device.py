@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from etconfig.base.records import record
 from etconfig.cli.shared.output import fail, show, show_diagnostics
 from etconfig.cli.shared.requests import ConfigurationRequest
+from etconfig.diagnostics import on_devices
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import ConfigError
 
@@ -133,11 +133,8 @@ def show_notes(
     for each in found:
         for note in () if each.result is None else notes_of(each.result):
             devices.setdefault(note, {})[each.device] = None
-    are_several = len({each.device for each in found}) > 1
-    show_diagnostics(
-        replace(note, notes=(*note.notes, f"on {', '.join(names)}")) if are_several else note
-        for note, names in devices.items()
-    )
+    names = dict.fromkeys(each.device for each in found)
+    show_diagnostics(on_devices(devices, len(names), f"on {', '.join(names)}"))
 
 
 def notes_of_resolution(resolution: Resolution) -> tuple[Diagnostic, ...]:

@@ -32,6 +32,7 @@ from etconfig.cli.shared.writing import OutputPath, force_option, note_reads, re
 from etconfig.report.model import count_text
 
 if TYPE_CHECKING:
+    from etconfig.app.configuring.project_tests import CheckedTests
     from etconfig.facts.registry import FactRegistry
     from etconfig.fleet.deciding.plan import FleetPlan
     from etconfig.fleet.inventory.database import Database
@@ -133,8 +134,10 @@ class PlanRequest:
     overrides: Sequence[str]
     profile_paths: Sequence[Path]
 
-    def planned(self, installation: Installation, *, with_memory: bool = False) -> PlannedRun:
-        """Compile what decides.
+    def planned(
+        self, installation: Installation, *, with_memory: bool = False, tests: CheckedTests | None = None
+    ) -> PlannedRun:
+        """Compile what decides; the estimates of memory and tests do not travel to workers.
 
         Raises:
             ConfigError: a profile or another setting is wrong.
@@ -144,7 +147,7 @@ class PlanRequest:
 
         programs = [*open_targets(self.programs, self.models, installation).values()]
         settings = self._settings()
-        plan = make_plan(installation, programs, **settings, with_memory=with_memory)
+        plan = make_plan(installation, programs, **settings, with_memory=with_memory, tests=tests)
         return PlannedRun(plan=plan, recipe=lambda: PlanRecipe.of(plan, programs, **settings))
 
     def plan(self, installation: Installation) -> FleetPlan:

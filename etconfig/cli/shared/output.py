@@ -7,7 +7,7 @@ controls the terminal, breaks a line, or becomes a command for a CI service.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
@@ -43,8 +43,12 @@ _UNREAD = f"{__name__}.unread"
 """In the data of a command's context: the reader of stdout has gone; what is printed there is discarded."""
 
 
-_DISPLAY = {"quiet": f"{__name__}.quiet", "color": f"{__name__}.color"}
-"""The keys of click's context for what `--quiet` and `--color` ask for."""
+_DISPLAY = {name: f"{__name__}.{name}" for name in ("quiet", "color", "fail_on")}
+"""The keys of click's context for what `--quiet`, `--color` and `--fail-on` ask for."""
+_LEVELING = f"{__name__}.leveling"
+"""In the data of a command's context: what gives findings their levels."""
+_FAILED = f"{__name__}.failed"
+"""In the data of a command's context: a finding must make the exit status 1."""
 
 
 def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -66,7 +70,7 @@ def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
 
 
 def keep_display(context: click.Context, parameter: click.Parameter, value: object) -> None:
-    """Keep `--quiet` or `--color` for all that this run prints; the last one on the line wins."""
+    """Keep `--quiet`, `--color` or `--fail-on` for the whole run; the last one on the line wins."""
     if value:
         context.meta[_DISPLAY[str(parameter.name)]] = value
 
@@ -145,8 +149,49 @@ def style_for(stream: TextIO) -> Style:
     return ansi if has_colors and not os.environ.get("NO_COLOR") else plain
 
 
+def keep_leveling(leveling: Callable[[Iterable[Diagnostic]], Sequence[Diagnostic]]) -> None:
+    """Keep the function that gives findings the levels of the project, for all that this run shows."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta[_LEVELING] = leveling
+
+
+def judged(diagnostics: Iterable[Diagnostic]) -> Sequence[Diagnostic]:
+    """Return findings with their levels; the exit status is 1 if one of them is as bad as `--fail-on` says.
+
+    Without that option, it is 1 if the project's rules make an error of a finding that is none.
+    """
+    found, context = [*diagnostics], click.get_current_context(silent=True)
+    if context is None or not found:
+        return found
+    leveling = context.meta.get(_LEVELING)
+    leveled = found if leveling is None else leveling(found)
+    before, counted = {*found}, _COUNTED[str(_display("fail_on"))]
+    if any(each.severity.value in counted or (each.is_error and each not in before) for each in leveled):
+        context.meta[_FAILED] = True
+    return leveled
+
+
+_COUNTED = {
+    "None": (),
+    "error": ("error",),
+    "warning": ("error", "warning"),
+    "note": ("error", "warning", "note"),
+}
+"""The levels of the findings that count, by the value of `--fail-on`."""
+
+
+def has_failed() -> bool:
+    """Return True if a finding must make the exit status 1."""
+    return _FAILED in click.get_current_context().meta
+
+
 def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Print diagnostics on stderr, with `--quiet` the errors; of very many, the first and how many more."""
+    _show_on_stderr(judged(diagnostics))
+
+
+def _show_on_stderr(diagnostics: Iterable[Diagnostic]) -> None:
     hidden = _show_problems(
         [each for each in diagnostics if each.is_error or not _display("quiet")], err=True
     )
@@ -156,7 +201,7 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
 
 def show_findings(diagnostics: Iterable[Diagnostic]) -> None:
     """Do the same as `show_diagnostics` on stdout, for a command whose result they are."""
-    hidden = _show_problems([*diagnostics], err=False)
+    hidden = _show_problems(judged(diagnostics), err=False)
     if hidden:
         show(f"{hidden:,} more problems are not shown; --json has all", err=True)
 
@@ -176,7 +221,7 @@ def fail(error: EtconfigError) -> None:
     from etconfig.errors import ConfigError
 
     if isinstance(error, ConfigError) and error.diagnostics:
-        show_diagnostics(error.diagnostics)
+        _show_on_stderr(error.diagnostics)  # the work is not done, whatever level they have
         return
     print_error(error.message, error.help)
 

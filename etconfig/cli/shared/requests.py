@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
@@ -28,7 +28,7 @@ from etconfig.cli.shared.inputs import (
     sheet_names,
     standard_input,
 )
-from etconfig.cli.shared.output import show_diagnostics
+from etconfig.cli.shared.output import keep_leveling, show_diagnostics
 from etconfig.cli.shared.usage import options_in_order
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from etconfig.app.configuring.targets import Delegating
     from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.base.provenance import Sourced
+    from etconfig.diagnostics import Diagnostic
+    from etconfig.diagnostics.allow_comments import Allowances
     from etconfig.facts.sheet import FactSheet
     from etconfig.resolver.deciding.resolution import Resolution
 
@@ -381,7 +383,7 @@ class ConfigurationRequest:
         """
         from etconfig.app.programs.api import load_program
         from etconfig.app.programs.executors import NUMPY
-        from etconfig.program.delegated import delegated_backends
+        from etconfig.program.metadata import delegated_backends
 
         loaded = load_program(program, executor=NUMPY, installation=self.installation)
         if delegated_backends(loaded.program) <= set(self.installation.backend_ids):
@@ -581,6 +583,15 @@ def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
     installation = Installation(directory, profile_directories=profile_paths)
     context = click.get_current_context(silent=True)
     texts = () if context is None else context.meta.get(_EXECUTOR_TEXTS, ())
+    kept: list[Allowances] = []
+
+    def leveled(problems: Iterable[Diagnostic]) -> Sequence[Diagnostic]:
+        from etconfig.diagnostics.allow_comments import Allowances
+
+        kept.extend(() if kept else [Allowances()])  # comments are read once
+        return installation.leveled(problems, kept[0])
+
+    keep_leveling(leveled)
     return installation.with_executor_texts(texts) if texts else installation
 
 

@@ -34,6 +34,13 @@ def _display_options() -> list[click.Option]:
             callback=keep_display,
             help="When to color; by default auto: on a terminal, or by FORCE_COLOR and NO_COLOR.",
         ),
+        click.Option(
+            ["--fail-on"],
+            type=click.Choice(["error", "warning", "note"]),
+            expose_value=False,
+            callback=keep_display,
+            help="Exit with 1 if a finding of this level, or a worse one, is shown.",
+        ),
     ]
 
 

@@ -12,6 +12,7 @@ COMMAND_SUMMARIES = {
     "explain": "Show where an option's value comes from and what it overrides.",
     "facts": "Show what is known about this device.",
     "fleet": "Resolve very many devices from tables; needs etconfig[fleet].",
+    "init": "Write a project file, a first profile, a test and a job for CI.",
     "inspect": "Show what a program contains and what it needs to run here.",
     "lock": "Record resolutions and what they depend on, for --locked.",
     "lsp": "Serve an editor on standard input and output.",
@@ -21,8 +22,10 @@ COMMAND_SUMMARIES = {
     "pack": "Write a bundle for devices, or code with resolved options.",
     "profiles": "List and show profiles, and explain which of them match.",
     "resolve": "Resolve the arguments of every method, instance and backend.",
+    "rules": "List the codes of findings, their levels and fixes.",
     "run": "Run a method of a program.",
     "schema": "Print an option schema as JSON Schema or Markdown.",
+    "test": "Check that the project's tests hold on each of its devices.",
     "tune": "Find better options for a model on this machine.",
     "validate": "Check configuration files; exit with 1 if there are errors.",
     "verify": "Run a bundled program's cases; exit with 1 if outputs differ.",
@@ -44,12 +47,14 @@ Usage: etconfig [OPTIONS] COMMAND [ARGS]...
     etconfig run model.pte --profile auto --input x.npy
 
 Options:
-  -V, --version                Show the version and exit.
-  -q, --quiet                  On stderr, print errors only: no notes,
-                               warnings, summaries and progress.
-  --color [auto|always|never]  When to color; by default auto: on a terminal,
-                               or by FORCE_COLOR and NO_COLOR.
-  -h, --help                   Show this message and exit.
+  -V, --version                   Show the version and exit.
+  -q, --quiet                     On stderr, print errors only: no notes,
+                                  warnings, summaries and progress.
+  --color [auto|always|never]     When to color; by default auto: on a
+                                  terminal, or by FORCE_COLOR and NO_COLOR.
+  --fail-on [error|warning|note]  Exit with 1 if a finding of this level, or a
+                                  worse one, is shown.
+  -h, --help                      Show this message and exit.
 
 Commands:
 {commands}

@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 from etconfig.base.version import __version__
-from etconfig.cli.shared.output import fail, show_escaped
+from etconfig.cli.shared.output import fail, has_failed, show_escaped
 from etconfig.cli.shared.standard_output import own_standard_output
 from etconfig.cli.shared.usage import SuggestingGroup, fail_usage
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
@@ -60,7 +60,8 @@ def run(arguments: Sequence[str]) -> int:
 def _invoked(arguments: Sequence[str]) -> int:
     # Not `etconfig.main(...)`: it exits with 1 for `| head` and Ctrl-C, and here 1 means findings.
     with etconfig.make_context("etconfig", list(arguments)) as context:
-        return _reported(lambda: etconfig.invoke(context))  # in the context, which knows --color
+        status = _reported(lambda: etconfig.invoke(context))  # in the context, which knows --color
+        return status or int(has_failed())
 
 
 def _reported(call: Callable[[], object]) -> int:

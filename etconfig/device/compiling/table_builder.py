@@ -1,9 +1,12 @@
-"""`TableBuilder`: the tables of a bundle while they are filled; equal rows are kept once."""
+"""`TableBuilder`: the tables of a bundle while they are filled; equal rows are kept once.
+
+Conditions become instructions for a stack.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -12,6 +15,7 @@ from typing import Any
 from etconfig.base.provenance import Origin
 from etconfig.device.bundle.row_fields import NONE
 from etconfig.device.bundle.tables import (
+    EXPRESSION_TYPES,
     MAX_DEPTH,
     MAX_STACK,
     ConditionRow,
@@ -20,9 +24,19 @@ from etconfig.device.bundle.tables import (
     StoredKind,
     ValueRow,
 )
-from etconfig.device.compiling.expression_code import expression_type_number, postfix_code
-from etconfig.expression import Expression
-from etconfig.expression.checked import Checked, Logic
+from etconfig.expression import Expression, ExpressionType
+from etconfig.expression.checked import (
+    Checked,
+    CheckedConditional,
+    Constant,
+    FactValueOf,
+    HasFact,
+    ListOf,
+    Logic,
+    Operation,
+    children,
+)
+from etconfig.expression.operations import OPERATIONS, Op
 
 _MAX_OPERAND = 0xFFFF
 
@@ -182,3 +196,54 @@ class TableBuilder:
             self._code[tuple(code)] = len(self.instructions)
             self.instructions += code
         return ExpressionRow(self._code[tuple(code)], len(code), self.text(text), type_, depth)
+
+
+def expression_type_number(type_: ExpressionType) -> int:
+    """Return the number of a type in a bundle."""
+    return EXPRESSION_TYPES.index(type_)
+
+
+def postfix_code(
+    tree: Checked, facts: Mapping[str, int], constant: Callable[[object], int]
+) -> tuple[Sequence[InstructionRow], int]:
+    """Return the instructions that compute `tree`, and the depth of the stack that they need.
+
+    Args:
+        tree: The expression.
+        facts: The index of each fact.
+        constant: Returns the index of a constant.
+    """
+    code: list[InstructionRow] = []
+    depth = _emit(tree, facts, constant, code)
+    return code, depth
+
+
+def _emit(
+    tree: Checked, facts: Mapping[str, int], constant: Callable[[object], int], code: list[InstructionRow]
+) -> int:
+    """Append the instructions of `tree`, and return the depth that they need above the stack before."""
+    if isinstance(tree, Constant):
+        code.append(InstructionRow(Op.CONSTANT, constant(tree.value)))
+        return 1
+    if isinstance(tree, FactValueOf):
+        code.append(InstructionRow(Op.FACT, facts[tree.name]))
+        return 1
+    if isinstance(tree, HasFact):
+        code.append(InstructionRow(Op.HAS_FACT, facts[tree.name]))
+        return 1
+    operands = children(tree)
+    depth = max(at + _emit(operand, facts, constant, code) for at, operand in enumerate(operands))
+    code.append(_last_instruction(tree, len(operands)))
+    return depth
+
+
+def _last_instruction(tree: Checked, length: int) -> InstructionRow:
+    if isinstance(tree, Operation):
+        info = OPERATIONS[tree.function]
+        return InstructionRow(info.op, length if info.is_variadic else 0)
+    if isinstance(tree, ListOf):
+        return InstructionRow(Op.MAKE_LIST, length)
+    if isinstance(tree, Logic):
+        return InstructionRow(Op.OR if tree.decisive else Op.AND, length)
+    assert isinstance(tree, CheckedConditional)
+    return InstructionRow(Op.SELECT, 0)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from etconfig.app.configuring.project_tests import TestOutcome
 from etconfig.base.option_path import OptionPath
 from etconfig.base.records import record
 
@@ -44,6 +45,7 @@ class DeviceOutcome:
         matched: The names of the profiles whose conditions hold.
         signature: A text of what decided; equal texts have one outcome.
         fits: True if the programs fit into the memory; None if that is not known. It is not part of the data.
+        tests: The outcome of each test of the project. It is not part of the data.
     """
 
     profile: str | None = None
@@ -54,6 +56,7 @@ class DeviceOutcome:
     matched: tuple[str, ...] = ()
     signature: str = ""
     fits: bool | None = None
+    tests: tuple[tuple[str, TestOutcome], ...] = ()
 
     def __hash__(self) -> int:
         """Return a hash without the options, which follow from the rest and take long."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
 from etconfig.app.configuring.configuration import Configuration, configure
 from etconfig.app.configuring.profile_choice import AUTO
+from etconfig.app.configuring.project_tests import CheckedTests, TestTrial
 from etconfig.app.configuring.targets import Delegating
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.memory_needs import fit_condition, need_of_programs
@@ -55,6 +56,7 @@ class FleetPlan:
         readers: The facts that functions of vendors have read so far, by backend; `*` stands for all facts.
         installation: The plugins, profiles and project file.
         with_memory: True if outcomes say whether the programs fit into the memory of the device.
+        tests: The tests of the project whose outcomes are part of those of devices.
 
     Args:
         program: The program; None for what `configure` uses by default.
@@ -64,6 +66,7 @@ class FleetPlan:
         fact_overrides: Facts that are set by hand on every device.
         overrides: Values that win over all others.
         with_memory: Estimate the memory of the programs.
+        tests: Tests of the project.
 
     Raises:
         ConfigError: the profile that is named, a condition of a profile, or the project file is wrong.
@@ -79,9 +82,11 @@ class FleetPlan:
         fact_overrides: FactOverrides | None = None,
         overrides: Overrides | Layer | None = None,
         with_memory: bool = False,
+        tests: CheckedTests | None = None,
     ) -> None:
         self.installation = installation
         self.with_memory = with_memory
+        self.tests = tests
         self.readers: dict[str, set[str]] = {}
         self._program = program
         self._overrides = overrides
@@ -94,7 +99,9 @@ class FleetPlan:
         self._known: dict[str, Configuration | ConfigError | PluginError] = {}
         self._outcomes: dict[object, DeviceOutcome] = {}
         self._needed_bytes: dict[str, int] = {}
-        self._fit_conditions: dict[object, DecidingCondition] = {}
+        self._fit_conditions: dict[int, Expression] = {}
+        self._trials: dict[str, Sequence[Sequence[TestTrial]]] = {}
+        self._late_conditions: dict[object, DecidingCondition] = {}
         self._choices: dict[tuple[str, ...], str | Diagnostic] = {}
         if not self.is_auto:
             self._named = self._configured(self._given)
@@ -149,8 +156,8 @@ class FleetPlan:
 
     @property
     def conditions(self) -> tuple[DecidingCondition, ...]:
-        """The conditions that decide, each once; those on memory are known once the needs are."""
-        return (*self._conditions, *self._fit_conditions.values())
+        """The conditions that decide, each once; those on memory and options are known once these are."""
+        return (*self._conditions, *self._late_conditions.values())
 
     @cached_property
     def _conditions(self) -> tuple[DecidingCondition, ...]:
@@ -199,7 +206,29 @@ class FleetPlan:
         key = (signature, matched)
         if key not in self._outcomes:
             self._outcomes[key] = self._resolved(choice, configuration, facts, matched, repr(signature))
-        return self._with_fit(self._outcomes[key], configuration, facts)
+        outcome = self._with_fit(self._outcomes[key], configuration, facts)
+        return self._with_tests(outcome, configuration, facts)
+
+    def _with_tests(
+        self, outcome: DeviceOutcome, configuration: Configuration, facts: Mapping[str, FactValue]
+    ) -> DeviceOutcome:
+        by_hand = _by_hand(configuration)
+        here = {**facts, **by_hand}
+        found = []
+        for checked, trials in zip(
+            self.tests or (), self._trials.get(outcome.resolution or "", ()), strict=False
+        ):
+            found.append((checked.test.name, checked.outcome(trials, here)))
+            self._add_late(checked.test.where, by_hand)
+            for trial in trials:  # an option is known here, like a fact that is set by hand
+                self._add_late(checked.assertion, {**by_hand, **trial.values})
+        return replace(outcome, tests=tuple(found)) if found else outcome
+
+    def _add_late(self, condition: Expression | None, by_hand: Mapping[str, object]) -> None:
+        if condition is not None:
+            used = {name: by_hand[name] for name in sorted(condition.facts & by_hand.keys())}
+            key = (condition.source, repr(used))
+            self._late_conditions.setdefault(key, DecidingCondition(condition, used))
 
     def _with_fit(
         self, outcome: DeviceOutcome, configuration: Configuration, facts: Mapping[str, FactValue]
@@ -208,10 +237,9 @@ class FleetPlan:
         if needed_bytes is None:
             return outcome
         by_hand = _by_hand(configuration)
-        key = (needed_bytes, repr(by_hand))
-        if key not in self._fit_conditions:
-            condition = fit_condition(needed_bytes, self.installation.fact_registry)
-            self._fit_conditions[key] = DecidingCondition(condition, by_hand)
+        if needed_bytes not in self._fit_conditions:
+            self._fit_conditions[needed_bytes] = fit_condition(needed_bytes, self.installation.fact_registry)
+        self._add_late(self._fit_conditions[needed_bytes], by_hand)
         return replace(outcome, fits=MemoryFit.of(needed_bytes, {**facts, **by_hand}).fits)
 
     def resolved_on(self, sheet: FactSheet) -> Resolution:
@@ -276,6 +304,11 @@ class FleetPlan:
                 need = need_of_programs(configuration.program, resolution)
                 if need is not None:
                     self._needed_bytes[fingerprint] = need.peak.size_bytes
+            if self.tests and fingerprint not in self._trials:
+                tested = self.tests.on(resolution)
+                self._trials[fingerprint] = [
+                    [replace(trial, arguments=None) for trial in each.trials(tested)] for each in self.tests
+                ]
         except (ConfigError, PluginError) as error:
             cause, message = _cause(error)
             return DeviceOutcome(

@@ -13,19 +13,72 @@ from typing import Any, TypeAlias
 
 from etconfig.app.configuring.default_program import program_by_default
 from etconfig.app.configuring.profile_choice import AUTO
+from etconfig.app.configuring.project_tests import CheckedTests
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating, model_names_of, options_by_backend
 from etconfig.app.installation.installation import Installation
 from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.base.records import record
+from etconfig.base.version import __version__
+from etconfig.errors import PluginError
 from etconfig.facts.assignment import parse_fact_assignments
 from etconfig.fleet.deciding.plan import FleetPlan
-from etconfig.fleet.deciding.surroundings import surroundings_of
+from etconfig.plugin import FACTS
 from etconfig.profile.library import Provider
 from etconfig.resolver.compiling.matching import CALL_SOURCE
 from etconfig.resolver.compiling.overrides import layer_from_overrides
+from etconfig.schema.signature import schema_signature
 from etconfig.schema.spec import BackendSpec
 from etconfig.schema.validate import check_value, find_option
+
+_UNUSABLE = "unusable here"
+"""In place of a fingerprint: the plugin is broken, or several claim the backend."""
+
+
+def surroundings_of(installation: Installation) -> dict[str, str]:
+    """Return the version of etconfig, and fingerprints of facts, shipped profiles, and plugins, by name."""
+    shipped = [each for each in installation.profiles.files if each.provider is not Provider.USER]
+    profiles = [(each.name, hashlib.sha256(each.path.read_bytes()).hexdigest()) for each in shipped]
+    return {
+        "etconfig": __version__,
+        "the definitions of facts": _hash(repr(installation.fact_registry.infos)),
+        "the profiles that are installed": _hash(repr(sorted(profiles, key=repr))),
+        **dict(_plugins(installation)),
+    }
+
+
+def _plugins(installation: Installation) -> Iterator[tuple[str, str]]:
+    for entry in installation.index.entries(FACTS):
+        yield f"the plugin {entry.distribution}", entry.version
+    for backend in installation.backend_ids:
+        try:
+            source = installation.plugins.backend_entry(backend).source
+            signature = schema_signature(installation.plugins.backend_spec(backend))
+        except PluginError:  # no plan uses it, or it could not have been made
+            yield f"the backend {backend}", _UNUSABLE
+            continue
+        text = json.dumps(signature, sort_keys=True, default=repr)
+        yield f"the backend {backend}", f"{source}, schema {_hash(text)[:12]}"
+
+
+def different_surroundings(wanted: Mapping[str, str], found: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is not the same, as texts."""
+    for name in sorted({*wanted, *found}):
+        if wanted.get(name) in (found.get(name), _UNUSABLE):
+            continue
+        if name not in found:
+            yield f"{name} is missing there"
+        elif name not in wanted:
+            yield f"{name} is installed there only"
+        elif name == "etconfig" or name.startswith("the plugin"):
+            yield f"{name} is {found[name]} there and {wanted[name]} here"
+        else:
+            yield f"{name} is another one there" if name.startswith("the backend") else f"{name} differ"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
 
 _LOCATIONS = ("ETCONFIG_PROFILE_PATH", "ETCONFIG_PROJECT")
 """The variables that name files, which travel as contents."""
@@ -45,6 +98,7 @@ def make_plan(
     fact_overrides: HandSet,
     overrides: HandSet,
     with_memory: bool = False,
+    tests: CheckedTests | None = None,
 ) -> FleetPlan:
     """Compile what decides on every device.
 
@@ -56,6 +110,7 @@ def make_plan(
         fact_overrides: Facts that are set by hand on every device.
         overrides: Options that are set by hand on every device.
         with_memory: Estimate the memory of the programs, which are read for that.
+        tests: Tests of the project.
 
     Raises:
         ConfigError: a profile or another setting is wrong.
@@ -75,6 +130,7 @@ def make_plan(
             overrides, source, backends=installation.backend_ids, known_options=known_options
         ),
         with_memory=with_memory,
+        tests=tests,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Any
 
+from etconfig.app.configuring.project_tests import TestOutcome
 from etconfig.base.records import record
 from etconfig.fleet.deciding.outcome import (
     DeviceOutcome,
@@ -60,6 +61,15 @@ class PartResult:
         for each in self.counts:
             if each.outcome.resolution is not None:
                 found[each.outcome.fits] += each.devices
+        return found
+
+    @property
+    def tests(self) -> Counter[tuple[str, TestOutcome]]:
+        """The number of devices of each test and outcome."""
+        found: Counter[tuple[str, TestOutcome]] = Counter()
+        for each in self.counts:
+            for test in each.outcome.tests:
+                found[test] += each.devices
         return found
 
     @property

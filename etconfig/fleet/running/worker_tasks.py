@@ -16,8 +16,7 @@ from typing import Any
 from etconfig.base.version import __version__
 from etconfig.errors import WorkersError
 from etconfig.fleet.deciding.plan import FleetPlan
-from etconfig.fleet.deciding.recipe import PlanRecipe, recipe_hash
-from etconfig.fleet.deciding.surroundings import different_surroundings, surroundings_of
+from etconfig.fleet.deciding.recipe import PlanRecipe, different_surroundings, recipe_hash, surroundings_of
 from etconfig.fleet.inventory.database import Database, is_installed
 from etconfig.fleet.inventory.inventory import InventoryPart, InventoryReading, InventorySource
 from etconfig.fleet.running.difference import compare_groups, write_moved_part

@@ -267,7 +267,7 @@ _ADVISERS: Mapping[str, Callable[[UnknownKey], Remedy]] = {
     "head": _of_head,
     "when": _of_when,
     **dict.fromkeys(("method", "instance"), _of_entry),
-    **dict.fromkeys(("plugins", "kernels", "models", "model", "variant", "evidence"), _of_plugins),
+    **dict.fromkeys(("plugins", "kernels", "models", "model", "variant", "evidence", "test"), _of_plugins),
     "value": _of_value,
     "backend": _of_backend,
 }

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 
 from etconfig.base.records import record
-from etconfig.diagnostics.conflict import CONFLICT_HELP, CONFLICT_MARKS
+from etconfig.diagnostics.source_text import CONFLICT_HELP, CONFLICT_MARKS
 from etconfig.mistakes.toml.value_guesses import ValueGuess, guess_value, key_text, quoted, shortened
 
 _MAX_LINE = 2_000

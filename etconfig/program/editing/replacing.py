@@ -1,19 +1,113 @@
-"""`replace_payloads`: give a program's delegates other payloads, or move these; change nothing else."""
+"""Change the payloads of a program's delegates or the name of their backend, and nothing else.
+
+No table moves: new tables are added after the old ones.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from etconfig.flatbuffer.layout import Layout
 from etconfig.flatbuffer.writer import FlatBufferWriter
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor, Extent
-from etconfig.program.editing.appending import add_segments, alignment_of, delegates_of, refer
 from etconfig.program.identify import ExtendedHeader, check_is_program, read_header
 from etconfig.program.limits import DEFAULT_LIMITS
 from etconfig.program.model import BackendDelegateDataReference, DataLocation
 from etconfig.program.payload_reader import read_payloads
+from etconfig.program.program_errors import malformed
 from etconfig.program.source import LoadMode, open_bytes
+
+
+def rename_backend(program: bytes, old: str, new: str) -> bytes:
+    """Return the same program, in which every delegate of backend `old` is one of backend `new`.
+
+    No table moves: the new name, of any length, is added after them, and the delegates refer to it. The
+    segments keep their alignment.
+
+    Raises:
+        ProgramError: `program` is not a program, or is malformed in the parts that are read here.
+    """
+    file = open_bytes(program, LoadMode.File, DEFAULT_LIMITS)
+    check_is_program(file)
+    header = read_header(file)
+    tables_end = header.program_size if header else len(program)
+    tables = bytearray(program[:tables_end])
+    tables += bytes(-len(tables) % 4)
+    name_at = len(tables)
+    name = new.encode()
+    old_tables = file.first(tables_end)
+    for delegate in delegates_of(old_tables, old):
+        refer(tables, old_tables, (delegate, layout.BACKEND_DELEGATE, "id"), name_at)
+    tables += struct.pack("<I", len(name)) + name + b"\0"
+    if header:
+        base = header.segment_base_offset or len(program)
+        add_segments(
+            tables, program[base:], alignment_of(base), has_size=header.segment_data_size is not None
+        )
+    return bytes(tables)
+
+
+_SIZES_AT = 16
+"""The position of `program_size`, `segment_base_offset` and `segment_data_size` in the extended header."""
+
+_PAGE_BYTES = 4096
+
+
+def alignment_of(position: int) -> int:
+    """Return the largest power of two that `position` is a multiple of, up to a page."""
+    return min(position & -position, _PAGE_BYTES)
+
+
+def delegates_of(tables: Cursor, backend_id: str) -> Iterator[int]:
+    """Yield the positions of the tables of a backend's delegates, method by method."""
+    _, plans, *_ = tables.table(tables.root(), layout.PROGRAM)
+    names = [field.name for field in layout.EXECUTION_PLAN.fields]
+    for plan in tables.references(plans, "execution_plan"):
+        delegates = tables.table(plan, layout.EXECUTION_PLAN)[names.index("delegates")]
+        for delegate in tables.references(delegates, "delegates"):
+            if tables.string(tables.table(delegate, layout.BACKEND_DELEGATE)[0], "id") == backend_id:
+                yield delegate
+
+
+def refer(grown: bytearray, tables: Cursor, place: tuple[int, Layout, str], target: int) -> None:
+    """Make a field refer to something that was added.
+
+    Args:
+        grown: The tables that are being changed.
+        tables: Reads them as they were.
+        place: The position of a table, its layout, and the field's name.
+        target: The new position that the field shall refer to, after the field's position.
+
+    Raises:
+        MalformedProgramError: the table lacks the field.
+    """
+    position, table_layout, name = place
+    reference = tables.field_position(position, table_layout, name)
+    if reference == position:
+        raise malformed(
+            "missing-field", name, "it is absent, so it cannot refer to anything", offset=position
+        )
+    struct.pack_into("<I", grown, reference, target - reference)
+
+
+def add_segments(grown: bytearray, segments: bytes, alignment_bytes: int, *, has_size: bool) -> None:
+    """Add all segments after the tables, and write their position into the extended header.
+
+    Args:
+        grown: The tables, with an extended header.
+        segments: The segments, with the bytes between them.
+        alignment_bytes: The alignment of the first segment.
+        has_size: True if the header states the size of the segments, too.
+    """
+    tables_end = len(grown)
+    base = tables_end + -tables_end % alignment_bytes
+    struct.pack_into("<QQ", grown, _SIZES_AT, tables_end, base if segments else 0)
+    if has_size:
+        struct.pack_into("<Q", grown, _SIZES_AT + 16, len(segments))
+    grown += bytes(base - tables_end) + segments
+
 
 _HEADER = struct.Struct("<4sIQQQ")
 _HEADER_AT = 8

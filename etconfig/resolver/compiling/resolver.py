@@ -13,8 +13,8 @@ from etconfig.errors import OptionError
 from etconfig.expression import Expression
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.sheet import FactSheet
-from etconfig.profile.dependencies import Dependencies, dependencies_on
 from etconfig.profile.layer import UNSET, Layer
+from etconfig.profile.selection import Dependencies, dependencies_on
 from etconfig.resolver.compiling.matching import MatchedAssignment, Matcher, Names
 from etconfig.resolver.compiling.scopes import ScopedAssignments
 from etconfig.resolver.deciding.advice import AdviceEntries, AdviceReader, CheckedAdvice

@@ -11,7 +11,7 @@ from etconfig.base.parameters import home_help
 from etconfig.base.plain_data import parse_json
 from etconfig.base.provenance import Origin, OriginKind
 from etconfig.diagnostics import Diagnostic, Span
-from etconfig.diagnostics.conflict import CONFLICT_HELP, conflict_line
+from etconfig.diagnostics.source_text import CONFLICT_HELP, conflict_line
 from etconfig.errors import SavedResultError
 from etconfig.facts.sheet_json import VERSION_KEY
 from etconfig.resolver.explaining.difference import ReportedValue

@@ -23,7 +23,7 @@ from etconfig.c_interface.backend import CBackend
 from etconfig.c_interface.backend_error import CBackendError
 from etconfig.errors import DelegateError, ExecutionStoppedError
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
-from etconfig.program.editing.renaming import rename_backend
+from etconfig.program.editing.replacing import rename_backend
 from etconfig.tracing import RecordingTracer
 
 pytestmark = pytest.mark.peers

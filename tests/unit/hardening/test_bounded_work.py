@@ -13,8 +13,8 @@ import etconfig
 from etconfig import FactSheet
 from etconfig.diagnostics import suggest
 from etconfig.diagnostics.suggest import edit_distance
-from etconfig.profile.hand_set_facts import MAX_GUESSED
 from etconfig.profile.names import name_matcher
+from etconfig.profile.settings import MAX_GUESSED
 from etconfig.resolver.compiling.scopes import MethodPatterns
 
 SMALL = 150

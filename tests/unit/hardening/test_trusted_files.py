@@ -11,9 +11,9 @@ import pytest
 from profile_texts import load_profile, problems_of, write_profiles
 
 from etconfig.app.installation.installation import PROFILE_PATH_VARIABLE, PROJECT_VARIABLE, Installation
+from etconfig.app.installation.trust import check_trusted
 from etconfig.diagnostics import Diagnostic
 from etconfig.profile.library import Provider
-from etconfig.profile.trust import check_trusted
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes do not tell who may write there")
 needs_root = pytest.mark.skipif(

@@ -13,7 +13,7 @@ from etconfig import Method
 from etconfig.base.scalar_types import ScalarType
 from etconfig.method.bundled import CaseResult, Tolerance, as_input, run_case
 from etconfig.program.bundled import BundledCase, BundledTensor, BundledValue
-from etconfig.program.tensor_layout import TensorLayout
+from etconfig.program.tensor_reader import TensorLayout
 
 
 def recorded(array: np.ndarray, scalar_type: ScalarType = ScalarType.FLOAT) -> BundledTensor:

@@ -9,7 +9,7 @@ import pytest
 from plans import PlanBuilder
 
 from etconfig.kernels import builtin_kernels
-from etconfig.numpy_executor.optimizer.views import is_straight
+from etconfig.numpy_executor.optimizer.optimizer import is_straight
 from etconfig.numpy_executor.rebinding.dynamic_step import DynamicStep
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism

@@ -17,7 +17,7 @@ from etconfig.program.flat_tensor import DataFile, open_data_file
 from etconfig.program.limits import Limits
 from etconfig.program.program import Program, open_program
 from etconfig.program.source import LoadMode
-from etconfig.program.tensor_layout import TensorLayout
+from etconfig.program.tensor_reader import TensorLayout
 
 EXPORTS = Path(__file__).parents[2] / "data" / "exports"
 WEIGHT = "second.weight"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from plans import PlanBuilder
 
 from etconfig.base.scalar_types import ScalarType
-from etconfig.program.delegated import delegated_dtypes
+from etconfig.program.metadata import delegated_dtypes
 
 
 def test_each_backend_has_the_types_of_all_its_calls() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from etconfig.errors import NotAProgramError
-from etconfig.program.editing.renaming import rename_backend
+from etconfig.program.editing.replacing import rename_backend
 from etconfig.program.model import ExecutionPlan
 from etconfig.program.program import Program, open_program
 

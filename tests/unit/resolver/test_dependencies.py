@@ -7,8 +7,8 @@ from dataclasses import replace
 from resolving import BOTH, SPECS, make_layer
 
 from etconfig.plugin.v1 import Advice
-from etconfig.profile.dependencies import Dependencies
 from etconfig.profile.layer import Layer
+from etconfig.profile.selection import Dependencies
 from etconfig.resolver.compiling.resolver import Resolver, Target
 
 CPU = (Target(method="forward", backends=("CpuBackend",)),)

@@ -7,7 +7,7 @@ import click
 from etconfig.cli.commands.fleet.change import show_difference
 from etconfig.cli.commands.fleet.check import validate_inventory
 from etconfig.cli.commands.fleet.device import explain_device
-from etconfig.cli.commands.fleet.outcomes import resolve_inventory, show_coverage, show_histogram
+from etconfig.cli.commands.fleet.outcomes import resolve_inventory, show_coverage, show_histogram, test_fleet
 from etconfig.cli.commands.fleet.sample import sample_fleet
 from etconfig.cli.shared.usage import SuggestingGroup
 
@@ -34,6 +34,7 @@ for _each in (
     resolve_inventory,
     show_coverage,
     show_histogram,
+    test_fleet,
     show_difference,
     explain_device,
     sample_fleet,

@@ -158,6 +158,55 @@ def _summarized(
         return inventory.runs(place).summarize(planned), planned.plan
 
 
+@click.command("test", cls=StrictCommand)
+@inventories_argument
+@plan_options
+@inventory_options
+@html_option
+@json_option
+def test_fleet(
+    inventory: InventoryRequest, request: PlanRequest, page: Path | None, force: bool, as_json: bool
+) -> int:
+    """Count the devices on which the project's tests hold; exit with 1 if one fails.
+
+    The tests are [[test]] of the project file, as for etconfig test; that the options of a device resolve
+    is one more. A test that needs a fact which a device lacks is undecided, which fails, too.
+
+    \b
+    Examples:
+      etconfig fleet test devices.parquet
+      etconfig fleet test devices.parquet --program model.pte --json
+    """
+    from etconfig.app.configuring.project_tests import OUTCOMES, RESOLVES, check_tests
+    from etconfig.fleet.running.reports import share_text
+
+    check_page(page)
+    installation = make_installation(request.profile_paths)
+    project = installation.project
+    tests = check_tests(installation, () if project is None else project.tests)
+    planned = request.planned(installation, tests=tests)
+    with file_errors():
+        result = inventory.runs(None).summarize(planned)
+    counts = result.tests
+    counts[RESOLVES, "passed"] += result.resolved
+    counts[RESOLVES, "failed"] += result.devices - result.resolved
+    names = (RESOLVES, *(each.test.name for each in tests))
+    rows = {name: [counts[name, outcome] for outcome in OUTCOMES] for name in names}
+    data = {
+        "devices": result.devices,
+        "tests": [{"test": name, **dict(zip(OUTCOMES, row, strict=True))} for name, row in rows.items()],
+    }
+    table = Table(
+        caption="Tests",
+        headers=("TEST", *map(str.upper, OUTCOMES), "SHARE PASSED"),
+        rows=[(name, *row, share_text(row[0], sum(row[:3]))) for name, row in rows.items()],
+    )
+    give_tables(View(title="Tests", tables=[table]), data, page, as_json=as_json)
+    bad = sum(any(row[1:3]) for row in rows.values())
+    note(f"{count_text(result.devices, 'device')}: {bad:,} of {count_text(len(rows), 'test')} failed")
+    return 1 if bad or not result.devices else 0
+
+
 @click.command("histogram", cls=StrictCommand)
 @click.argument("path", metavar="OPTION")
 @inventories_argument

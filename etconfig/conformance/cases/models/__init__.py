@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from etconfig.conformance.cases.models.case_model import CaseModel, MethodModel
-from etconfig.conformance.cases.models.dtype_models import dtype_cases
-from etconfig.conformance.cases.models.elementwise_models import elementwise_cases
+from etconfig.conformance.cases.models.elementwise_models import dtype_cases, elementwise_cases
 from etconfig.conformance.cases.models.layer_models import large_model, layer_cases
 from etconfig.conformance.cases.models.shape_models import shape_cases
 

@@ -2,8 +2,7 @@
 
 from etconfig.facts.detecting.detector import Detector
 from etconfig.facts.detecting.detectors.accelerators import GPU, NPU
-from etconfig.facts.detecting.detectors.cores import AVAILABLE_CORES, CORES
-from etconfig.facts.detecting.detectors.cpu import CPU
+from etconfig.facts.detecting.detectors.cpu import AVAILABLE_CORES, CORES, CPU
 from etconfig.facts.detecting.detectors.device import DEVICE
 from etconfig.facts.detecting.detectors.memory import MEMORY
 from etconfig.facts.detecting.detectors.power import POWER, THERMAL

@@ -1,0 +1,213 @@
+"""`run_tests`: the tests of a project on each of its devices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from etconfig.analysis.expected_matrix import ExpectedMatrix
+from etconfig.analysis.matrix_building import matrix_device
+from etconfig.app.configuring.project_tests import (
+    OUTCOMES,
+    RESOLVES,
+    CheckedTest,
+    ResolvedOptions,
+    TestOutcome,
+    TestTrial,
+    check_tests,
+)
+from etconfig.base.records import record
+from etconfig.diagnostics import Diagnostic, Severity, on_devices
+from etconfig.diagnostics.render import to_jsonable
+from etconfig.facts.sheet import FactSheet
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text
+
+if TYPE_CHECKING:
+    from etconfig.analysis.device_matrix import MatrixDevice
+    from etconfig.app.configuring.device_configurations import DeviceConfigurations
+    from etconfig.app.installation.installation import Installation
+
+_FAILED = ("failed-test", "does not hold", "change the options of these devices, or the test")
+_UNDECIDED = (
+    "undecided-test",
+    "is undecided",
+    "add the facts to the sheets, ask for others, or leave such devices out: where = 'has(...)'",
+)
+
+EXPECTED = "expected options"
+"""The name of the test that a device gets the options in the file that `expect` names."""
+
+
+@record(frozen=True, kw_only=True)
+class TestResult:
+    """The result of a test on a device.
+
+    Attributes:
+        test: The name of the test.
+        device: The name of the device.
+        outcome: How it ended.
+        problems: Why it did not pass.
+    """
+
+    __test__ = False  # pytest collects what is called Test
+
+    test: str
+    device: str
+    outcome: TestOutcome
+    problems: tuple[Diagnostic, ...] = ()
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the result as plain data."""
+        problems = [to_jsonable(each) for each in self.problems]
+        return {"test": self.test, "device": self.device, "outcome": self.outcome, "problems": problems}
+
+
+@record(frozen=True)
+class TestReport(HasView):
+    """The results of all tests on all devices.
+
+    Attributes:
+        results: The results, device by device.
+    """
+
+    __test__ = False
+
+    results: Sequence[TestResult]
+
+    @property
+    def problems(self) -> list[Diagnostic]:
+        """The problems, each once with its devices, and a warning for each test that no device tried."""
+        found: dict[Diagnostic, dict[str, None]] = {}
+        for each in self.results:
+            for problem in each.problems:
+                found.setdefault(problem, {})[each.device] = None
+        devices = {each.device for each in self.results}
+        tried = {each.test for each in self.results if each.outcome != "skipped"}
+        untried = dict.fromkeys(each.test for each in self.results if each.test not in tried)
+        return [*on_devices(found, len(devices)), *map(_untried, untried)]
+
+    @property
+    def summary(self) -> str:
+        """One line that counts the tests that hold on each device, and the devices on which all hold."""
+        tests = dict.fromkeys(each.test for each in self.results)
+        devices = dict.fromkeys(each.device for each in self.results)
+        bad = [each for each in self.results if each.outcome in ("failed", "undecided")]
+        good_tests = len(tests) - len({each.test for each in bad})
+        good_devices = len(devices) - len({each.device for each in bad})
+        verb = "holds" if good_tests == 1 else "hold"
+        return (
+            f"{good_tests:,} of {count_text(len(tests), 'test')} {verb} on every device; "
+            f"all hold on {good_devices:,} of {count_text(len(devices), 'device')}"
+        )
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the report as plain data: the output of `etconfig test --json`."""
+        return {"etconfig_test": 1, "results": [each.to_jsonable() for each in self.results]}
+
+    @property
+    def table(self) -> Table:
+        """A row for each test: the number of devices by outcome."""
+        counts = Counter((each.test, each.outcome) for each in self.results)
+        rows = [
+            (test, *(str(counts[test, outcome]) for outcome in OUTCOMES))
+            for test in dict.fromkeys(each.test for each in self.results)
+        ]
+        return Table(headers=("TEST", *map(str.upper, OUTCOMES)), rows=rows)
+
+    def _view(self) -> View:
+        return View(title=self.summary, tables=[self.table])
+
+
+def _untried(test: str) -> Diagnostic:
+    return Diagnostic(
+        code="untried-test",
+        message=f"no device tries the test {test!r}",
+        severity=Severity.WARNING,
+        help="`where` holds on none, or no method has the backend whose options it names; add a device",
+    )
+
+
+def run_tests(
+    configurations: DeviceConfigurations,
+    devices: Mapping[str, FactSheet | Path],
+    installation: Installation,
+    expected: ExpectedMatrix | None = None,
+) -> TestReport:
+    """Run the tests of the project file on devices.
+
+    Args:
+        configurations: The programs, and what they are resolved with.
+        devices: The devices by name.
+        installation: The project.
+        expected: The options that devices should get.
+
+    Raises:
+        ConfigError: the project file, or a test, is wrong.
+    """
+    project = installation.project
+    tests = check_tests(installation, () if project is None else project.tests)
+    results: list[TestResult] = []
+    rows: list[MatrixDevice] = []
+    for name, sheet in devices.items():
+        row, resolution = matrix_device(configurations, name, sheet, installation.fact_registry)
+        rows.append(row)
+        errors = tuple(each for each in row.problems if each.is_error)
+        results.append(_result(RESOLVES, name, errors))
+        if resolution is not None:
+            options = tests.on(resolution)
+            results += (_tried(each, options, name) for each in tests)
+    results += [] if expected is None else _compared(expected, rows)
+    order = {name: at for at, name in enumerate(devices)}
+    return TestReport(sorted(results, key=lambda each: order.get(each.device, len(order))))
+
+
+def _result(test: str, device: str, problems: Sequence[Diagnostic]) -> TestResult:
+    outcome: TestOutcome = "failed" if problems else "passed"
+    return TestResult(test=test, device=device, outcome=outcome, problems=tuple(problems))
+
+
+def _compared(expected: ExpectedMatrix, rows: Sequence[MatrixDevice]) -> Iterator[TestResult]:
+    from etconfig.analysis.device_matrix import DeviceMatrix
+
+    found: dict[str, list[Diagnostic]] = {row.device: [] for row in rows}
+    for each in expected.differences(DeviceMatrix(rows)):
+        found.setdefault(each.device, []).append(each.diagnostic())
+    for device, problems in found.items():
+        yield _result(EXPECTED, device, problems)
+
+
+def _tried(checked: CheckedTest, options: ResolvedOptions, device: str) -> TestResult:
+    trials, facts = [*checked.trials(options)], options.resolution.facts.values
+    outcome = checked.outcome(trials, facts)
+    found = () if outcome in ("passed", "skipped") else _problems(checked, trials, options)
+    return TestResult(test=checked.test.name, device=device, outcome=outcome, problems=tuple(found))
+
+
+def _problems(
+    checked: CheckedTest, trials: Sequence[TestTrial], options: ResolvedOptions
+) -> Iterator[Diagnostic]:
+    """Yield a problem for each trial that does not hold."""
+    facts, assertion = options.resolution.facts.values, checked.assertion
+    for trial in trials:
+        outcome = checked.outcome([trial], facts)
+        if outcome == "passed":
+            continue
+        explained = assertion.explain({**facts, **trial.values})
+        notes = [each.explanation for each in explained if each.result is not True]
+        where = ""
+        if trial.arguments is not None:
+            label = trial.arguments.label
+            where = f" in {label}"
+            known = ((name, options.reported.get((label, name))) for name in sorted(assertion.facts))
+            notes += (f"{name} is {value}" for name, value in known if value is not None)
+        code, verb, help = _UNDECIDED if outcome == "undecided" else _FAILED
+        yield Diagnostic(
+            code=code,
+            message=f"{checked.test.name!r} {verb}{where}",
+            spans=(checked.test.assertion.span,),
+            notes=tuple(notes),
+            help=help,
+        )

@@ -1,0 +1,151 @@
+"""`etconfig init`: the first files of a project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.base.written_files import FileKind
+from etconfig.cli.shared.output import note, print_error, show
+from etconfig.cli.shared.requests import make_installation, programs_argument
+from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.writing import write_file
+from etconfig.report.model import shown_names
+
+if TYPE_CHECKING:
+    from etconfig.app.configuring.targets import Delegating
+    from etconfig.app.installation.installation import Installation
+    from etconfig.schema.spec import BackendSpec
+
+_KIND = FileKind("an empty file", lambda _: False)
+_DEVICES = ("pi-5", "pixel-8")
+"""The devices of a project without fact sheets: they show what differs between two."""
+_MAX_FOUND = 20
+
+
+@click.command("init", cls=StrictCommand)
+@programs_argument
+def command(programs: Sequence[Path]) -> None:
+    """Write a project file, a first profile, a test and a job for CI.
+
+    They are for PROGRAM, by default for the programs (.pte) and models of engines in this directory and
+    those right below it. The profile lists the options of their backends with the values that apply here,
+    as comments. Existing files are not changed: if one of them is there, nothing is written.
+
+    \b
+    Examples:
+      etconfig init
+      etconfig init model.pte
+    """
+    from etconfig.scaffold.project import NewProject, project_files
+
+    here = Path.cwd()
+    installation = make_installation().without_project()
+    specs = _installed(installation)
+    models = {} if programs else _models(here, specs)
+    paths = [*programs] or _found(here, {".pte"})
+    if not paths and not models:
+        raise click.UsageError("there is no program (.pte) or model here; name one: etconfig init model.pte")
+    loaded = _opened(paths, installation)
+    ids = {backend for each in loaded for method in each.method_names for backend in each.backends(method)}
+    needed = [spec for spec in specs if spec.id in {*ids, *models.values()}]
+    for missing in sorted(ids - {spec.id for spec in needed}):
+        from etconfig.base.packages import how_to_declare
+
+        print_error(f"{missing} is not installed, so its options are left out", how_to_declare(missing))
+    files = project_files(
+        NewProject(
+            directory=here.name,
+            programs=[path.as_posix() for path in paths],
+            models=models,
+            devices=[each.as_posix() for each in _sheets(here)] or _DEVICES,
+            backends=needed,
+            values=_values(loaded, models, installation),
+            packages=sorted({"etconfig", *(_distribution(installation, spec.id) for spec in needed)}),
+        )
+    )
+    present = [name for name in files if os.path.lexists(name)]
+    if present:
+        raise click.ClickException(f"nothing is written, since {shown_names(present)} would be replaced")
+    for name, text in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        write_file(Path(name), text.encode(), _KIND)
+        show(f"{name} written")
+    note("next: etconfig validate, then etconfig test")
+
+
+def _found(here: Path, suffixes: Iterable[str]) -> list[Path]:
+    """Return the files with one of the suffixes here and right below, relative to here."""
+    wanted = {*suffixes}
+    found = chain(here.iterdir(), *(each.iterdir() for each in sorted(here.iterdir()) if _is_searched(each)))
+    files = sorted(each.relative_to(here) for each in found if each.suffix in wanted and each.is_file())
+    return files[:_MAX_FOUND]
+
+
+def _is_searched(path: Path) -> bool:
+    return path.is_dir() and not path.name.startswith(".") and not path.is_symlink()
+
+
+def _installed(installation: Installation) -> list[BackendSpec]:
+    from etconfig.errors import PluginError
+
+    found = []
+    for backend in installation.backend_ids:
+        try:
+            found.append(installation.plugins.backend_spec(backend))
+        except PluginError as error:
+            note(f"note: {error.message}")
+    return found
+
+
+def _models(here: Path, specs: Sequence[BackendSpec]) -> dict[str, str]:
+    """Return the backend for each model in a file that an engine here runs; of several, the first by name."""
+    from etconfig.scaffold.project import model_name
+
+    backends = {suffix: spec.id for spec in reversed(specs) for suffix in spec.model_files}
+    return {model_name(path): backends[path.suffix] for path in _found(here, backends)}
+
+
+def _sheets(here: Path) -> list[Path]:
+    from etconfig.facts.sheet_json import SHEET
+
+    return [path for path in _found(here, {".json"}) if SHEET.has(path)]
+
+
+def _opened(paths: Sequence[Path], installation: Installation) -> list[Delegating]:
+    from etconfig.app.programs.api import load_program
+    from etconfig.app.programs.executors import NUMPY
+
+    return [load_program(path, executor=NUMPY, installation=installation) for path in paths]
+
+
+def _values(
+    loaded: Sequence[Delegating], models: Mapping[str, str], installation: Installation
+) -> dict[str, str]:
+    """Return the value of each option here as TOML, by `BACKEND.OPTION`."""
+    from etconfig.app.configuring.configuration import configure
+    from etconfig.app.configuring.engine_models import Models
+    from etconfig.app.configuring.several_programs import SeveralPrograms
+    from etconfig.resolver.explaining.difference import reported_values
+    from etconfig.resolver.explaining.toml_text import toml_value
+
+    given = [Models(models, installation=installation)] if models else []
+    program = SeveralPrograms.of([*loaded, *given])
+    resolution = configure(program, installation=installation).resolve()
+    found: dict[str, str] = {}
+    for path, reported in reported_values(resolution).items():
+        if reported.value is not None:
+            found.setdefault(f"{path.backend}.{path.option}", toml_value(reported.value))
+    return found
+
+
+def _distribution(installation: Installation, backend: str) -> str:
+    from etconfig.plugin import BACKENDS
+
+    entries = [each for each in installation.index.entries(BACKENDS) if each.name == backend]
+    return entries[0].distribution if entries else "etconfig"

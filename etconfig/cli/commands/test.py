@@ -1,0 +1,126 @@
+"""`etconfig test`: the tests of the project on each of its devices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.base.written_files import FileKind, head_of
+from etconfig.cli.shared.files import named_as_given
+from etconfig.cli.shared.inputs import expanded_sheets, sheet_names
+from etconfig.cli.shared.output import judged, note, print_json, show, show_findings, show_table
+from etconfig.cli.shared.requests import (
+    ConfigurationRequest,
+    fact_option,
+    json_option,
+    models_option,
+    profile_options,
+    programs_argument,
+    sheet_options,
+)
+from etconfig.cli.shared.usage import StrictCommand
+from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
+
+if TYPE_CHECKING:
+    from etconfig.analysis.device_tests import TestReport
+
+_NAME = "etconfig test"
+_JUNIT = FileKind(
+    "JUnit XML of etconfig", lambda path: f'<testsuites name="{_NAME}"'.encode() in head_of(path)
+)
+
+
+@click.command("test", cls=StrictCommand)
+@programs_argument
+@models_option
+@partial(sheet_options, several=True)
+@click.option(
+    "--devices",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(exists=True, path_type=Path),
+    help="Use the fact sheets in a directory. Repeatable.",
+)
+@profile_options
+@fact_option
+@click.option("--junit", metavar="FILE.xml", type=OutputPath(), help="Write the results as JUnit XML.")
+@force_option
+@json_option
+def command(
+    programs: Sequence[Path],
+    sheet: Sequence[Path],
+    devices: Sequence[Path],
+    junit: Path | None,
+    force: bool,
+    as_json: bool,
+    **options: object,
+) -> int:
+    """Check that the project's tests hold on each of its devices.
+
+    The tests are [[test]] of the project file: conditions on options and facts. Two more are for every
+    device: that its options resolve, and that they are those of the file that `expect` names. The devices
+    are those of `devices` in the project file, unless others are given; without any, this one. Exits with 1
+    if a test fails.
+
+    \b
+    Examples:
+      etconfig test
+      etconfig test model.pte --device 'google/*'
+      etconfig test --devices sheets --junit results.xml
+    """
+    from etconfig.analysis.device_tests import run_tests
+    from etconfig.analysis.expected_matrix import load_expected
+    from etconfig.app.configuring.device_configurations import DeviceConfigurations
+    from etconfig.app.configuring.project_devices import project_devices
+
+    request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
+    if junit is not None:
+        check_can_write(junit, _JUNIT)
+    loaded = request.open_all(programs)
+    installation = loaded[0].installation if loaded else request.installation
+    sheets = expanded_sheets((*sheet, *devices))
+    named = dict(zip(sheet_names(sheets), sheets, strict=True)) if sheets else project_devices(installation)
+    project, path = installation.project, installation.project_path
+    expect = None if project is None or path is None else project.expect
+    report = run_tests(
+        DeviceConfigurations(loaded, installation, **request.settings()),
+        named or {"this device": installation.detect_facts()},
+        installation,
+        None if expect is None or path is None else load_expected(path.parent / expect.target),
+    )
+    if junit is not None:
+        write_file(junit, _junit(report), _JUNIT)
+    files = [] if path is None else [Path(os.path.relpath(path))]
+    problems = judged(named_as_given(report.problems, files))
+    if as_json:
+        print_json(report.to_jsonable())
+    else:
+        show_table(report.table)
+        show()
+        show_findings(problems)
+        (show if not problems else note)(report.summary)
+    return 1 if any(each.is_error for each in problems) else 0
+
+
+def _junit(report: TestReport) -> bytes:
+    from etconfig.report.junit import JunitCase, junit_xml
+
+    outcomes = {"passed": "passed", "failed": "failure", "undecided": "error", "skipped": "skipped"}
+    return junit_xml(
+        _NAME,
+        [
+            JunitCase(
+                name=each.test,
+                group=each.device,
+                outcome=outcomes[each.outcome],  # type: ignore[arg-type]
+                message=each.problems[0].message if each.problems else "",
+                text="\n".join(f"{problem}\n{problem.full_text}" for problem in each.problems),
+            )
+            for each in report.results
+        ],
+    )

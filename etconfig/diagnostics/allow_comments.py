@@ -1,0 +1,179 @@
+"""Comments that allow findings: `# etconfig: allow CODE, CODE because REASON`.
+
+A comment allows its codes in its line; a line with nothing else stands for the next line that has something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+
+from etconfig.base.records import record
+from etconfig.base.source_characters import string_end
+from etconfig.diagnostics.codes import CODES
+from etconfig.diagnostics.model import Diagnostic, Severity
+from etconfig.diagnostics.rules import ALWAYS_ERRORS
+from etconfig.diagnostics.source_text import SourceText
+from etconfig.diagnostics.span import Span
+from etconfig.diagnostics.suggest import did_you_mean, nearest
+
+_QUOTE_OR_COMMENT = re.compile("[\"'#]")
+_ORDER = re.compile(r"#[ \t]*etconfig:[ \t]*(?P<order>\w+)(?P<rest>[^\n]*)")
+_CODE = re.compile(r"[^\s,]+")
+_REASON = re.compile(r"[ \t]because\b")
+_MAX_BYTES = 1 << 20
+"""The most bytes of a file that are searched, which is the size of the largest document."""
+_HELP = "write: # etconfig: allow CODE because REASON"
+
+
+@record(frozen=True)
+class AllowComment:
+    """One code that a comment allows.
+
+    Attributes:
+        code: The code.
+        line: The line of the findings that it allows.
+        span: The place of the code in the comment.
+    """
+
+    code: str
+    line: int
+    span: Span
+
+
+def allow_comments(source: SourceText) -> tuple[list[AllowComment], list[Diagnostic]]:
+    """Return what the comments of a TOML text allow, valid or not, and the problems of these comments."""
+    found: list[AllowComment] = []
+    problems: list[Diagnostic] = []
+    if "etconfig:" not in source.text:
+        return found, problems
+    lines = source.text.split("\n")
+    for start in _comment_starts(source.text):
+        order = _ORDER.match(source.text, start)
+        if order is None:
+            continue
+        if order["order"] != "allow":
+            if nearest(order["order"], ("allow",)) is not None:
+                span = source.span(order.start("order"), order.end("order"))
+                problems.append(_problem(f"a comment of etconfig says {order['order']!r}", span, _HELP))
+            continue
+        reason = _REASON.search(source.text, order.start("rest"), order.end("rest"))
+        codes = [*_CODE.finditer(source.text, order.start("rest"), reason.start() if reason else order.end())]
+        if not codes:
+            problems.append(_problem("a comment allows no code", source.span(start, order.end()), _HELP))
+        line = _line_of(source, start, lines)
+        for code in codes:
+            span = source.span(code.start(), code.end())
+            wrong = code_problem(code[0], span)
+            problems += [] if wrong is None else [wrong]
+            found += [AllowComment(code[0], line, span)] if wrong is None else []
+    return found, problems
+
+
+def code_problem(code: str, span: Span) -> Diagnostic | None:
+    """Return what is wrong with a code whose level somebody changes, or None."""
+    if code not in CODES:
+        help = did_you_mean(code, CODES) or "`etconfig rules` lists the codes"
+        return _problem(f"no finding has the code {code!r}", span, help)
+    if code in ALWAYS_ERRORS:
+        return _problem(f"{code} is always an error", span, "repair what it names; it guards your devices")
+    return None
+
+
+def _problem(message: str, span: Span, help: str) -> Diagnostic:
+    return Diagnostic(code="invalid-rule", message=message, spans=(span,), help=help)
+
+
+def _comment_starts(text: str) -> Iterator[int]:
+    at = 0
+    while match := _QUOTE_OR_COMMENT.search(text, at):
+        at = match.start()
+        line_end = text.find("\n", at)
+        line_end = len(text) if line_end < 0 else line_end
+        if match[0] == "#":
+            yield at
+            at = line_end
+        else:
+            is_long = text.startswith(match[0] * 3, at)
+            at = string_end(text, at) if is_long else min(string_end(text, at), line_end)
+
+
+def _line_of(source: SourceText, start: int, lines: Sequence[str]) -> int:
+    """Return the line that a comment is about: its own, or the next one that is not only a comment."""
+    line, column = source.line_and_column(start)
+    if lines[line - 1][: column - 1].strip():
+        return line
+    while line < len(lines) and lines[line - 1].lstrip()[:1] in ("", "#"):
+        line += 1
+    return line
+
+
+class Allowances:
+    """The findings that comments of files allow, and which comments were of use.
+
+    Args:
+        read: Returns the text of a file; None if it cannot be read.
+    """
+
+    def __init__(self, read: Callable[[Path], str | None] | None = None) -> None:
+        self.paths: dict[str, Path] = {}
+        """The paths of files whose names in findings are others, such as `<stdin>`."""
+        self._read = text_of if read is None else read
+        self._files: dict[str, _Comments] = {}
+
+    def allows(self, problem: Diagnostic) -> bool:
+        """Return True if a comment allows a finding at its first place; the comment is of use then."""
+        if not problem.spans or problem.spans[0].text is None or problem.code in ALWAYS_ERRORS:
+            return False
+        comments = self._of_file(problem.spans[0].file)
+        key = problem.code, problem.spans[0].line
+        comments.used.add(key)
+        return key in comments.allowing
+
+    def forget(self) -> None:
+        """Forget what files contain: their comments are read again."""
+        self._files.clear()
+
+    def problems(self, file: str) -> Sequence[Diagnostic]:
+        """Return the problems of the comments of a file."""
+        return self._of_file(file).problems
+
+    def unused(self, file: str, unchecked: Collection[str] = ()) -> Iterator[Diagnostic]:
+        """Yield a warning for each code that a comment of a file allows in vain, if it was looked for."""
+        comments = self._of_file(file)
+        for each in comments.all:
+            if (each.code, each.line) not in comments.used and each.code not in unchecked:
+                yield Diagnostic(
+                    code="unused-allowance",
+                    message=f"the comment allows {each.code}, which is not found in line {each.line}",
+                    spans=(each.span,),
+                    severity=Severity.WARNING,
+                    help="remove the code, or move the comment to the line that it is about",
+                )
+
+    def _of_file(self, file: str) -> _Comments:
+        if file not in self._files:
+            is_toml = file in self.paths or file.endswith(".toml")
+            text = self._read(self.paths.get(file, Path(file))) if is_toml else None
+            found, problems = ([], []) if text is None else allow_comments(SourceText(file, text))
+            self._files[file] = _Comments(found, problems)
+        return self._files[file]
+
+
+class _Comments:
+    """The comments of a file, and the codes and lines of all findings in it."""
+
+    def __init__(self, found: Sequence[AllowComment], problems: Sequence[Diagnostic]) -> None:
+        self.all, self.problems = found, problems
+        self.allowing = {(each.code, each.line) for each in found}
+        self.used: set[tuple[str, int]] = set()
+
+
+def text_of(path: Path) -> str | None:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123  (a copy of standard input has another name)
+            content = file.read(_MAX_BYTES + 1)
+    except (OSError, ValueError):
+        return None
+    return content.decode("utf-8", "replace").replace("\r\n", "\n")

@@ -1,0 +1,67 @@
+"""`[[test]]` of a project file: conditions on options and facts that must hold on each device."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from etconfig.base.records import record
+from etconfig.errors import ProfileError
+from etconfig.expression import Expression, ExpressionParser, ExpressionType
+from etconfig.profile.profile import Reference
+from etconfig.profile.table import TomlTable
+
+_HELP = 'such as assert = "XnnpackBackend.num_threads <= cpu.available_cores"'
+
+
+@record(frozen=True, kw_only=True)
+class DeviceTest:
+    """A test of a project.
+
+    Attributes:
+        name: Its name, which no other test has.
+        where: The devices that it is for, as a condition on facts; None for every device.
+        assertion: The condition on options and facts, not yet checked: that needs the schemas.
+        methods: The names of the methods that it is for, or patterns of them.
+    """
+
+    name: str
+    where: Expression | None = None
+    assertion: Reference
+    methods: tuple[str, ...] = ("*",)
+
+
+def read_tests(section: TomlTable, expressions: ExpressionParser) -> tuple[DeviceTest, ...]:
+    """Read the tests; their problems are added to those of the table."""
+    found: dict[str, DeviceTest] = {}
+    for table in section.array_of_tables("test"):
+        table.check_keys(("name", "where", "assert", "methods"), "test")
+        table.require("name", "a report calls the test by it")
+        table.require("assert", _HELP)
+        name, assertion = table.string("name"), table.string("assert", _HELP)
+        where = _condition(table, expressions)
+        if not name or assertion is None:
+            if name == "":
+                table.report("invalid-name", "a test needs a name", table.value_span("name"))
+            continue
+        if name in found:
+            message = f"two tests are called {name!r}"
+            table.report("invalid-name", message, table.value_span("name"), "give each a name")
+            continue
+        found[name] = DeviceTest(
+            name=name,
+            where=where,
+            assertion=Reference(assertion, partial(table.value_span, "assert")),
+            methods=tuple(table.strings("methods")) or ("*",),
+        )
+    return tuple(found.values())
+
+
+def _condition(table: TomlTable, expressions: ExpressionParser) -> Expression | None:
+    text = table.string("where")
+    if text is None:
+        return None
+    try:
+        return expressions.parse(text, partial(table.value_span, "where"), ExpressionType.BOOL)
+    except ProfileError as error:
+        table.add(*error.diagnostics)
+        return None

@@ -1,0 +1,77 @@
+"""`junit_xml`: results of checks as JUnit XML, in the form that pytest writes and CI services read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Literal, TypeAlias
+from xml.etree import ElementTree  # it only writes here
+
+from etconfig.base.records import record
+
+JunitOutcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
+
+
+@record(frozen=True, kw_only=True)
+class JunitCase:
+    """One check.
+
+    Attributes:
+        name: Its name.
+        group: What it belongs to, which services show as a class.
+        outcome: How it ended.
+        message: Why it did not pass, in a line.
+        text: Further lines.
+        seconds: How long it took.
+    """
+
+    name: str
+    group: str
+    outcome: JunitOutcome = "passed"
+    message: str = ""
+    text: str = ""
+    seconds: float = 0.0
+
+
+def junit_xml(name: str, cases: Iterable[JunitCase], properties: Mapping[str, str] | None = None) -> bytes:
+    """Return one test suite with its cases."""
+    cases = list(cases)
+    counts = Counter(case.outcome for case in cases)
+    root = ElementTree.Element("testsuites", name=_printable(name))
+    suite = ElementTree.SubElement(
+        root,
+        "testsuite",
+        name=_printable(name),
+        errors=str(counts["error"]),
+        failures=str(counts["failure"]),
+        skipped=str(counts["skipped"]),
+        tests=str(len(cases)),
+        time=f"{sum(case.seconds for case in cases):.3f}",
+    )
+    if properties:
+        listed = ElementTree.SubElement(suite, "properties")
+        for key, value in properties.items():
+            ElementTree.SubElement(listed, "property", name=key, value=_printable(value))
+    for case in cases:
+        element = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=_printable(case.group),
+            name=_printable(case.name),
+            time=f"{case.seconds:.3f}",
+        )
+        if case.outcome != "passed":
+            reason = ElementTree.SubElement(element, case.outcome, message=_printable(case.message))
+            reason.text = _printable(case.text) or None
+        elif case.text:
+            ElementTree.SubElement(element, "system-out").text = _printable(case.text)
+    ElementTree.indent(root)
+    content: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return content + b"\n"
+
+
+def _printable(text: str) -> str:
+    """Replace the characters that XML 1.0 does not allow."""
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text
+    )

@@ -1,0 +1,148 @@
+"""The first files of a project: a project file, a profile, a test and a job for CI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+from etconfig.base.packages import IS_PUBLISHED, OWN_PACKAGES, source_path
+from etconfig.base.records import record
+from etconfig.schema.option_type import OptionKind
+from etconfig.schema.spec import BackendSpec
+
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+_WIDTH = 100
+
+_CHECKOUT = "third_party/etconfig"
+
+WORKFLOW = ".github/workflows/etconfig.yml"
+"""The path of the job."""
+
+
+@record(frozen=True, kw_only=True)
+class NewProject:
+    """The findings of a directory that its first files are made of.
+
+    Attributes:
+        directory: The name of the directory.
+        programs: The paths of its programs.
+        models: The backend of each model that an engine runs without a program, by name.
+        devices: The names of known devices, and the paths of fact sheets.
+        backends: The schemas of the backends that these need.
+        values: The value of each option on this device, by `BACKEND.OPTION`.
+        packages: The distributions to install.
+    """
+
+    directory: str
+    programs: Sequence[str]
+    models: Mapping[str, str]
+    devices: Sequence[str]
+    backends: Sequence[BackendSpec]
+    values: Mapping[str, str]
+    packages: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """The name of the directory, as names of profiles are spelled."""
+        return _NOT_IN_NAMES.sub("-", self.directory.lower()).strip("-") or "project"
+
+
+def model_name(path: PurePath) -> str:
+    """Return the name of the model in a file."""
+    return _NOT_IN_NAMES.sub("_", path.stem.lower()).strip("_") or "model"
+
+
+def project_files(project: NewProject) -> dict[str, str]:
+    """Return the text of each file, by its path."""
+    return {
+        "etconfig.toml": _project_file(project),
+        f"profiles/{project.name}/default.toml": _profile(project),
+        WORKFLOW: _workflow(project),
+    }
+
+
+def _project_file(project: NewProject) -> str:
+    lines = [
+        f'profile = "{project.name}/default"',
+        'profile_path = ["profiles"]',
+        *([f"programs = {_array(project.programs)}"] if project.programs else []),
+        "# what `etconfig test`, `matrix` and `report` look at: known devices and fact sheets",
+        f"devices = {_array(project.devices)}",
+        "",
+    ]
+    for name, backend in project.models.items():
+        lines += [f"[model.{name}]", f'backends = ["{backend}"]', ""]
+    for name, assertion in _tests(project.backends):
+        lines += ["[[test]]", f'name = "{name}"', f"assert = '{assertion}'", ""]
+    lines += [
+        "# [rules]  # levels of findings: error, warning, note, off; `etconfig rules` lists the codes",
+        '# unusual-value = "off"',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _tests(backends: Sequence[BackendSpec]) -> list[tuple[str, str]]:
+    """Return a test of the threads of each backend that has such an option, else one that shows the form."""
+    found = [
+        (f"{spec.id}: no more threads than cores", f"{spec.id}.{name} <= cpu.logical_cores")
+        for spec in backends
+        for name, info in spec.options.option_infos().items()
+        if info.type.kind is OptionKind.INTEGER and "threads" in name
+    ]
+    return found or [("every device has a name for its system", 'os.name != ""')]
+
+
+def _profile(project: NewProject) -> str:
+    lines = ["[profile]", f'name = "{project.name}/default"', ""]
+    for spec in project.backends:
+        lines += [f"[options.{spec.id}]"]
+        for name, info in spec.options.option_infos().items():
+            value = project.values.get(f"{spec.id}.{name}")
+            if value is None or info.deprecated:
+                continue
+            doc = info.doc.partition(". ")[0].rstrip(".")
+            line = f"# {name} = {value}  # {doc}"
+            lines += [line if len(line) <= _WIDTH else f"{line[:_WIDTH]}..."]
+        lines += [""]
+    lines += [
+        "# [[when]]  # other values on some devices",
+        "# if = 'os.name == \"android\"'",
+        *(f"# options.{spec.id}.OPTION = VALUE" for spec in project.backends[:1]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _workflow(project: NewProject) -> str:
+    return f"""\
+name: configuration
+on: [push, pull_request]
+jobs:
+  etconfig:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+        with:
+          submodules: true
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      {_install(project.packages)}
+      - run: etconfig validate etconfig.toml profiles --format github
+      - run: etconfig test --junit etconfig-tests.xml
+"""
+
+
+def _install(packages: Sequence[str]) -> str:
+    if IS_PUBLISHED or not OWN_PACKAGES.issuperset(packages):
+        return f"- run: python -m pip install {' '.join(packages)}"
+    paths = " ".join(source_path(each, _CHECKOUT) for each in packages)
+    return (
+        f"# etconfig has no public address yet; its repository is a submodule here\n"
+        f"      - run: python -m pip install {paths}"
+    )
+
+
+def _array(texts: Sequence[str]) -> str:
+    quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in texts]
+    return "[" + ", ".join(f'"{each}"' for each in quoted) + "]"

@@ -1,0 +1,83 @@
+"""`etconfig init`: the files that it writes pass their own checks."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import Outcome
+
+Cli = Callable[..., Outcome]
+
+DIGITS = Path(__file__).parents[1] / "data" / "digits" / "digits.pte"
+FILES = ("etconfig.toml", "profiles/{}/default.toml", ".github/workflows/etconfig.yml")
+
+
+@pytest.fixture
+def empty(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty directory, which is the current one."""
+    path = place / "project"
+    path.mkdir()
+    monkeypatch.chdir(path)
+    return path
+
+
+def written(directory: Path) -> list[Path]:
+    return [directory / each.format("project") for each in FILES]
+
+
+@pytest.mark.parametrize("name", ["digits.pte", 'a "b" \\ c.pte', "models/digits.pte"])
+def test_the_files_of_a_program_pass(empty: Path, cli: Cli, name: str) -> None:
+    path = empty / name
+    path.parent.mkdir(exist_ok=True)
+    shutil.copy(DIGITS, path)
+    done = cli("init")
+    assert done.status == 0
+    files = written(empty)
+    assert [each for each in files if not each.is_file()] == []
+    assert "# num_threads = " in files[1].read_text()
+    assert "no more threads than cores" in files[0].read_text()
+    assert cli("validate", "--strict").status == 0
+    assert cli("validate", "profiles", "--strict").status == 0
+    assert cli("test", "--fail-on", "warning").status == 0
+    # every option that it lists is right as it stands
+    text = files[1].read_text().replace("\n# ", "\n").partition("[[when]]")[0]
+    files[1].write_text("\n".join(line.partition("  # ")[0] for line in text.split("\n")))
+    assert cli("validate", "profiles", "--strict").status == 0
+
+
+def test_sheets_are_the_devices(empty: Path, cli: Cli) -> None:
+    shutil.copy(DIGITS, empty)
+    (empty / "sheets").mkdir()
+    sheet = Path(__file__).parents[1] / "data" / "sheets" / "raspberry-pi-5.json"
+    shutil.copy(sheet, empty / "sheets" / "a.json")
+    (empty / "sheets" / "other.json").write_text("{}")
+    assert cli("init").status == 0
+    assert 'devices = ["sheets/a.json"]' in (empty / "etconfig.toml").read_text()
+    assert cli("test").status == 0
+    assert cli("matrix", "--all").status == 0
+
+
+def test_nothing_is_written_where_one_of_the_files_is(empty: Path, cli: Cli) -> None:
+    shutil.copy(DIGITS, empty)
+    (empty / "etconfig.toml").write_text("")
+    done = cli("init")
+    assert (done.status, done.stderr) == (
+        2,
+        "error: nothing is written, since etconfig.toml would be replaced\n",
+    )
+    assert {path.name for path in empty.iterdir()} == {"digits.pte", "etconfig.toml"}
+
+
+def test_without_a_program_it_says_what_it_needs(empty: Path, cli: Cli) -> None:
+    assert "there is no program (.pte) or model here" in cli("init").stderr
+
+
+def test_a_backend_that_is_not_installed_is_named(empty: Path, cli: Cli) -> None:
+    from delegating_programs import delegating_program
+
+    (empty / "model.pte").write_bytes(delegating_program("NobodyBackend"))
+    done = cli("init")
+    assert (done.status, "NobodyBackend is not installed" in done.stderr) == (0, True)

@@ -1,0 +1,183 @@
+"""`etconfig test`: conditions on options and facts, on each device of a project."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from command_line import Outcome
+
+Cli = Callable[..., Outcome]
+
+DIGITS = Path(__file__).parents[1] / "data" / "digits" / "digits.pte"
+CORES = """
+[[test]]
+name = "cores"
+assert = "ReferenceCpuBackend.num_threads <= cpu.logical_cores"
+"""
+THREADS = """
+[options.ReferenceCpuBackend]
+num_threads = {}
+"""
+
+
+def sheet(name: str, **facts: object) -> None:
+    values = {key.replace("__", "."): {"value": value} for key, value in facts.items()}
+    Path("sheets").mkdir(exist_ok=True)
+    Path(f"sheets/{name}.json").write_text(json.dumps({"etconfig_fact_sheet": 1, "facts": values}))
+
+
+def project(text: str, threads: object = 4) -> None:
+    options = THREADS.format(threads)
+    Path("etconfig.toml").write_text(f'programs = ["{DIGITS.as_posix()}"]\n{text}\n{options}')
+
+
+@pytest.fixture
+def devices(place: Path) -> None:
+    """A small board, a large one, and one of which nothing is known."""
+    sheet("small", cpu__logical_cores=2, os__name="linux")
+    sheet("large", cpu__logical_cores=8, os__name="android")
+
+
+def outcomes(done: Outcome) -> dict[tuple[str, str], str]:
+    found = json.loads(done.stdout)["results"]
+    return {(each["test"], each["device"]): each["outcome"] for each in found}
+
+
+@pytest.mark.usefixtures("devices")
+class TestResults:
+    """A test passes, fails, is undecided, or is for other devices."""
+
+    def test_each_device_of_the_project_is_tried(self, cli: Cli) -> None:
+        project(f'devices = ["sheets"]\n{CORES}')
+        done = cli("test", "--json")
+        assert done.status == 1
+        assert outcomes(done) == {
+            ("resolves", "large"): "passed",
+            ("cores", "large"): "passed",
+            ("resolves", "small"): "passed",
+            ("cores", "small"): "failed",
+        }
+
+    def test_a_failing_one_shows_option_value_origin_and_facts(self, cli: Cli) -> None:
+        project(f'devices = ["sheets/*.json"]\n{CORES}')
+        done = cli("test")
+        assert "error[failed-test]: 'cores' does not hold in forward" in done.stdout
+        assert "cpu.logical_cores is 2" in done.stdout
+        assert "ReferenceCpuBackend.num_threads is 4 from project" in done.stdout
+        assert "on small" in done.stdout
+        assert "1 of 2 tests holds on every device; all hold on 1 of 2 devices" in done.stderr
+
+    def test_where_leaves_devices_out(self, cli: Cli) -> None:
+        project(f'devices = ["sheets"]\n{CORES}where = \'os.name == "android"\'')
+        done = cli("test", "--json")
+        assert (done.status, outcomes(done)["cores", "small"]) == (0, "skipped")
+
+    def test_an_unknown_fact_makes_it_undecided_unless_a_rule_says_otherwise(self, cli: Cli) -> None:
+        text = CORES.replace("logical", "available")
+        project(f'devices = ["sheets"]\n{text}')
+        done = cli("test", "--json")
+        assert (done.status, outcomes(done)["cores", "small"]) == (1, "undecided")
+        project(f'devices = ["sheets"]\n[rules]\nundecided-test = "warning"\n{text}')
+        done = cli("test")
+        assert (done.status, "warning[undecided-test]" in done.stdout) == (0, True)
+
+    def test_one_for_no_device_is_a_warning(self, cli: Cli) -> None:
+        project(f'devices = ["sheets"]\n{CORES}methods = ["backward"]')
+        done = cli("test")
+        assert (done.status, "no device tries the test 'cores'" in done.stdout) == (0, True)
+        assert cli("test", "--fail-on", "warning").status == 1
+
+    def test_a_device_that_does_not_resolve_fails(self, cli: Cli) -> None:
+        project(CORES, threads="{ expr = 'cpu.available_cores' }")
+        done = cli("test", "--facts", "sheets/small.json", "--json")
+        assert outcomes(done) == {("resolves", "small"): "failed"}
+
+    def test_expected_options_count_too(self, cli: Cli) -> None:
+        project("")
+        assert cli("matrix", "--facts", "sheets", "--write-expect", "expected.toml").status == 0
+        project('devices = ["sheets"]\nexpect = "expected.toml"')
+        assert cli("test").status == 0
+        project('devices = ["sheets"]\nexpect = "expected.toml"', threads=2)
+        done = cli("test", "--json")
+        assert (done.status, outcomes(done)["expected options", "small"]) == (1, "failed")
+
+    def test_a_test_on_facts_alone_needs_no_method(self, cli: Cli) -> None:
+        project('devices = ["sheets"]\n[[test]]\nname = "few"\nassert = "cpu.logical_cores < 8"')
+        assert outcomes(cli("test", "--json"))["few", "large"] == "failed"
+
+    def test_known_devices_and_those_of_the_command_line(self, cli: Cli) -> None:
+        project(f'devices = ["pi-5", "google/*"]\n{CORES}')
+        assert {device for _, device in outcomes(cli("test", "--json"))} >= {
+            "raspberry-pi/pi-5",
+            "google/pixel-8",
+        }
+        done = cli("test", "--devices", "sheets", "--device", "pi-4", "--json")
+        assert {device for _, device in outcomes(done)} == {"small", "large", "raspberry-pi/pi-4"}
+
+    def test_without_devices_it_is_this_one(self, cli: Cli) -> None:
+        project(CORES.replace("<= cpu.logical_cores", "== 4"))
+        assert outcomes(cli("test", "--json"))["cores", "this device"] == "passed"
+
+    def test_results_are_junit_xml(self, cli: Cli) -> None:
+        project(f'devices = ["sheets"]\n{CORES}')
+        assert cli("test", "--junit", "results.xml").status == 1
+        (suite,) = ElementTree.parse("results.xml").getroot()
+        assert (suite.get("tests"), suite.get("failures")) == ("4", "1")
+        assert cli("test", "--junit", "results.xml").status == 1  # its own file is replaced
+        Path("other.xml").write_text("<testsuites/>")
+        assert cli("test", "--junit", "other.xml").status == 2
+
+
+@pytest.mark.usefixtures("devices")
+class TestDeclaration:
+    """Wrong tests are found by `validate`, with the checks of all expressions."""
+
+    @pytest.mark.parametrize(
+        ("text", "code", "message"),
+        [
+            ('name = "a"', "missing-key", "has no 'assert'"),
+            ('assert = "true"', "missing-key", "has no 'name'"),
+            ('name = ""\nassert = "true"', "invalid-name", "needs a name"),
+            ('name = "a"\nassert = "true"\nmethod = "x"', "unknown-key", "has no key 'method'"),
+            ('name = "a"\nassert = "cpu.arch"', "expression-type", "needs a bool"),
+            ('name = "a"\nassert = "ReferenceCpuBackend.num_thread > 1"', "unknown-fact", "num_thread'"),
+            ('name = "a"\nassert = "Nobody.x > 1"', "unknown-fact", "Nobody.x"),
+            ('name = "a"\nassert = "ReferenceNpuBackend.precision == 1"', "expression-type", "string"),
+            ('name = "a"\nassert = "ReferenceNpuBackend.precision == \'fp17\'"', "expression-type", "never"),
+            (
+                'name = "a"\nassert = "true"\nwhere = "ReferenceCpuBackend.num_threads > 1"',
+                "unknown-fact",
+                "",
+            ),
+            ('name = "a"\nassert = 1', "wrong-type", "must be a string"),
+            (
+                'name = "a"\nassert = "true"\n[[test]]\nname = "a"\nassert = "true"',
+                "invalid-name",
+                "two tests",
+            ),
+        ],
+    )
+    def test_what_is_wrong_is_a_finding(self, cli: Cli, text: str, code: str, message: str) -> None:
+        project(f"[[test]]\n{text}")
+        done = cli("validate", "--format", "json")
+        assert done.status == 1
+        assert any(each["code"] == code and message in each["message"] for each in json.loads(done.stdout))
+        assert cli("test").status == 2
+
+    @pytest.mark.parametrize(
+        ("text", "code"),
+        [("nobody", "unknown-device"), ("none.json", "unreadable-file"), ("none/*", "unknown-device")],
+    )
+    def test_devices_exist(self, cli: Cli, text: str, code: str) -> None:
+        project(f'devices = ["{text}"]\n{CORES}')
+        done = cli("validate", "--format", "json")
+        assert [each["code"] for each in json.loads(done.stdout)] == [code]
+        assert cli("test").status == 2
+
+    def test_a_missing_file_of_expected_options_is_an_error(self, cli: Cli) -> None:
+        project('devices = ["sheets"]\nexpect = "none.toml"')
+        assert cli("test").status == 2
