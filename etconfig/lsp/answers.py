@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from etconfig.base.option_path import OptionPath
-from etconfig.base.records import record
 from etconfig.diagnostics.span import Span
 from etconfig.errors import ConfigError, EtconfigError
 from etconfig.expression import Expression, Unknown
@@ -21,23 +21,9 @@ from etconfig.resolver.deciding.arguments import BackendArguments
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.explaining.explain import find_provenance, option_text, show_setting
 
+_WORD = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
 _MAX_INSTANCES = 3
 """The most method instances whose values are shown."""
-
-
-@record(frozen=True)
-class Hint:
-    """A value that is shown behind a line.
-
-    Attributes:
-        span: The place of the value in the line.
-        text: The value that counts.
-        origin: Where it comes from, and what it beat.
-    """
-
-    span: Span
-    text: str
-    origin: str
 
 
 def hover(session: Session, path: Path, text: str, cursor: EditorCursor, line: int) -> str:
@@ -56,9 +42,8 @@ def hover(session: Session, path: Path, text: str, cursor: EditorCursor, line: i
     schema = session.schema(path, text)
     names = {node.get("x-etconfig-names") for node in nodes_at(schema, keys)}
     if cursor.kind == "text" and "expression" in names:
-        word = cursor.prefix.split()[-1:] or [""]
-        found = _word_of_expression(session, word[0])
-        if found:
+        word = _WORD.search(cursor.prefix)
+        if word and (found := _word_of_expression(session, word[0])):
             return found
     if cursor.kind == "text" and "profile" in names:
         return _profile(session, path, cursor.prefix)
@@ -69,18 +54,11 @@ def hover(session: Session, path: Path, text: str, cursor: EditorCursor, line: i
         doc = key_doc(schema, keys[:-1])
     values = "\n\n".join(_values(session, path, line))
     shown = f"On {session.device}:\n\n```text\n{values}\n```" if values else ""
-    condition = (
-        _condition(session, path, line) if "expression" in names or keys[-1:] in (("if",), ("match",)) else ""
-    )
+    condition = _condition(session, path, line)
     return "\n\n".join(each for each in (doc, shown, condition) if each)
 
 
-def _word_of_expression(session: Session, before: str) -> str:
-    word = before
-    while word and not (word[0].isalpha() or word[0] == "_"):
-        word = word[1:]
-    for sign in "(!,[&|=<>+-*/%":
-        word = word.rpartition(sign)[2]
+def _word_of_expression(session: Session, word: str) -> str:
     info = session.installation.fact_registry.get(word)
     if info is None:
         name = word.rpartition(".")[2]
@@ -168,22 +146,19 @@ def definitions(session: Session, path: Path, text: str, cursor: EditorCursor, l
     return list(dict.fromkeys(span for span in found if span is not None))
 
 
-def hints(session: Session, path: Path, first: int, last: int) -> Iterator[Hint]:
-    """Yield the values that count in some lines, where they are not simply those that are written there."""
+def hints(session: Session, path: Path, first: int, last: int) -> Iterator[tuple[Span, str, str]]:
+    """Yield the values that count in some lines if others are written there: place, value and explanation."""
     for each, resolution in _assignments(session, path):
         span = each.span
-        if not first <= span.line <= last:
-            continue
-        for option, arguments in _deciding(resolution, each.path)[:1]:
-            found = arguments.provenance(option.option)
-            value, origin = show_setting(found.winner.value), found.winner.origin
-            place = arguments.place_of(option.option)
-            detail = option_text(option, found, resolution.facts, option.option, resolution.evidence)
+        found = _deciding(resolution, each.path) if first <= span.line <= last else []
+        for option, arguments in found[:1]:
+            winner, place = arguments.provenance(option.option), arguments.place_of(option.option)
+            value, where = show_setting(winner.winner.value), winner.winner.origin.kind.value
+            detail = option_text(option, winner, resolution.facts, option.option, resolution.evidence)
+            if place is not None:
+                name = Path(place.file).name
+                where = f"line {place.line}" if place.file == span.file else f"{name}:{place.line}"
             if place != span:
-                where = origin.kind.value
-                if place is not None:
-                    is_here = place.file == span.file
-                    where = f"line {place.line}" if is_here else f"{Path(place.file).name}:{place.line}"
-                yield Hint(span, f"→ {value} ({where})", detail)
+                yield span, f"→ {value} ({where})", detail
             elif isinstance(each.value, Expression) or value not in (span.underlined, str(each.value)):
-                yield Hint(span, f"= {value}", detail)
+                yield span, f"= {value}", detail

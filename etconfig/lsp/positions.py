@@ -5,6 +5,8 @@ Source: Language Server Protocol 3.17, sections Position and Text Documents.
 
 from __future__ import annotations
 
+import os
+
 from lsprotocol import types
 
 from etconfig.base.records import record
@@ -64,19 +66,10 @@ class EditorColumns:
 
     def edit(self, before: str, after: str) -> types.TextEdit:
         """Return the smallest single edit that makes one text of another."""
-        start = _common(before, after)
-        end = min(_common(before[::-1], after[::-1]), len(before) - start, len(after) - start)
+        start = len(os.path.commonprefix((before, after)))  # noqa: RUF071  (texts, not paths)
+        end = len(os.path.commonprefix((before[start:][::-1], after[start:][::-1])))  # noqa: RUF071
         last = len(before) - end
         if before[last - 1 : last + 1] == "\r\n":  # a position cannot be between the two
             last, end = last - 1, end + 1
         place = types.Range(self.position(before, start), self.position(before, last))
         return types.TextEdit(place, after[start : len(after) - end])
-
-
-def _common(left: str, right: str) -> int:
-    """Return the length of the common start of two texts."""
-    low, high = 0, min(len(left), len(right))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if left[low:middle] == right[low:middle] else (low, middle - 1)
-    return low

@@ -35,7 +35,6 @@ _log = logging.getLogger(__name__)
 _FIX_ALL = "source.fixAll.etconfig"
 _IDLE_S = 0.3
 """The pause in typing after which slow checks run."""
-_WATCHED = ("**/*.toml", "**/*.pte", "**/*.bpte")
 
 
 class _Protocol(LanguageServerProtocol):
@@ -72,6 +71,7 @@ class EditorServer(LanguageServer):
     Attributes:
         documents: The open documents by URI.
         columns: The columns of the client's positions.
+        worker: Runs everything that takes time.
 
     Args:
         sheet: The fact sheet of the device whose values are shown, unless a setting names one.
@@ -83,7 +83,7 @@ class EditorServer(LanguageServer):
         self._texts: dict[str, str] = {}
         self._given_sheet = self._sheet = sheet
         self.columns = EditorColumns()
-        self._worker = Worker()
+        self.worker = Worker()
 
     @cached_property
     def work(self) -> Work:
@@ -121,9 +121,9 @@ class EditorServer(LanguageServer):
 
     def _check(self, uri: str) -> None:
         self._interrupt()
-        self._worker.put((uri, "quick"), partial(self._find, uri, is_quick=True))
+        self.worker.put((uri, "quick"), partial(self._find, uri, is_quick=True))
         for each in self.documents:  # which may extend it
-            self._worker.put((each, "all"), partial(self._find, each, is_quick=False), _IDLE_S)
+            self.worker.put((each, "all"), partial(self._find, each, is_quick=False), _IDLE_S)
 
     def _find(self, uri: str, *, is_quick: bool) -> None:
         """Find the problems of a document, in the worker."""
@@ -137,7 +137,7 @@ class EditorServer(LanguageServer):
             _log.exception("cannot check %s", uri)
             return
         if found is None:
-            self._worker.put((uri, "all"), partial(self._find, uri, is_quick=False), _IDLE_S)
+            self.worker.put((uri, "all"), partial(self._find, uri, is_quick=False), _IDLE_S)
         else:
             with suppress(RuntimeError):  # the client has left
                 self._loop.call_soon_threadsafe(self._send, uri, document.version, found)
@@ -164,7 +164,7 @@ class EditorServer(LanguageServer):
                     answer.set_exception(error)
 
         self._interrupt()
-        self._worker.put(job, job)
+        self.worker.put(job, job)
         return await asyncio.wrap_future(answer)
 
     # --- settings ------------------------------------------------------------------------
@@ -194,20 +194,9 @@ class EditorServer(LanguageServer):
                 self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
         self.check_all()
 
-    def watch(self) -> None:
-        """Begin to work, and ask the client to report changes of files, if it can."""
-        self._worker.put("begin", lambda: self.work)
-        workspace = self.client_capabilities.workspace
-        watching = workspace.did_change_watched_files if workspace else None
-        if watching and watching.dynamic_registration:
-            watchers = [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
-            options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
-            registration = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-            self.client_register_capability(types.RegistrationParams([registration]))
-
     def look_again(self) -> None:
         """Check all documents again, with files as they are now."""
-        self._worker.put("forget", lambda: self.work.forget())
+        self.worker.put("forget", lambda: self.work.forget())
         self.check_all()
 
     def report_server_error(self, error: Exception, source: Any) -> None:
@@ -225,7 +214,7 @@ def make_server(sheet: Path | None = None) -> EditorServer:
 
     @server.feature(types.INITIALIZED)
     def initialized(params: types.InitializedParams) -> None:
-        server.watch()
+        server.worker.put("begin", lambda: server.work)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def settings(params: types.DidChangeConfigurationParams) -> None:

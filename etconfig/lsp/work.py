@@ -162,9 +162,8 @@ class Work:
 
     def hints(self, session: Session, document: OpenDocument, within: types.Range) -> list[types.InlayHint]:
         """Return the values that count in a range, where other ones are written."""
-        found = [*hints(session, document.path, within.start.line + 1, within.end.line + 1)]
-        places = [self.columns.range(each.span).end for each in found]
+        found = hints(session, document.path, within.start.line + 1, within.end.line + 1)
         return [
-            types.InlayHint(at, each.text, tooltip=each.origin, padding_left=True)
-            for at, each in zip(places, found, strict=True)
+            types.InlayHint(self.columns.range(span).end, text, tooltip=origin, padding_left=True)
+            for span, text, origin in found
         ]

@@ -95,7 +95,8 @@ class TestDiagnostics:
         assert editor.diagnostics("acme/board.toml") == []
 
     def test_comments_allow_findings(self, editor: Editor) -> None:
-        text = f"{HEAD}{NPU}core = 1\n# etconfig: allow backend-not-installed because it is the vendor's\n[options.None]\n"
+        comment = "# etconfig: allow backend-not-installed because the vendor has it\n"
+        text = f"{HEAD}{NPU}core = 1\n{comment}[options.None]\n"
         editor.open("acme/board.toml", text)
         (found,) = editor.diagnostics("acme/board.toml")
         assert found["code"] == "unused-allowance"

@@ -9,7 +9,8 @@ let client;
 
 async function start() {
   const settings = vscode.workspace.getConfiguration("etconfig");
-  client = new LanguageClient("etconfig", "etconfig", serverOptions(settings), clientOptions(settings));
+  const files = vscode.workspace.createFileSystemWatcher("**/*.{toml,pte,bpte}");
+  client = new LanguageClient("etconfig", "etconfig", serverOptions(settings), clientOptions(settings, files));
   try {
     await client.start();
   } catch (error) {

@@ -7,11 +7,11 @@ function serverOptions(settings) {
 }
 
 /** What the server gets as it starts; later changes reach it as `workspace/didChangeConfiguration`. */
-function clientOptions(settings) {
+function clientOptions(settings, fileEvents) {
   return {
     documentSelector: [{ language: "toml", scheme: "file" }],
     initializationOptions: { device: settings.get("device") || "", facts: settings.get("facts") || "" },
-    synchronize: { configurationSection: "etconfig" },
+    synchronize: { configurationSection: "etconfig", fileEvents },
   };
 }
 
