@@ -13,6 +13,7 @@
 #   make test-device  test the C++ headers, also with clang, and for arm64 and arm32 under emulators; Java and Kotlin
 #   make test-fleet   install DuckDB and Dask, and test fleets of devices with them
 #   make test-engines install what test-peers does, and test the plugins of ONNX Runtime, OpenVINO, TVM and PyTorch
+#   make measured     tune real models of PyPI for profiles/measured/, on a machine where nothing else runs: 20 minutes
 #   make weekly       everything, with twenty times the random examples, on each Python here: many hours
 #   make demo-device  build a C++ program with ExecuTorch's own runtime that chooses model and options where it runs
 #   make device       build etdevice, which evaluates device bundles, as build/etdevice; for other devices as
@@ -39,7 +40,7 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo demo-device test test-quick test-hosts test-hosts-all lint types check dist dist-native workflows docs test-peers test-fleet \
-	test-engines test-editors models device test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
+	test-engines test-editors measured models device test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -129,6 +130,9 @@ test-fleet: $(FLEET)/.installed-fleet
 # All engines in one environment, so that programs can delegate to several of them.
 test-engines: $(PEERS)/.installed
 	$(PEERS)/bin/python $(PYTEST) -m "engines and not weekly" --timeout 600 $(ENGINE_PLUGINS) tests/engines $(ARGS)
+
+measured: $(PEERS)/.installed
+	$(PEERS)/bin/python tools/measure_profiles.py $(ARGS)
 
 # What rarely finds anything new, and twenty times the random examples of everything else. The workflow runs each part
 # as a job of its own.

@@ -4,9 +4,11 @@
 
 Needs what `make test-engines` and `make test-peers` install, on Linux. The networks of `bench_memory.py` and
 `bench_engines.py`, and larger ones, delegated to each backend, and not delegated. Each row is a fresh process
-that has run a small program of the same kind before, so that libraries do not count; nor does the input.
-Printed are the estimate of `etconfig.memory_need`, the growth of the peak of the resident memory over loading
-and two executes, both in MiB, and the error of the estimate. Below 20 MiB it says little: allocators round.
+that has run a small program of the same kind before, and a product of matrices, so that libraries and
+their buffers do not count; nor does the input. Printed are the estimate of `etconfig.memory_need`, the growth
+of the peak of the resident memory over loading and two executes, both in MiB, and the error of the estimate.
+Below 20 MiB it says little: the interpreter's objects and the heap's free memory come to some MiB. The
+declared sizes were not fitted to the last three networks.
 """
 
 from __future__ import annotations
@@ -72,6 +74,20 @@ def networks() -> dict[str, tuple[Any, Any]]:
         parts = (part for layer in layers for part in (layer, nn.ReLU()))
         return nn.Sequential(*parts), torch.rand(1, channels, size, size)
 
+    def separable(channels: int, size: int, count: int) -> tuple[nn.Module, torch.Tensor]:
+        parts: list[nn.Module] = []
+        for _ in range(count):
+            parts += [nn.Conv2d(channels, channels, 3, padding=1, groups=channels), nn.ReLU()]
+            parts += [nn.Conv2d(channels, channels, 1), nn.ReLU()]
+        return nn.Sequential(*parts), torch.rand(1, channels, size, size)
+
+    def pyramid() -> tuple[nn.Module, torch.Tensor]:
+        parts = [nn.Conv2d(3, 64, 7, 2, 3), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+        for before in (64, 128, 256):
+            parts += [nn.Conv2d(before, 2 * before, 3, 2, 1), nn.ReLU()]
+        parts += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 4000)]
+        return nn.Sequential(*parts), torch.rand(1, 3, 256, 256)
+
     torch.manual_seed(0)
     return {
         "small": (nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)), torch.ones(1, 8)),
@@ -80,6 +96,9 @@ def networks() -> dict[str, tuple[Any, Any]]:
         "4 conv, 512x14x14": convolutions(512, 14, 4),
         "6 conv, 64x224x224": convolutions(64, 224, 6),
         "6 blocks, 512": (nn.Sequential(*(Block(512) for _ in range(6))), torch.rand(1, 64, 512)),
+        "8 separable, 96x112x112": separable(96, 112, 8),
+        "2 blocks, 768": (nn.Sequential(*(Block(768) for _ in range(2))), torch.rand(1, 128, 768)),
+        "pyramid, 256x256": pyramid(),
     }
 
 
@@ -119,6 +138,7 @@ def run(path: str, executor: str, inputs: list[np.ndarray]) -> None:
 def measure(name: str, backend: str, executor: str, small: str, path: str) -> None:
     """Print one row; runs in a fresh process."""
     run(small, executor, example_of(small))
+    np.ones((64, 4096), np.float32) @ np.ones((4096, 4096), np.float32).T  # BLAS has buffers of its own
     inputs = example_of(path)
     with etconfig.load_program(path, executor=executor) as program:
         need = etconfig.memory_need(program, etconfig.resolve(program))

@@ -26,6 +26,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,6 +54,7 @@ SIZES = (135, 500, 1000, 2500, 5000)
 NOTHING_KNOWN, ANOTHER_DEVICE, ONE_CHANGED = "nothing remembered", "another device", "one fact changed"
 TARGETS_US = {NOTHING_KNOWN: 60, ANOTHER_DEVICE: 30}
 ENVIRONMENT = "decode:CpuBackend.number_0=9"
+BUDGET = "[budget]\nthreads = { expr = 'board.f0 * 1000' }\n"
 OVERRIDE = "prefill:NpuBackend.number_0=8"
 
 
@@ -82,7 +84,8 @@ def make_spec(backend: str, count: int) -> BackendSpec:
     fields: dict[str, Any] = {"__annotations__": {}, "__module__": __name__}
     for name, kind, default in names_of(count):
         fields["__annotations__"][name] = kind
-        fields[name] = option(default, applies="execute", doc="An option.")
+        consumes = "threads" if name == "number_0" else None
+        fields[name] = option(default, applies="execute", doc="An option.", consumes=consumes)
     options = type(backend.replace("Backend", "Options"), (BackendOptions,), fields)
     return BackendSpec(id=backend, doc="A backend.", options=options, api=ApiRange(1, 1))
 
@@ -126,9 +129,10 @@ def documents() -> tuple[str, str, str]:
     return "\n".join(base), "\n".join([*device, *overlays(OVERLAYS)]), "\n".join(settings("options", 7, 2))
 
 
-def compile_workload(options: int = 135) -> Resolver:
+def compile_workload(options: int = 135, budget: str = "") -> Resolver:
     """Return the resolver of the workload, with enough methods to have about `options` options."""
     base, device, project = documents()
+    project = budget + project
     expressions = ExpressionParser(REGISTRY)
     chain = [parse_profile(parse_document(text, "profile.toml"), expressions) for text in (base, device)]
     project_file = parse_project(parse_document(project, "etconfig.toml"), expressions)
@@ -162,6 +166,15 @@ def measure_us(work: Callable[[Any], object], inputs: Iterable[Any], rounds: int
     return statistics.median(times)
 
 
+def resolve_anew(resolver: Resolver, facts: FactSheet, *, forget: bool = False) -> object:
+    """Resolve as for another device; with `forget`, no options were made before."""
+    resolver._memo.last = None
+    for backend in resolver._instance_resolver._backends if forget else ():
+        if backend._known_options is not None:
+            backend._known_options.clear()
+    return resolver.resolve(facts)
+
+
 def measure_resolver(options: int, rounds: int) -> dict[str, float]:
     """Return the microseconds of a resolve, by what has changed since the previous one."""
     resolver = compile_workload(options)
@@ -169,19 +182,9 @@ def measure_resolver(options: int, rounds: int) -> dict[str, float]:
     one_changed = [make_sheet(f5=4 + index) for index in range(20)]
     one_turned = [make_sheet(f5=value) for value in (101, 4)] * 10
 
-    def resolve_anew(facts: FactSheet) -> object:
-        resolver._memo.last = None
-        return resolver.resolve(facts)
-
-    def resolve_first(facts: FactSheet) -> object:
-        for backend in resolver._instance_resolver._backends:
-            if backend._known_options is not None:
-                backend._known_options.clear()
-        return resolve_anew(facts)
-
     return {
-        NOTHING_KNOWN: measure_us(resolve_first, [holding] * 20, rounds),
-        ANOTHER_DEVICE: measure_us(resolve_anew, [holding] * 20, rounds),
+        NOTHING_KNOWN: measure_us(partial(resolve_anew, resolver, forget=True), [holding] * 20, rounds),
+        ANOTHER_DEVICE: measure_us(partial(resolve_anew, resolver), [holding] * 20, rounds),
         "every condition turns": measure_us(resolver.resolve, [holding, turned] * 10, rounds),
         "one turns, for 3 methods": measure_us(resolver.resolve, one_turned, rounds),
         ONE_CHANGED: measure_us(resolver.resolve, one_changed, rounds),
@@ -267,11 +270,28 @@ def main() -> None:
     for name, time_us in times.items():
         target = f" (target {TARGETS_US[name]})" if name in TARGETS_US else ""
         print(f"resolve, {name:<26} {time_us:8.1f}{target}")
+    print_budget(rounds)
     print(f"pydantic's validation alone         {validation_us(rounds):8.1f}")
     print_growth(rounds)
     with tempfile.TemporaryDirectory() as directory:
         print_peer("pydantic-settings", lambda: pydantic_settings_work(Path(directory)), times, 20, 20)
         print_peer("Hydra compose", lambda: hydra_work(Path(directory)), times, 2, 1000)
+
+
+def print_budget(rounds: int) -> None:
+    """Print how much longer a resolve takes with a budget that 12 options are summed for, in turns."""
+    plain, limited = compile_workload(), compile_workload(budget=BUDGET)
+    holding = make_sheet()
+    ratios: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for name, forget in ((NOTHING_KNOWN, True), (ANOTHER_DEVICE, False)):
+            times = []
+            for resolver in (plain, limited):
+                works = (partial(resolve_anew, resolver, forget=forget), [holding] * 20, 1)
+                times.append(measure_us(*works))
+            ratios.setdefault(name, []).append(times[1] / times[0])
+    for name, found in ratios.items():
+        print(f"with a budget, {name:<19} {statistics.median(found) - 1:8.1%} more")
 
 
 def print_growth(rounds: int) -> None:

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 
 _HOME = {
     "Arguments": "resolver.deciding.arguments",
+    "BudgetUse": "resolver.deciding.budget_use",
     "ComparisonReport": "measuring.report",
     "DeviceBundle": "device.device_bundle",
     "DeviceMatrix": "analysis",
@@ -40,7 +41,7 @@ _HOME = {
     "ProgramError": "errors",
     "ProgramReport": "analysis",
     "Resolution": "resolver.deciding.resolution",
-    "Tolerance": "method.bundled",
+    "Tolerance": "method.bundled_cases",
     "TuneReport": "tuning.report",
     "UnsharedStateWarning": "errors",
     "UnusedKernelsWarning": "errors",
@@ -113,7 +114,7 @@ if TYPE_CHECKING:
     from etconfig.measuring.compare import compare
     from etconfig.measuring.report import ComparisonReport
     from etconfig.memory.need import MemoryNeed
-    from etconfig.method.bundled import Tolerance
+    from etconfig.method.bundled_cases import Tolerance
     from etconfig.method.method import Method
     from etconfig.method.stop import CancelToken
     from etconfig.models.variant_selection import ModelChoice
@@ -121,12 +122,14 @@ if TYPE_CHECKING:
     from etconfig.program.program import Verification
     from etconfig.program.source import DataLoader, LoadMode
     from etconfig.resolver.deciding.arguments import Arguments
+    from etconfig.resolver.deciding.budget_use import BudgetUse
     from etconfig.resolver.deciding.resolution import Resolution
     from etconfig.tuning.report import TuneReport
     from etconfig.tuning.tune import tune
 
 __all__ = [
     "Arguments",
+    "BudgetUse",
     "CancelToken",
     "ComparisonReport",
     "ConfigError",

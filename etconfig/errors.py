@@ -34,6 +34,7 @@ The branch says who must act:
     │   ├── InvalidOutputError     an array for an output does not fit it
     │   ├── AttributeNotFoundError  the method has no such mutable buffer, or gives no access
     │   ├── KernelArgumentError    a kernel refuses its arguments
+    │   ├── BudgetExceededError    instances take more than their budget
     │   ├── MemoryBudgetError      a program would need more memory than the device has
     │   ├── OutOfMemoryError       the method asks for more memory than there is
     │   ├── DelegateError          a backend's init, execute, update or destroy failed
@@ -49,6 +50,7 @@ The branch says who must act:
     │   ├── RuntimeFailedError     the runtime behind another executor failed
     │   └── UnsafeProgramError     that runtime would not survive the method
     ├── ScaffoldError            the package of a new backend cannot be written as requested
+    ├── RemoteDeviceError        a device that measures for this machine is lost, or lacks what is needed
     ├── TuningError              a search for better options cannot begin or go on
     ├── WorkersError             the workers of a fleet are lost, or cannot do their part
     └── InternalError            a bug in etconfig: please report it
@@ -530,6 +532,33 @@ class MemoryBudgetError(ExecutionError):
 
 
 @record(kw_only=True, eq=False, repr=False)
+class BudgetExceededError(ExecutionError):
+    """Instances take more than their budget, or an unknown amount. ExecuTorch has no such code.
+
+    Attributes:
+        resource: `threads` or `memory`.
+        limit: The budget; None if it is not known on this device.
+        taken: The sum of what is known.
+        holders: What takes it, such as `detector: XnnpackBackend.num_threads`, each with its amount or None.
+    """
+
+    resource: str
+    limit: int | None
+    taken: int
+    holders: tuple[tuple[str, int | None], ...]
+
+    @property
+    def message(self) -> str:
+        shown = format_bytes if self.resource == "memory" else str
+        limit = "unknown" if self.limit is None else shown(self.limit)
+        holders = (
+            f"{name} {'unknown' if amount is None else shown(amount)}"
+            for name, amount in self.holders[:_MAX_HOLDERS]
+        )
+        return f"{self.resource}: {shown(self.taken)} of {limit} are taken: {', '.join(holders)}"
+
+
+@record(kw_only=True, eq=False, repr=False)
 class OutOfMemoryError(ExecutionError):
     """A method asks for more memory than there is. ExecuTorch: MemoryAllocationFailed (0x21)."""
 
@@ -778,6 +807,21 @@ class WorkersError(EtconfigError):
     problem: str
 
     template = "{problem}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class RemoteDeviceError(EtconfigError):
+    """A device that measures for this machine cannot be reached, is lost, or lacks what is needed.
+
+    Attributes:
+        device: Its address.
+        problem: The problem.
+    """
+
+    device: str
+    problem: str
+
+    template = "{device}: {problem}"
 
 
 @record(kw_only=True, eq=False, repr=False)

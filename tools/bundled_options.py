@@ -9,6 +9,7 @@ from pathlib import Path
 from etconfig import load_device
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.library import ProfileLibrary, bundled_profiles
+from etconfig.tuning.report import shown_gain
 
 _CITATION = re.compile(r"# (?P<claim>\S.*), (?P<url>https://\S+)")
 
@@ -25,7 +26,7 @@ def index() -> str:
     library = ProfileLibrary((bundled_profiles(),))
     profiles = ProfileReader(library)
     rows = ["| Profile | For | Sheet |", "|---|---|---|"]
-    for name in library.names:
+    for name in library.selectable_names:
         if not name.startswith("generic/"):
             sheet = load_device(name)
             found = {str(sheet[fact].origin.detail).partition(" ")[0] for fact in sheet.values}
@@ -34,10 +35,28 @@ def index() -> str:
     return "\n".join(rows)
 
 
+def measured() -> str:
+    """Return a row for each option of each measured profile, with its gain and the conditions."""
+    library = ProfileLibrary((bundled_profiles(),))
+    profiles = ProfileReader(library)
+    rows = ["| profile | device | engine | option | value | gain | noise |", "|---|---|---|---|---|---|---|"]
+    for name in (each for each in library.names if each not in library.selectable_names):
+        profile = profiles.profile(library.find(name))
+        evidence = profile.evidence
+        assert evidence is not None, f"{name} has no evidence: etconfig tune writes it"
+        device = ", ".join(str(value) for value in evidence.device.values())
+        values = {str(each.path).rpartition(":")[2]: each.value for each in profile.settings.assignments}
+        for option, ratio in evidence.options.items():
+            gain = shown_gain(ratio, evidence.objective)
+            cells = (f"`{name}`", device, evidence.engine, f"`{option}`", f"`{values[option]}`", gain)
+            rows.append(f"| {' | '.join(cells)} | {abs(1 - evidence.noise):.1%} |")
+    return "\n".join(rows)
+
+
 def _rows() -> Iterator[list[str]]:
     library = ProfileLibrary((bundled_profiles(),))
     profiles = ProfileReader(library)
-    for name in library.names:
+    for name in library.selectable_names:
         profile = profiles.profile(library.find(name))
         for assignment in profile.settings.assignments:
             condition = assignment.condition

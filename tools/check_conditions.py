@@ -33,7 +33,7 @@ def parsed_expressions() -> Iterator[Expression]:
     """Return every expression of the bundled profiles and of the backends' advice, parsed and checked."""
     library = ProfileLibrary((bundled_profiles(),))
     parser = ExpressionParser(BUILTIN_FACTS)
-    for name in library.names:
+    for name in library.selectable_names:
         profile = parse_profile(load_document(library.find(name).path), parser)
         assignments = profile.settings.assignments
         found = (each for assignment in assignments for each in (assignment.condition, assignment.value))

@@ -34,8 +34,8 @@ from kit_docs import KIT_PARTS
 from kit_docs import table as markdown_table
 from public_api import KINDS, PUBLIC_MODULES, kind_of
 
-from etconfig.app.validating.checks import CHECKS
 from etconfig.app.validating.document_schema import models_schema, profile_schema, project_schema
+from etconfig.app.validating.file_checks import CHECKS
 from etconfig.cli.shared.usage import DISPLAY_OPTIONS
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.cli.startup.group import etconfig
@@ -449,6 +449,11 @@ def device_index(_: str) -> str:
     return bundled_options.index()
 
 
+def measured_profiles(_: str) -> str:
+    """Return the options of the measured profiles, with their gains."""
+    return bundled_options.measured()
+
+
 def runtime_differences(_: str) -> str:
     """Return the differences of ExecuTorch's kernels from eager PyTorch, each with its operators."""
     path = ROOT / "tests" / "data" / "kernels" / "runtime_differences.json"
@@ -526,6 +531,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "facts": facts,
     "file": file,
     "imports": imports,
+    "measured-profiles": measured_profiles,
     "mistakes": mistakes,
     "operators": operators,
     "runtime-differences": runtime_differences,

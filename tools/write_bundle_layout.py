@@ -11,7 +11,8 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from etconfig.device.bundle import instruction_checks, row_fields, steps, table_checks, tables
+from etconfig.device.bundle import instruction_checks, row_fields, table_checks, tables
+from etconfig.device.bundle import step_counter as steps
 from etconfig.device.bundle.row_fields import RowField
 from etconfig.device.bundle.tables import BUNDLE_TABLE, ROWS, Rows
 from etconfig.expression.operations import OPERANDS, Op

@@ -13,7 +13,7 @@ from etconfig.app.configuring.project_tests import (
     OUTCOMES,
     RESOLVES,
     CheckedTest,
-    ResolvedOptions,
+    OptionsUnderTest,
     TestOutcome,
     TestTrial,
     check_tests,
@@ -179,7 +179,7 @@ def _compared(expected: ExpectedMatrix, rows: Sequence[MatrixDevice]) -> Iterato
         yield _result(EXPECTED, device, problems)
 
 
-def _tried(checked: CheckedTest, options: ResolvedOptions, device: str) -> TestResult:
+def _tried(checked: CheckedTest, options: OptionsUnderTest, device: str) -> TestResult:
     trials, facts = [*checked.trials(options)], options.resolution.facts.values
     outcome = checked.outcome(trials, facts)
     found = () if outcome in ("passed", "skipped") else _problems(checked, trials, options)
@@ -187,7 +187,7 @@ def _tried(checked: CheckedTest, options: ResolvedOptions, device: str) -> TestR
 
 
 def _problems(
-    checked: CheckedTest, trials: Sequence[TestTrial], options: ResolvedOptions
+    checked: CheckedTest, trials: Sequence[TestTrial], options: OptionsUnderTest
 ) -> Iterator[Diagnostic]:
     """Yield a problem for each trial that does not hold."""
     facts, assertion = options.resolution.facts.values, checked.assertion

@@ -9,7 +9,7 @@ from etconfig.app.configuring.configuration import resolve
 from etconfig.app.programs.loaded_program import LoadedProgram
 from etconfig.base.parameters import check_type
 from etconfig.base.records import record
-from etconfig.method.bundled import CaseResult, OutputResult, Tolerance
+from etconfig.method.bundled_cases import CaseResult, OutputResult, Tolerance
 from etconfig.resolver.deciding.resolution import Resolution
 
 

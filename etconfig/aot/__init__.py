@@ -14,8 +14,8 @@ _HOME = {
     "EngineRange": "engine_range",
     "Envelope": "envelope",
     "HostConstraints": "host_constraints",
-    "decode_compile_specs": "compile_specs",
-    "encode_compile_specs": "compile_specs",
+    "decode_compile_specs": "declared_specs",
+    "encode_compile_specs": "declared_specs",
     "open_envelope": "envelope",
     "operator_name": "operators",
     "operator_partitioner": "partitioners",
@@ -25,7 +25,7 @@ _HOME = {
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
-    from etconfig.aot.compile_specs import decode_compile_specs, encode_compile_specs
+    from etconfig.aot.declared_specs import decode_compile_specs, encode_compile_specs
     from etconfig.aot.engine_range import EngineRange
     from etconfig.aot.envelope import Envelope, open_envelope
     from etconfig.aot.host_constraints import HostConstraints

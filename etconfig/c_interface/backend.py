@@ -22,9 +22,9 @@ from etconfig.backend import (
 )
 from etconfig.base.compile_specs import CompileSpec
 from etconfig.base.interrupts import is_of_signal_handler
-from etconfig.c_interface.arguments import CArguments
 from etconfig.c_interface.backend_error import OK, CBackendError, MessageBuffer
 from etconfig.c_interface.backend_library import CLibrary, UnusableLibraryError, open_library
+from etconfig.c_interface.call_arguments import CArguments
 from etconfig.c_interface.services import HostServices
 from etconfig.c_interface.structs import CCompileSpec, CInit, CRun
 from etconfig.c_interface.values import COptions, c_text

@@ -12,8 +12,8 @@ import numpy as np
 
 from etconfig.backend import Allocator, ExecuteContext, LibraryGuard
 from etconfig.base.scalar_types import MAX_RANK
-from etconfig.c_interface.arguments import CArguments
 from etconfig.c_interface.backend_error import INTERNAL, INVALID_ARGUMENT, NOT_FOUND, OK, MessageBuffer
+from etconfig.c_interface.call_arguments import CArguments
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_c_text
 from etconfig.c_interface.structs import (
     AllocateService,

@@ -10,7 +10,7 @@ from etconfig.base.written_files import FilesOfRun
 from etconfig.device.bundle.bundle_reader import read_tables
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.steps import is_short_fact
+from etconfig.device.bundle.step_counter import is_short_fact
 from etconfig.device.bundle.tables import (
     BUNDLE,
     MAX_BYTES,

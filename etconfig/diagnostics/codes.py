@@ -49,7 +49,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
         "error, warning, note",
     ),
     ("unknown-option", "The backend has no option of this name.", "error, warning", "safe, guess"),
-    ("unknown-method", "The program has no method of this name.", "error, note", "guess"),
+    ("unknown-method", "The program has no method of this name.", "error, warning, note", "guess"),
     ("unknown-instance", "No layer declares this named instance.", "error", "guess"),
     (
         "invalid-value",
@@ -63,7 +63,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
         "error, warning",
         "guess",
     ),
-    ("unit-mismatch", "An expression has another unit than its option.", "warning", "guess"),
+    ("unit-mismatch", "An expression has another unit than its option.", "error, warning", "guess"),
     ("missing-option", "A required option is not set.", "error, warning"),
     ("unknown-fact-value", "An expression needs a fact that is not known on this device."),
     ("option-conflict", "Two options contradict each other.", "error, warning"),
@@ -141,6 +141,13 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("unchecked-combinations", "Conditions combine in more ways than validate tries.", "warning"),
     # memory
     ("memory-exceeded", "The instances of a program need more memory than the device has.", "error, warning"),
+    # budgets
+    ("budget-exceeded", "Instances that may run together take more than their budget.", "error, warning"),
+    (
+        "budget-unknown",
+        "It is not known if instances that may run together stay within their budget.",
+        "note",
+    ),
     # facts
     ("unknown-fact", "No fact has this name.", "error", "safe, guess"),
     ("invalid-fact-value", "A fact has a value of another type or out of its range.", "error", "guess"),

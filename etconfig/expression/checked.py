@@ -58,6 +58,10 @@ class CheckedConditional(NamedTuple):
 
 Checked: TypeAlias = "Constant | FactValueOf | HasFact | Operation | ListOf | Logic | CheckedConditional"
 
+SHARE = "share"
+"""The function of an `Operation` that takes a part of a budget, with the resource as its only operand. The
+resolver puts other operations in its place before anything is evaluated."""
+
 
 def fact_names(tree: Checked) -> Iterator[str]:
     """Yield the names of the facts in `tree`, in order, repeated as often as they occur."""
@@ -65,6 +69,13 @@ def fact_names(tree: Checked) -> Iterator[str]:
         yield tree.name
     for child in children(tree):
         yield from fact_names(child)
+
+
+def shares_in(tree: Checked) -> frozenset[str]:
+    """Return the resources of which `tree` takes a share."""
+    if isinstance(tree, Operation) and tree.function == SHARE:
+        return frozenset(str(each.value) for each in tree.operands if isinstance(each, Constant))
+    return frozenset(resource for child in children(tree) for resource in shares_in(child))
 
 
 def children(tree: Checked) -> tuple[Checked, ...]:

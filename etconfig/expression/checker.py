@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from etconfig.base.resources import RESOURCES
 from etconfig.diagnostics import Diagnostic
 from etconfig.expression.checked import (
+    SHARE,
     Checked,
     CheckedConditional,
     Constant,
@@ -62,16 +64,23 @@ class Checker:
         source: The expression.
         registry: The facts that it may name.
         is_explained: False to find problems without looking for what unknown names may mean.
+        is_condition: True for a condition, which takes no share of a budget.
 
     Attributes:
         problems: The problems found so far.
     """
 
     def __init__(
-        self, source: ExpressionSource, registry: FactRegistry, *, is_explained: bool = True
+        self,
+        source: ExpressionSource,
+        registry: FactRegistry,
+        *,
+        is_explained: bool = True,
+        is_condition: bool = False,
     ) -> None:
         self.source = source
         self.is_explained = is_explained
+        self.is_condition = is_condition
         self.registry = registry
         self.problems: list[Diagnostic] = []
         self._compared: dict[int, FactInfo | None] = {}
@@ -295,6 +304,8 @@ class Checker:
             return self._unknown_function(node)
         if node.function == "has":
             return self._has(node)
+        if node.function == "share":
+            return self._share(node)
         if node.function == "bucket" and not self._is_bucket(node):
             return None
         first = node.arguments[0] if node.is_method else None
@@ -318,6 +329,16 @@ class Checker:
         if not isinstance(argument, Name):
             return self._refused("'has' needs the name of a fact", node, self._corrector.has(node))
         return None if self._fact(argument) is None else Typed(_BOOL, HasFact(argument.name))
+
+    def _share(self, node: FunctionCall) -> Typed | None:
+        argument = node.arguments[0] if len(node.arguments) == 1 and not node.is_method else None
+        if self.is_condition:
+            message = "'share' belongs in the value of an option, and not in a condition"
+            return self._refused(message, node, None)
+        if not isinstance(argument, Literal) or argument.value not in RESOURCES:
+            message = f"'share' needs {' or '.join(map(repr, RESOURCES))} in quotes"
+            return self._refused(message, node, self._corrector.share(argument))
+        return Typed(ExpressionType.INT, Operation(SHARE, (Constant(argument.value),)))
 
     def _is_bucket(self, node: FunctionCall) -> bool:
         """Return True if `bucket` is called with a text and the name of a rollout; report it otherwise."""

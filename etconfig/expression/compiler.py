@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from etconfig.expression.checked import (
+    SHARE,
     Checked,
     Constant,
     FactValueOf,
@@ -72,7 +73,7 @@ def _has(name: str) -> Evaluator:
 
 
 def _operation(tree: Operation) -> Evaluator:
-    function = OPERATIONS[tree.function].compute
+    function = _unbudgeted if tree.function == SHARE else OPERATIONS[tree.function].compute
     match tree.operands:  # nearly every clause has one of these two forms
         case (FactValueOf(name), Constant(value)):
             if tree.function in _COMPARISONS:
@@ -81,6 +82,10 @@ def _operation(tree: Operation) -> Evaluator:
         case (Constant(value), FactValueOf(name)):
             return lambda facts: function(value, facts[name])
     return _apply(function, [compile_tree(operand) for operand in tree.operands])
+
+
+def _unbudgeted(*resource: object) -> object:
+    raise ArithmeticError(f"no budget of {resource[0]} is divided here")
 
 
 def _apply(function: Callable[..., object], operands: Sequence[Evaluator]) -> Evaluator:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ProfileError
-from etconfig.expression.checked import Checked, Logic, fact_names
+from etconfig.expression.checked import Checked, Logic, fact_names, shares_in
 from etconfig.expression.compiler import Evaluator, compile_tree
 from etconfig.expression.types import ExpressionType
 from etconfig.facts.registry import HIDDEN_FACTS, HIDDEN_VALUE, FactRegistry
@@ -147,6 +147,11 @@ class Expression:
         return frozenset(fact_names(self.tree))
 
     @cached_property
+    def shares(self) -> frozenset[str]:
+        """The resources of which it takes a share, so that each instance has a value of its own."""
+        return shares_in(self.tree) if "share" in self.source else frozenset()
+
+    @cached_property
     def _evaluator(self) -> Evaluator:
         return compile_tree(self.tree)
 
@@ -256,8 +261,9 @@ def _parsed(
         node = parse(source)
     except ProfileError as error:
         raise _GrammarError(diagnostics=error.diagnostics) from error
-    checker = Checker(source, registry, is_explained=is_explained)
-    owner = "a condition" if expect is ExpressionType.BOOL else "this place"
+    is_condition = expect is ExpressionType.BOOL
+    checker = Checker(source, registry, is_explained=is_explained, is_condition=is_condition)
+    owner = "a condition" if is_condition else "this place"
     typed = checker.check(node) if expect is None else checker.check_as(node, expect, owner)
     if typed is None or checker.problems:
         raise ProfileError(diagnostics=tuple(checker.problems))

@@ -17,10 +17,10 @@ STRING_METHODS = tuple(sorted(name for name, info in OPERATIONS.items() if info.
 """Functions that are called on a string, with a string."""
 
 FUNCTIONS = (
-    *sorted(["has", *(name for name, info in OPERATIONS.items() if False in info.call)]),
+    *sorted(["has", "share", *(name for name, info in OPERATIONS.items() if False in info.call)]),
     *STRING_METHODS,
 )
-"""All functions. `has` takes a fact rather than a value, so the checker handles it."""
+"""All functions. The checker handles `has`, which takes a fact, and `share`, which takes a resource."""
 
 
 class OperationSignature(NamedTuple):

@@ -276,7 +276,7 @@ class FactRegistry:
         """
         info = self._by_name.get(name)
         if info is None:
-            return self._by_name.get(_with_indices_hidden(name))
+            return self._by_name.get(_NUMBER.sub(INDEX, name))
         return None if info.is_family else info
 
     def extended(self, infos: Iterable[FactInfo]) -> FactRegistry:
@@ -294,10 +294,6 @@ class FactRegistry:
                     "choose one of your own, such as your plugin's name"
                 )
         return FactRegistry(self.infos + added)
-
-
-def _with_indices_hidden(name: str) -> str:
-    return _NUMBER.sub(INDEX, name)
 
 
 class LazyFactRegistry(FactRegistry):

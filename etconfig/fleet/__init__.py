@@ -10,8 +10,8 @@ _HOME = {
     "DaskWorkers": "running.dask_workers",
     "FileTask": "running.workers",
     "Fleet": "fleet",
-    "FleetChange": "running.difference",
-    "FleetDifference": "running.difference",
+    "FleetChange": "running.moved_devices",
+    "FleetDifference": "running.moved_devices",
     "FleetResult": "fleet",
     "FleetWorkers": "running.workers",
     "AnyWorkers": "running.clusters",
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from etconfig.fleet.fleet import Fleet, FleetResult, open_fleet
     from etconfig.fleet.running.clusters import AnyWorkers
     from etconfig.fleet.running.dask_workers import DaskWorkers
-    from etconfig.fleet.running.difference import FleetChange, FleetDifference
+    from etconfig.fleet.running.moved_devices import FleetChange, FleetDifference
     from etconfig.fleet.running.workers import FileTask, FleetWorkers
 
 __all__ = [

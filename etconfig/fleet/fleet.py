@@ -18,7 +18,7 @@ from etconfig.fleet.deciding.recipe import PlanRecipe, make_plan
 from etconfig.fleet.inventory.database import DEFAULT_MEMORY, is_installed
 from etconfig.fleet.inventory.inventory import InventoryReading, find_sources
 from etconfig.fleet.running.clusters import AnyWorkers
-from etconfig.fleet.running.difference import FleetDifference
+from etconfig.fleet.running.moved_devices import FleetDifference
 from etconfig.fleet.running.part_result import PartResult
 from etconfig.fleet.running.reports import coverage_data, option_histogram
 from etconfig.fleet.running.runs import FleetRuns, PlannedRun

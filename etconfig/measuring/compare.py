@@ -18,7 +18,7 @@ from etconfig.base.fingerprint import file_sha256
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.parameters import AnyPath
 from etconfig.base.records import record
-from etconfig.errors import MeasurementError
+from etconfig.errors import MeasurementError, RemoteDeviceError
 from etconfig.facts.overrides import FactOverrides
 from etconfig.facts.sheet import FactSheet
 from etconfig.measuring.pairs import MIN_PAIRS, PairSample, block_size, check_effort, measure_blocks
@@ -42,7 +42,7 @@ CompareProgress: TypeAlias = Callable[[str, float], object]
 _WARM_UP_RUNS = 5
 _WARM_UP_NS = 20_000_000
 _MOST_WARM_UP_RUNS = 1000
-_NOISE = "the noise floor"
+_NOISE, _RESOLVING = "the noise floor", "resolving all configurations"
 
 
 @record(frozen=True, kw_only=True)
@@ -186,9 +186,12 @@ def compare_requests(
         EtconfigError: the incumbent does not resolve, load or run.
     """
     incumbent = workplace.resolved(base)
-    resolved = [_resolved(workplace, each) for each in others]
+    resolved: list[ResolvedOptions | str] = []
+    for each in others:  # all of them, before it is known whether they need processes
+        _shown(progress, _RESOLVING, 0, 1)(0)
+        resolved.append(_resolved(workplace, each))
     needed = any(isinstance(each, ResolvedOptions) and each.needs_own_process(incumbent) for each in resolved)
-    own_processes = own_processes or needed
+    own_processes = own_processes or needed or workplace.device is not None
     make = partial(make_subject, workplace, in_own_process=own_processes)
     rows: list[MeasuredRow] = []
     times_ns: list[int] = []
@@ -240,9 +243,9 @@ def compare_requests(
         incumbent=own_row,
         rows=tuple(rows),
         instructions=instructions,
-        notes=(*made_up, *noise_notes(noise), *output_notes([own_row, *rows])),
+        notes=(*workplace.notes, *made_up, *noise_notes(noise), *output_notes([own_row, *rows])),
         is_interrupted=is_interrupted,
-        machine=describe_machine(),
+        machine=describe_machine() if workplace.device is None else workplace.device.machine,
     )
 
 
@@ -311,8 +314,9 @@ def _row(
             sample, error = measured.against(subject, progress)
             load_s, peak_bytes = subject.load_s, subject.peak_bytes
     except Exception as problem:
-        if isinstance(problem, MeasurementError) and problem.label == measured.subject.label:
-            raise  # the incumbent is gone
+        is_incumbent = isinstance(problem, MeasurementError) and problem.label == measured.subject.label
+        if is_incumbent or isinstance(problem, RemoteDeviceError):
+            raise
         return replace(row, failure=reason_of(problem)), False
     ratio = _ratio(sample)
     if ratio is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from etconfig.base.packages import how_to_install
-from etconfig.errors import MeasurementError
 from etconfig.measuring.report import ComparisonReport
 
 MARK = "<!-- measurements, drawn by etconfig -->"
@@ -19,23 +18,20 @@ def check_can_draw() -> None:
     """Check that the library is installed, before anything is measured.
 
     Raises:
-        MeasurementError: it is not; the error says how to install it.
+        ImportError: it is not; the error says how to install it.
     """
     try:
         import vl_convert  # noqa: F401
     except ImportError as error:
-        raise MeasurementError(
-            label="the picture",
-            reason="the package vl-convert-python is not installed",
-            help=how_to_install("'etconfig[report]'"),
-        ) from error
+        install = how_to_install("'etconfig[report]'")
+        raise ImportError(f"a picture needs vl-convert-python, which is not installed: {install}") from error
 
 
 def comparison_svg(report: ComparisonReport) -> str:
     """Draw the ratios and intervals of a report as an SVG document, without scripts.
 
     Raises:
-        MeasurementError: the library is not installed.
+        ImportError: the library is not installed.
     """
     check_can_draw()
     import vl_convert
@@ -48,7 +44,7 @@ def comparison_html(report: ComparisonReport) -> str:
     """Return a page with the picture and the table of a report, without scripts.
 
     Raises:
-        MeasurementError: the library is not installed.
+        ImportError: the library is not installed.
     """
     style = "body{font:14px sans-serif;margin:2em}td,th{padding:.2em .8em .2em 0}svg{margin:1em 0}"
     return (

@@ -30,7 +30,7 @@ _MOST_NOTES = 5
 Verdict: TypeAlias = Literal["faster", "slower", "same"]
 """`same`: the interval contains 1, or the difference is within the noise floor."""
 
-HEADERS = ("CONFIGURATION", "RATIO", "95 % INTERVAL", "P50", "P90", "P99", "LOAD", "PEAK", "ERROR")
+HEADERS = ("CONFIGURATION", "RATIO", "95 % INTERVAL", "P50", "P90", "LOAD", "PEAK", "ERROR")
 
 
 @record(frozen=True, kw_only=True)
@@ -67,9 +67,9 @@ class MeasuredRow:
     def cells(self) -> tuple[str, ...]:
         """The row of the table of `HEADERS`."""
         if self.failure is not None:
-            return (self.label, "failed", self.failure, *[""] * (len(HEADERS) - 3))
+            return (f"{self.label}: {self.failure}", "failed", *[""] * (len(HEADERS) - 2))
         ratio = self.ratio
-        times = (self.latency_s.get("p50"), self.latency_s.get("p90"), self.latency_s.get("p99"), self.load_s)
+        times = (self.latency_s.get("p50"), self.latency_s.get("p90"), self.load_s)
         return (
             self.label,
             "1" if ratio is None else f"{ratio.ratio:.3f}",

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from etconfig.app.configuring.engine_models import engines_for
 from etconfig.app.configuring.profile_choice import EXPECTED
 from etconfig.app.configuring.targets import find_installation
 from etconfig.app.installation.installation import Installation
@@ -23,7 +24,7 @@ from etconfig.errors import MeasurementError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
 from etconfig.measuring.shapes import Shapes, shape_texts
-from etconfig.measuring.workplace import SubjectRequest, Workplace, engines_for
+from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.models.catalog import ModelCatalog
 from etconfig.program.identify import HEAD_BYTES, recognize_engine_model
 
@@ -189,11 +190,15 @@ def _of_catalog(
     method: str | None,
     models: AnyPath | None,
 ) -> SubjectRequest:
-    if catalog.models[name].backends:
+    model = catalog.models[name]
+    if model.backends and model.path is not None:
+        request = replace(request, model=str(model.path))
+        return find_model(workplace, request, method=method or name, models=models)
+    if model.backends:
         raise MeasurementError(
             label=name,
             reason="an engine runs it, and the file of models does not say where its own file is",
-            help=f"give the file as the model, and its name: --method {name}",
+            help=f'write file = "..." below [model.{name}], or give the file and --method {name}',
         )
     here = runtime_backends(workplace.installation, choose_executor(workplace.installation, request.executor))
     choice = select_model(

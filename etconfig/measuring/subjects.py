@@ -74,6 +74,9 @@ class MeasuredSubject(ABC):
 class LoadedSubject(MeasuredSubject):
     """A configuration that is loaded in this process.
 
+    Attributes:
+        options: Its options, as plain data by `BACKEND.OPTION`.
+
     Raises:
         Exception: what opening, resolving and loading raise.
     """
@@ -102,6 +105,11 @@ class LoadedSubject(MeasuredSubject):
             with self._of_engine():
                 self._runnable = _EngineModel(models, resolution, request)
         self.load_s = time.perf_counter() - start
+        self.options = {
+            f"{backend}.{name}": value
+            for backend, each in resolution.arguments(request.method, request.instance).backends.items()
+            for name, value in each.options.to_jsonable().items()
+        }
         self.peak_bytes = None
         self._loaded_bytes = self._peak.growth_bytes()
         self._resident_bytes = self._peak.resident_growth_bytes()

@@ -93,7 +93,8 @@ def _serve(read: Callable[[], bytes], answer: Callable[[str], object]) -> None:
             if subject is None:
                 subject = _made(data)
                 found: Any = {
-                    name: getattr(subject, name) for name in ("load_s", "input_names", "open_inputs")
+                    name: getattr(subject, name)
+                    for name in ("load_s", "input_names", "open_inputs", "options")
                 }
             elif operation == "generate":
                 found = encode_values(subject.generate(data))

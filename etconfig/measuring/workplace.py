@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from etconfig.app.configuring.configuration import configure
@@ -15,9 +14,9 @@ from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.api import load_program
 from etconfig.app.programs.executors import choose_executor, executor_with_options
 from etconfig.app.programs.loaded_program import LoadedProgram
+from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
-from etconfig.errors import PluginError
 from etconfig.facts.sheet import FactSheet
 from etconfig.resolver.compiling.overrides import layer_from_overrides
 from etconfig.resolver.deciding.device_problems import notes_on_device
@@ -26,9 +25,11 @@ from etconfig.schema.declaration import Scope
 
 if TYPE_CHECKING:
     from etconfig.app.configuring.targets import Delegating
+    from etconfig.measuring.remote import RemoteDevice
 
 EXECUTOR_PREFIX = "executor."
 """Paths with this prefix name options of the executor: `executor.libraries`."""
+_GIVEN = (OriginKind.PROFILE, OriginKind.PROJECT, OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 
 
 @record(frozen=True, kw_only=True)
@@ -81,12 +82,19 @@ class Workplace:
         facts: The device.
         fact_overrides: Facts set by hand.
         overrides_name: The source of overrides, for origins and diagnostics.
+        device: The device that measures; None for this one.
     """
 
     installation: Installation
     facts: FactSheet
     fact_overrides: Mapping[str, object]
     overrides_name: str = "overrides"
+    device: RemoteDevice | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The device that measures, in a sentence; nothing for this one."""
+        return () if self.device is None else (f"measured on {self.device.name}",)
 
     def resolve(self, request: SubjectRequest, program: Delegating) -> Resolution:
         """Return the arguments of a configuration.
@@ -156,6 +164,8 @@ class ResolvedOptions:
         fingerprint: The fingerprint of the resolution.
         runs_on: The executor of a program, or the id of the backend whose engine runs the model.
         notes: The warnings of the resolution, and the notes about the device.
+        given: The paths of options that a profile, the project file or the user sets.
+        facts: The facts that it depends on.
     """
 
     values: Mapping[str, object]
@@ -164,6 +174,14 @@ class ResolvedOptions:
     fingerprint: str
     runs_on: str
     notes: tuple[Diagnostic, ...]
+    given: frozenset[str] = frozenset()
+    facts: FactSheet
+
+    @property
+    def backends(self) -> frozenset[str]:
+        """The ids of the backends."""
+        paths = (path for path in self.values if not path.startswith(EXECUTOR_PREFIX))
+        return frozenset(path.partition(".")[0] for path in paths)
 
     def differing(self, other: ResolvedOptions) -> dict[str, object]:
         """Return the values that another configuration has not, or has differently."""
@@ -178,28 +196,18 @@ class ResolvedOptions:
         return any(self.values[path] != other.values[path] for path in common)
 
 
-def engines_for(installation: Installation, model: Path) -> list[str]:
-    """Return the ids of the installed backends whose engines take the file of a model."""
-    found = []
-    for backend in installation.backend_ids:
-        try:
-            spec = installation.plugins.backend_spec(backend)
-        except PluginError:  # `etconfig doctor` reports it
-            continue
-        if spec.runner is not None and model.suffix in spec.model_files:
-            found.append(backend)
-    return found
-
-
 def _of_backends(resolution: Resolution, request: SubjectRequest, runs_on: str) -> ResolvedOptions:
     values: dict[str, object] = {}
     of_process: set[str] = set()
+    given: set[str] = set()
     for backend, each in resolution.arguments(request.method, request.instance).backends.items():
         infos = each.options.option_infos()
         for name, value in each.options.to_jsonable().items():
             values[f"{backend}.{name}"] = value
             if infos[name].scope is Scope.PROCESS:
                 of_process.add(f"{backend}.{name}")
+            if each.origin(name).kind in _GIVEN and value is not None:
+                given.add(f"{backend}.{name}")
     return ResolvedOptions(
         values=values,
         of_process=frozenset(of_process),
@@ -207,4 +215,6 @@ def _of_backends(resolution: Resolution, request: SubjectRequest, runs_on: str) 
         fingerprint=resolution.fingerprint(),
         runs_on=runs_on,
         notes=(*resolution.warnings, *notes_on_device(resolution)),
+        given=frozenset(given),
+        facts=resolution.facts,
     )

@@ -49,7 +49,7 @@ class MemoryAmount:
         return {"bytes": self.size_bytes, "origin": self.origin, "certainty": self.certainty}
 
 
-PARTS = ("constants", "arenas", "payloads", "backend", "inputs")
+PARTS = ("constants", "arenas", "kernels", "payloads", "backend", "inputs")
 """The amounts of a `MemoryNeed` before the peak, in the order of reports."""
 
 
@@ -63,7 +63,8 @@ class MemoryNeed(HasView):
         program: The paths of the programs; `program` for one in memory.
         constants: The tables of the programs, and the constants of their methods, once for all instances. In
             a mapped file they count, although the system can take their pages back.
-        arenas: The planned memory of all instances.
+        arenas: The planned memory of all instances; on the numpy executor as much of it as is used.
+        kernels: The working memory of the numpy executor's kernels, and the constants that they convert.
         payloads: The payloads and named data that are read to load them. Most backends free them.
         backend: What the backends make of them, and hold.
         inputs: The inputs outside of the planned memory, and the outputs that are returned.
@@ -75,6 +76,7 @@ class MemoryNeed(HasView):
     program: str
     constants: MemoryAmount
     arenas: MemoryAmount
+    kernels: MemoryAmount
     payloads: MemoryAmount
     backend: MemoryAmount
     inputs: MemoryAmount
@@ -129,9 +131,13 @@ class MemoryNeed(HasView):
 
     @property
     def tables(self) -> tuple[Table, Table]:
-        """The parts and the holders, for people."""
+        """The parts that take memory, and the holders, for people."""
         amounts: dict[str, MemoryAmount] = {part: getattr(self, part) for part in (*PARTS, "peak")}
-        parts = [(part, str(each), each.origin, each.certainty) for part, each in amounts.items()]
+        parts = [
+            (part, str(each), each.origin, each.certainty)
+            for part, each in amounts.items()
+            if each.size_bytes or part == "peak"
+        ]
         holders = [(name, str(each)) for name, each in self.holders.items()]
         return (
             Table(headers=("PART", "SIZE", "ORIGIN", "CERTAINTY"), rows=parts),

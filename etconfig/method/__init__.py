@@ -3,7 +3,7 @@
 This package exports the contract only: the plugin API imports it, and must not load the rest.
 """
 
-from etconfig.method.contract import (
+from etconfig.method.executor_contract import (
     DelegateHost,
     DelegateRun,
     ExecuteRequest,

@@ -16,7 +16,7 @@ from etconfig.base.parameters import check_type
 from etconfig.diagnostics.error_text import error_message
 from etconfig.errors import ArenaConflictError, InvalidMemoryError, MethodInUseError
 from etconfig.kernel.memory import Array, address_of, allocate_zeroed
-from etconfig.method.contract import ExecutorProgram, MethodRequest, RunnableMethod
+from etconfig.method.executor_contract import ExecutorProgram, MethodRequest, RunnableMethod
 from etconfig.method.method import Method
 from etconfig.program.model import ExecutionPlan
 from etconfig.program.shared_state import (

@@ -21,7 +21,7 @@ from etconfig.errors import (
     OutOfMemoryError,
     UnsupportedCallError,
 )
-from etconfig.method.contract import (
+from etconfig.method.executor_contract import (
     ExecuteRequest,
     ExecutorProgram,
     MethodRequest,

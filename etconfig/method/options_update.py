@@ -12,7 +12,7 @@ from etconfig.base.parameters import check_type, plain_value
 from etconfig.diagnostics import Diagnostic, did_you_mean_backend
 from etconfig.diagnostics.error_text import error_text
 from etconfig.errors import DelegateError, OptionError
-from etconfig.method.contract import OptionChanges
+from etconfig.method.executor_contract import OptionChanges
 
 
 def validated_changes(

@@ -12,7 +12,7 @@ import numpy as np
 from etconfig.errors import EtconfigError
 from etconfig.kernel.memory import Array, allocate_zeroed
 from etconfig.kernel.tensor import DTYPES
-from etconfig.method.contract import ExecutorProgram, MethodRequest, RunnableMethod
+from etconfig.method.executor_contract import ExecutorProgram, MethodRequest, RunnableMethod
 from etconfig.program import model
 from etconfig.program.program import Program
 

@@ -56,6 +56,7 @@ class CatalogModel:
             engine runs.
         find_span: Finds the place of its name.
         backends: The ids of the backends whose engines run it; empty for a model that is run as a program.
+        path: The file that an engine runs; None if the document does not say.
     """
 
     name: str
@@ -63,6 +64,7 @@ class CatalogModel:
     variants: tuple[ModelVariant, ...]
     find_span: Callable[[], Span] = field(compare=False, repr=False)
     backends: tuple[Reference, ...] = ()
+    path: Path | None = None
 
     @property
     def span(self) -> Span:

@@ -17,7 +17,7 @@ from etconfig.profile.settings import read_expression
 from etconfig.profile.table import TomlTable, dotted, is_tables
 
 _MODEL = "model"
-_MODEL_KEYS = ("fallback", "variants", "backends")
+_MODEL_KEYS = ("fallback", "variants", "backends", "file")
 _VARIANT_KEYS = ("file", "when", "data", "fits")
 _TABLE_HELP = "write [{table}.NAME], with the name of the model"
 _VARIANTS_HELP = (
@@ -111,6 +111,13 @@ def _read_model(
         table.report("invisible-character", message, tables.key_span(name), "retype it")
     meant = table.check_keys(_MODEL_KEYS, "model")
     backends = _read_backends(table) if "backends" in table.data else ()
+    path = None
+    if "file" in table.data:
+        path = _beside(table.document, _read_file(table, 'write file = "model.onnx", relative to this file'))
+        if "backends" not in table.data:
+            message = f"{table.header} has 'file' without 'backends'"
+            help = "write file in [[variants]] for a program, or add backends = [...] if an engine runs it"
+            table.report("unknown-key", message, table.key_span("file"), help)
     is_program = not {"variants", "backends"} & {*meant} and "backends" not in table.data
     if is_program and table.data.get("variants", []) == []:
         _report_no_variants(name, tables, table)
@@ -121,6 +128,7 @@ def _read_model(
         variants=tuple(_read_variant(number, each, expressions) for number, each in variants),
         find_span=partial(tables.key_span, name),
         backends=backends,
+        path=path,
     )
 
 
@@ -158,24 +166,27 @@ def _report_no_variants(name: str, tables: TomlTable, table: TomlTable) -> None:
 def _read_variant(number: int, table: TomlTable, expressions: ExpressionParser) -> ModelVariant:
     if "file" not in table.check_keys(_VARIANT_KEYS, "variant"):
         table.require("file", _FILE_HELP)
-    target = table.string("file", _FILE_HELP)
-    if target == "":
-        table.report(
-            "wrong-type", "'file' must be a path, but is empty", table.value_span("file"), _FILE_HELP
-        )
+    target = _read_file(table, _FILE_HELP)
     data = None
     if "data" in table.data:
         files = enumerate(table.strings("data"))
         data = tuple(Reference(path, partial(table.value_span, "data", index)) for index, path in files)
     return ModelVariant(
         number=number,
-        file=Reference(target or "", partial(table.value_span, "file")),
-        path=_beside(table.document, target or ""),
+        file=Reference(target, partial(table.value_span, "file")),
+        path=_beside(table.document, target),
         when=read_expression(table, "when", expressions, ExpressionType.BOOL, _WHEN_HELP),
         data=data,
         data_paths=tuple(_beside(table.document, each.target) for each in data or ()),
         fits_margin=table.margin("fits", _FITS_HELP),
     )
+
+
+def _read_file(table: TomlTable, help: str) -> str:
+    target = table.string("file", help)
+    if target == "":
+        table.report("wrong-type", "'file' must be a path, but is empty", table.value_span("file"), help)
+    return target or ""
 
 
 def _beside(document: Document, target: str) -> Path:

@@ -54,15 +54,17 @@ def compile_plan(
     track: Track | None,
     instruction_limit: int,
     optimize: bool,
+    scratch: Scratch | None = None,
 ) -> CompiledPlan:
     """Bind every instruction of `plan` to `registers`, and to what runs each of its delegates.
 
-    With `optimize`, leave out instructions that no output needs. `called` are the kernels of its operators.
+    With `optimize`, leave out instructions that no output needs. `called` are the kernels of its operators,
+    and `scratch` is their working memory, by default a new one.
 
     Raises:
         KernelArgumentError: a kernel refuses its arguments.
     """
-    scratch = Scratch()
+    scratch = Scratch() if scratch is None else scratch
     patterns = StepPatterns(registers, called, rebinding.varying)
     calls = KernelCalls(plan, registers, called, rebinding, scratch)
     optimizer = None

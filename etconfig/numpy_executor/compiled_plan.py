@@ -115,6 +115,9 @@ class CompiledPlan:
         chains: The blocks.
         instruction_limit: The most instructions that one run may take.
         reassigned: The registers that instructions change.
+
+    Attributes:
+        chains: The blocks.
     """
 
     def __init__(
@@ -125,7 +128,7 @@ class CompiledPlan:
         reassigned: Sequence[Register] = (),
     ) -> None:
         self._method = method
-        self._chains = chains
+        self.chains = chains
         self._limit = instruction_limit
         self._reassigned = reassigned
 
@@ -154,7 +157,7 @@ class CompiledPlan:
         left = self._limit
         if stop is not None and stop.should_stop():  # also if no step is left to run
             raise self._stopped_at_first()
-        for blocks in self._chains:
+        for blocks in self.chains:
             index = 0
             while index < len(blocks):
                 block = blocks[index]
@@ -165,7 +168,7 @@ class CompiledPlan:
 
     def _stopped_at_first(self) -> StoppedAt:
         """Return the signal of a run that ended before its first step."""
-        blocks = (block for blocks in self._chains for block in blocks if block.steps)
+        blocks = (block for blocks in self.chains for block in blocks if block.steps)
         first = next(blocks, None)
         return StoppedAt(None, None) if first is None else StoppedAt(first.indices[0], first.names[0])
 

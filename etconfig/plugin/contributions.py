@@ -11,7 +11,6 @@ from etconfig.method import Executor
 from etconfig.plugin.backends import check_spec
 from etconfig.plugin.call_check import call_problem
 from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
-from etconfig.plugin.evidence import Observed, Unobservable
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.hookspecs import (
     BackendRequest,
@@ -25,6 +24,7 @@ from etconfig.plugin.hookspecs import (
     KernelsRequest,
 )
 from etconfig.plugin.loader import Hook, guarded
+from etconfig.plugin.option_evidence import Observed, Unobservable
 from etconfig.schema.spec import BackendSpec
 
 _DETECTOR_HELP = (

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from etconfig.facts.detecting.detector import Detector
     from etconfig.facts.registry import FactInfo
     from etconfig.method import Executor
-    from etconfig.plugin.evidence import Evidence
+    from etconfig.plugin.option_evidence import Evidence
     from etconfig.schema.options import BackendOptions
     from etconfig.schema.spec import ApiRange, BackendSpec
 

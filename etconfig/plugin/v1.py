@@ -26,6 +26,7 @@ _HOME = {
     "CompileSpecs": "base.compile_specs",
     "ConformanceContribution": "plugin.hookspecs",
     "ConformanceRequest": "plugin.hookspecs",
+    "Consumes": "schema.consumption",
     "DelegateError": "errors",
     "DelegateFacts": "schema.delegate_memory",
     "DelegateHost": "method",
@@ -75,8 +76,8 @@ _HOME = {
     "MultipleOf": "schema.constraints",
     "NativeCall": "backend",
     "NativeRun": "method",
-    "Observable": "plugin.evidence",
-    "Observed": "plugin.evidence",
+    "Observable": "plugin.option_evidence",
+    "Observed": "plugin.option_evidence",
     "OptionChanges": "method",
     "OptionError": "errors",
     "OptionTable": "schema.options",
@@ -92,7 +93,7 @@ _HOME = {
     "Tracer": "backend",
     "TuneRange": "schema.tuned_values",
     "Unit": "schema.units",
-    "Unobservable": "plugin.evidence",
+    "Unobservable": "plugin.option_evidence",
     "UnsafeProgramError": "errors",
     "UpdateContext": "backend",
     "Value": "backend",
@@ -164,7 +165,6 @@ if TYPE_CHECKING:
         ProgramRequest,
         RunnableMethod,
     )
-    from etconfig.plugin.evidence import Observable, Observed, Unobservable
     from etconfig.plugin.hookspecs import (
         BackendRequest,
         ConformanceContribution,
@@ -178,8 +178,10 @@ if TYPE_CHECKING:
         LoweringRequest,
         hookimpl,
     )
+    from etconfig.plugin.option_evidence import Observable, Observed, Unobservable
     from etconfig.schema.cache_keys import cache_key
     from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
+    from etconfig.schema.consumption import Consumes
     from etconfig.schema.declaration import Applies, Scope, Wire, option
     from etconfig.schema.delegate_memory import DelegateFacts, DelegateMemory
     from etconfig.schema.known_keys import KnownKey
@@ -210,6 +212,7 @@ __all__ = [
     "CompileSpecs",
     "ConformanceContribution",
     "ConformanceRequest",
+    "Consumes",
     "DelegateError",
     "DelegateFacts",
     "DelegateHost",

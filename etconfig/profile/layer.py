@@ -13,6 +13,7 @@ from etconfig.diagnostics import Span
 
 if TYPE_CHECKING:
     from etconfig.expression import Expression
+    from etconfig.profile.budget import Budget
 
 
 class Unset:
@@ -157,6 +158,7 @@ class Layer:
         facts: Hand-set facts, by name.
         is_bundled: True for a profile that comes with etconfig. Nobody asked for its settings, so those of
             backends that are missing or not used do not matter.
+        budget: What all instances may take together, or None.
     """
 
     kind: OriginKind
@@ -165,3 +167,4 @@ class Layer:
     instances: tuple[InstanceDeclaration, ...] = ()
     facts: Mapping[str, Sourced[object]] = field(default_factory=dict)
     is_bundled: bool = False
+    budget: Budget | None = None

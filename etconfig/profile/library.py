@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from etconfig.profile.profile import Reference
 
 
+MEASURED = "measured/"
+"""The start of the names of etconfig's measured profiles: each is for one model, so `auto` leaves it out."""
+
+
 class Provider(enum.IntEnum):
     """The kinds of source of profiles; `auto` prefers a later one among unrelated profiles."""
 
@@ -102,6 +106,15 @@ class ProfileLibrary:
     def names(self) -> tuple[str, ...]:
         """The names of all profiles, sorted."""
         return tuple(sorted(self._files))
+
+    @property
+    def selectable_names(self) -> tuple[str, ...]:
+        """The names of all profiles that `auto` may select: all but etconfig's measured ones."""
+        return tuple(
+            name
+            for name in self.names
+            if not (name.startswith(MEASURED) and self._files[name][0].provider is Provider.BUNDLED)
+        )
 
     @cached_property
     def files(self) -> tuple[ProfileFile, ...]:

@@ -60,6 +60,7 @@ class Selection:
         profiles: Every profile of the library, sorted by name.
         facts: The known facts of the device, by name; None if the truth of the conditions was given instead.
         outranked: Unrelated profiles that match as well, but come from a less specific kind of source.
+        passed_over: Profiles that match as well, but were tuned for another model.
         is_fallback: True if only a bundled profile that matches every device is left: `generic/any`.
     """
 
@@ -67,6 +68,7 @@ class Selection:
     profiles: tuple[Profile, ...] = field(repr=False)
     facts: Mapping[str, object] | None = field(repr=False)
     outranked: tuple[Profile, ...] = ()
+    passed_over: tuple[Profile, ...] = ()
     is_fallback: bool = False
     _holding: frozenset[str] | None = field(default=None, repr=False)
 
@@ -103,6 +105,20 @@ class Selection:
             return None
         message = f"no profile is about this device: auto falls back to {self.profile.name!r}"
         return Diagnostic(code="no-matching-profile", message=message, severity=Severity.NOTE)
+
+    @property
+    def tuned_note(self) -> Diagnostic | None:
+        """The note that profiles were tuned for other models only, or None; one for this model is enough."""
+        if not self.passed_over or any(profile.evidence is not None for profile in self.chain):
+            return None
+        names = " and ".join(repr(profile.name) for profile in self.passed_over)
+        return Diagnostic(
+            code="stale-evidence",
+            message=f"auto passes over {names}, tuned for another model than this",
+            spans=tuple(profile.name_span for profile in self.passed_over),
+            help="measure again: `etconfig tune MODEL --output FILE`; or name it with --profile",
+            severity=Severity.NOTE,
+        )
 
 
 def matches_of(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from functools import cached_property
+from typing import TypeAlias
 
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, did_you_mean
@@ -11,10 +13,14 @@ from etconfig.errors import ConfigError, ProfileError
 from etconfig.expression import Expression
 from etconfig.expression.checked import Checked, Constant, FactValueOf, Logic, Operation
 from etconfig.facts.deferred import DeferredValues
+from etconfig.profile.evidence import TuningEvidence
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.library import ProfileFile, ProfileLibrary, Provider
 from etconfig.profile.profile import Profile
 from etconfig.profile.selection import Dependencies, ProfileMatch, Selection, dependencies_on, matches_of
+
+ConcernsModel: TypeAlias = "Callable[[TuningEvidence], bool | None]"
+"""Returns True if evidence is about a model that is configured; None if that cannot be known."""
 
 
 class ConditionIndex:
@@ -111,7 +117,7 @@ class ProfileSelector:
         self._chains: dict[str, _Chain] = {}
         profiles: list[Profile] = []
         problems = list(library.problems)
-        for name in library.names:
+        for name in library.selectable_names:
             try:
                 self._files[name] = library.find(name)
                 profiles.append(self._reader.profile(self._files[name]))
@@ -120,6 +126,7 @@ class ProfileSelector:
         if problems:
             raise ProfileError(diagnostics=tuple(problems))
         self._profiles = tuple(profiles)
+        self._concerns: ConcernsModel = _cannot_know
         self._by_name = {profile.name: profile for profile in profiles}
 
     @property
@@ -127,14 +134,36 @@ class ProfileSelector:
         """The profiles, sorted by name."""
         return self._profiles
 
+    def for_models(self, concerns: ConcernsModel) -> ProfileSelector:
+        """Return the selector for some models: `auto` passes over profiles that were tuned for others.
+
+        Where that cannot be known, they count.
+        """
+        if all(profile.evidence is None for profile in self._profiles):
+            return self
+        found = copy(self)
+        found._concerns = concerns
+        vars(found).pop("conditions", None)
+        vars(found).pop("dependencies", None)
+        return found
+
     @cached_property
     def conditions(self) -> Mapping[str, Expression]:
-        """The condition of each profile that has one, by the profile's name, sorted."""
+        """The condition of each profile that may be selected, by the profile's name, sorted."""
+        return {name: match for name, match in self._conditions.items() if self._suits_models(name)}
+
+    @cached_property
+    def _conditions(self) -> Mapping[str, Expression]:
         return {profile.name: profile.match for profile in self._profiles if profile.match is not None}
 
     @cached_property
     def _index(self) -> ConditionIndex:
-        return ConditionIndex(self.conditions)
+        return ConditionIndex(self._conditions)
+
+    def _suits_models(self, name: str) -> bool:
+        """Return False for a profile that was tuned for another model."""
+        evidence = self._by_name[name].evidence
+        return evidence is None or self._concerns(evidence) is not False
 
     @cached_property
     def dependencies(self) -> Dependencies:
@@ -176,7 +205,7 @@ class ProfileSelector:
         """
         holding = [name for name, holds in matches.items() if holds]
         for name in holding:
-            if name not in self.conditions:
+            if name not in self._conditions:
                 raise ValueError(f"matches: {self._no_condition(name)}")
         return self._choose(sorted(holding), None if facts is None else dict(facts), require_match)
 
@@ -190,7 +219,8 @@ class ProfileSelector:
         self, holding: Iterable[str], facts: Mapping[str, object] | None, require_match: bool
     ) -> Selection:
         """Select among the profiles whose conditions hold, which are sorted by name."""
-        holding = tuple(holding)
+        matching = tuple(holding)
+        holding = [name for name in matching if self._suits_models(name)]
         chains = [self._chain(name) for name in holding]
         bases = {id(base) for chain in chains for base in chain.profiles[:-1]}
         candidates = [chain for chain in chains if id(chain.profiles[-1]) not in bases]
@@ -211,8 +241,9 @@ class ProfileSelector:
             profiles=self._profiles,
             facts=facts,
             outranked=tuple(chain.profiles[-1] for chain in candidates if chain.provider is not highest),
+            passed_over=tuple(self._by_name[name] for name in matching if name not in holding),
             is_fallback=is_fallback,
-            _holding=frozenset(holding),
+            _holding=frozenset(matching),
         )
 
     def _chain(self, name: str) -> _Chain:
@@ -221,6 +252,10 @@ class ProfileSelector:
             file = self._files[name]
             chain = self._chains[name] = _Chain(self._reader.chain(file), file.provider)
         return chain
+
+
+def _cannot_know(evidence: TuningEvidence) -> bool | None:
+    return None
 
 
 def match_profiles(library: ProfileLibrary, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
@@ -274,9 +309,12 @@ def _fallback_refused(fallback: Profile) -> Diagnostic:
 
 def _ambiguity(winners: list[Profile]) -> Diagnostic:
     names = " and ".join(repr(profile.name) for profile in winners)
+    are_tuned = all(profile.evidence is not None for profile in winners)
     return Diagnostic(
         code="ambiguous-profile",
         message=f"profiles {names} match this device, and none extends the others",
         spans=tuple(profile.name_span for profile in winners),
-        help="name one with --profile, let one extend the others, or narrow a condition",
+        help="tune the second model with the first profile in force, which it then extends: --profile FILE"
+        if are_tuned
+        else "name one with --profile, let one extend the others, or narrow a condition",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property, partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from etconfig.base.option_path import OptionPath
 from etconfig.base.provenance import Origin, OriginKind, Sourced
@@ -27,7 +27,10 @@ from etconfig.profile.layer import (
 from etconfig.profile.names import NAME_RULES, is_glob, is_name_of
 from etconfig.profile.table import TomlTable
 
-SETTINGS_KEYS = ("facts", "options", "methods", "instances", "when")
+if TYPE_CHECKING:
+    from etconfig.profile.budget import Budget
+
+SETTINGS_KEYS = ("facts", "options", "methods", "instances", "when", "budget", "groups")
 """The keys at the root of a document that `read_settings` reads."""
 
 _SCALARS = frozenset((bool, int, float, str))
@@ -49,12 +52,14 @@ class DocumentSettings:
         facts: Its hand-set facts, by name.
         inherited: The instances that it mentions but does not declare, each with a function that finds the
             place of the first mention.
+        budget: What all instances may take together, or None.
     """
 
     assignments: tuple[Assignment, ...] = ()
     instances: tuple[InstanceDeclaration, ...] = ()
     facts: Mapping[str, Sourced[object]] = field(default_factory=dict)
     inherited: Mapping[str, Callable[[], Span]] = field(default_factory=dict)
+    budget: Budget | None = None
 
     def to_layer(self, kind: OriginKind, name: str, methods: Mapping[str, str]) -> Layer:
         """Return the settings as a layer; `methods` gives the method of every instance in `inherited`."""
@@ -67,6 +72,7 @@ class DocumentSettings:
             assignments=assignments,
             instances=self.instances,
             facts=self.facts,
+            budget=self.budget,
         )
 
 
@@ -90,7 +96,16 @@ def read_settings(root: TomlTable, expressions: ExpressionParser, kind: OriginKi
         instances=tuple(reader.declared.values()),
         facts=read_facts(root, expressions.registry, kind),
         inherited=reader.inherited,
+        budget=_read_budget(root, expressions, kind),
     )
+
+
+def _read_budget(root: TomlTable, expressions: ExpressionParser, kind: OriginKind) -> Budget | None:
+    if "budget" not in root.data and "groups" not in root.data:
+        return None
+    from etconfig.profile.budget import read_budget  # few documents have one
+
+    return read_budget(root, expressions, kind)
 
 
 def read_expression(

@@ -9,8 +9,8 @@ from etconfig.base.compile_specs import CompileSpec
 from etconfig.base.scalar_types import MAX_RANK
 from etconfig.flatbuffer.layout import I32, I64
 from etconfig.program import layout
-from etconfig.program.bulk.columns import DoubtError, columns_of
 from etconfig.program.bulk.shared_values import different
+from etconfig.program.bulk.table_columns import DoubtError, columns_of
 from etconfig.program.cursor import Cursor
 from etconfig.program.layout import InstructionArguments
 from etconfig.program.model import (

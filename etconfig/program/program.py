@@ -19,7 +19,7 @@ from etconfig.program.external_data import DataSources, ExternalData, open_data_
 from etconfig.program.flat_tensor import DataFile
 from etconfig.program.identify import ExtendedHeader, check_is_program, is_bundled, read_header
 from etconfig.program.limits import DEFAULT_LIMITS, Limits
-from etconfig.program.model import BackendDelegate, ExecutionPlan
+from etconfig.program.model import BackendDelegate, ExecutionPlan, SerializedTensor
 from etconfig.program.payload_reader import NamedData, Payloads, VerifiedLoader, gaps_between, read_payloads
 from etconfig.program.plan_reader import PlanReader
 from etconfig.program.process_lock import ProcessLock, collection_paused
@@ -174,6 +174,21 @@ class Program(Immutable):
         """Return the size of a delegate's payload in bytes, without reading it; raises as `delegate_data`."""
         with self._used() as contents:
             return contents.payloads.delegate(delegate.processed).size_bytes
+
+    def extent(self, data: BackendDelegate | SerializedTensor | str) -> Extent | None:
+        """Return the place of a payload, a constant or named data in the file; None if they lie elsewhere.
+
+        Raises:
+            MalformedProgramError: there is no such payload or constant.
+            TruncatedProgramError: a constant has fewer bytes.
+        """
+        with self._used() as contents:
+            if isinstance(data, str):
+                return contents.payloads.named_data.get(data)
+            if isinstance(data, SerializedTensor):
+                found = contents.payloads.constant
+                return None if data.external else found(data.data_buffer_idx, data.size_bytes)
+            return contents.payloads.delegate(data.processed)
 
     @property
     def named_data(self) -> Mapping[str, memoryview]:

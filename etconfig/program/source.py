@@ -81,8 +81,8 @@ class LoadMode(enum.Enum):
 FILE_BLOCK_BYTES = 256 << 10
 """The size of the parts in which a file is read; a file that is not larger is read at once."""
 
-BLOCKS_APART = 4
-"""The number of blocks from which on a payload gets memory of its own, which can be freed."""
+APART_BYTES = 4 * FILE_BLOCK_BYTES
+"""The size from which on a payload gets memory of its own, which can be freed."""
 
 
 def open_bytes(source: ProgramSource, load_mode: LoadMode, limits: Limits) -> Cursor:
@@ -279,7 +279,7 @@ class _Blocks:
             UnreadableProgramError: they cannot be read, or have changed since.
         """
         blocks = self._is_here[start // FILE_BLOCK_BYTES : -(-end // FILE_BLOCK_BYTES)]
-        if end - start < BLOCKS_APART * FILE_BLOCK_BYTES or all(blocks):
+        if end - start < APART_BYTES or all(blocks):
             end = self.fetch(start, end)
             return self.data[start:end], end
         with self._lock.current():
@@ -392,7 +392,7 @@ class _Mapped:
 
     def apart(self, start: int, end: int) -> tuple[memoryview, int]:
         """Return the bytes from `start` to `end`; many of them in a mapping that ends with its last view."""
-        if end - start < BLOCKS_APART * FILE_BLOCK_BYTES:
+        if end - start < APART_BYTES:
             return self.data[start:end], end
         skipped = start % mmap.ALLOCATIONGRANULARITY
         try:

@@ -9,7 +9,7 @@ from typing import Any
 from etconfig.errors import ProgramError
 from etconfig.flatbuffer.layout import BOOLEAN, F64, I32, I64, FieldKind
 from etconfig.program import layout
-from etconfig.program.bulk.columns import Columns, DoubtError, columns_of
+from etconfig.program.bulk.table_columns import Columns, DoubtError, columns_of
 from etconfig.program.cursor import Cursor
 from etconfig.program.layout import KernelTypes
 from etconfig.program.model import (

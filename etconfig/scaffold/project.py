@@ -88,7 +88,7 @@ def _tests(backends: Sequence[BackendSpec]) -> list[tuple[str, str]]:
         (f"{spec.id}: no more threads than cores", f"{spec.id}.{name} <= cpu.logical_cores")
         for spec in backends
         for name, info in spec.options.option_infos().items()
-        if info.type.kind is OptionKind.INTEGER and "threads" in name
+        if info.type.kind is OptionKind.INTEGER and info.consumes and info.consumes.resource == "threads"
     ]
     return found or [("every device has a name for its system", 'os.name != ""')]
 

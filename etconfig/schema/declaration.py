@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar
 
 from etconfig.base.records import record
+from etconfig.schema.consumption import Consumes, checked_consumption
 from etconfig.schema.known_keys import KnownKey
 from etconfig.schema.option_type import ChoiceValue, OptionType
 from etconfig.schema.tuned_values import TuneRange, TuneValues, checked_tune
@@ -91,6 +92,7 @@ class Declaration:
     also_called: Mapping[ChoiceValue, ChoiceValue] | None = None
     names_methods: bool = False
     tune: TuneValues = None
+    consumes: Consumes | None = None
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Leave pydantic's JSON Schema as it is; etconfig generates its own."""
@@ -116,6 +118,7 @@ class OptionInfo:
         invalidates_cache: True if what the backend compiles depends on it, so that `cache_key` counts it.
         names_methods: True if the texts of its array are names of methods.
         tune: The values that `etconfig tune` tries; see `option`.
+        consumes: What it takes of a resource that a budget limits, or None.
     """
 
     name: str
@@ -133,6 +136,7 @@ class OptionInfo:
     invalidates_cache: bool = False
     names_methods: bool = False
     tune: TuneValues = None
+    consumes: Consumes | None = None
 
     @property
     def is_required(self) -> bool:
@@ -174,6 +178,7 @@ def option(
     also_called: Mapping[str | int, str | int] | None = None,
     names_methods: bool = False,
     tune: bool | Iterable[object] | TuneRange | None = None,
+    consumes: str | Consumes | None = None,
 ) -> Any:
     """Declare one option of a `BackendOptions` class.
 
@@ -205,14 +210,16 @@ def option(
         tune: What `etconfig tune` tries: values, a `TuneRange`, True for the values that follow from the
             type (choices, true and false, numbers of threads up to the cores), False for nothing. Once an
             option of a class has it, those without it are tried only on request.
+        consumes: What its value takes of a budget: `threads`, `memory` in bytes, or a `Consumes` if some
+            values stand for something else.
 
     Returns:
         A pydantic field.
 
     Raises:
-        ValueError: `applies`, `scope`, `unit` or `wire` is not one of the known ones.
-        TypeError: `invalidates_cache` is not a bool, `tune` is something else than stated, or another
-            argument is not a text.
+        ValueError: `applies`, `scope`, `unit`, `wire` or `consumes` is not one of the known ones.
+        TypeError: `invalidates_cache` is not a bool, `tune` or `consumes` is something else than stated, or
+            another argument is not a text.
     """
     from pydantic import Field  # imported late: only declarations of options need it
 
@@ -233,6 +240,7 @@ def option(
         also_called=_spellings(also_called),
         names_methods=_flag("names_methods", names_methods),
         tune=checked_tune(tune),
+        consumes=checked_consumption(consumes),
     )
     if default is MISSING:
         return Field(json_schema_extra=declaration)

@@ -16,6 +16,7 @@ class DelegateFacts:
         payload_bytes: The size of its payload.
         named_data_bytes: The size of the data that the payload leaves to the program or to data files.
         argument_bytes: The size of the inputs and outputs of one call; of dynamic shapes the largest.
+        path: The file of a model, the payload then, which the engine reads itself; None for a delegate.
         read: Reads the payload. The view is read-only, and the memory is freed with it.
         named_data: The data of the program and its data files by key, read when they are looked up.
     """
@@ -23,6 +24,7 @@ class DelegateFacts:
     payload_bytes: int
     named_data_bytes: int = 0
     argument_bytes: int = 0
+    path: str | None = None
     read: Callable[[], memoryview] = field(compare=False, repr=False)
     named_data: Mapping[str, memoryview] = field(default_factory=dict, compare=False, repr=False)
 
@@ -37,7 +39,10 @@ class DelegateMemory:
     """The memory that a backend takes for one delegate, besides the payload that etconfig reads.
 
     Attributes:
-        held_bytes: The bytes from `init` to `destroy`, with those that the first execute adds.
+        held_bytes: The bytes from `init` to `destroy`.
+        running_bytes: The bytes from the first execute to `destroy`.
+        workspace_bytes: The bytes that all delegates of the backend use in turn, from the first execute on:
+            the largest number counts.
         loading_bytes: The further bytes that `init` takes and returns.
         keeps_payload: True if the payload and its named data stay in memory until `destroy`; False if `init`
             frees them.
@@ -45,15 +50,21 @@ class DelegateMemory:
         is_measured: True if the sizes come from measurements of the engine.
 
     Raises:
+        TypeError: a size is not an int.
         ValueError: a size is negative.
     """
 
     held_bytes: int
+    running_bytes: int = 0
+    workspace_bytes: int = 0
     loading_bytes: int = 0
     keeps_payload: bool = False
     is_shared: bool = False
     is_measured: bool = False
 
     def __post_init__(self) -> None:
-        if self.held_bytes < 0 or self.loading_bytes < 0:
+        sizes = self.held_bytes, self.running_bytes, self.workspace_bytes, self.loading_bytes
+        if {*map(type, sizes)} != {int}:  # not numbers of numpy either, which would reach JSON
+            raise TypeError(f"{self} has a size that is not an int")
+        if min(sizes) < 0:
             raise ValueError(f"{self} has a negative size")

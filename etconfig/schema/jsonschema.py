@@ -11,11 +11,12 @@ from itertools import combinations
 from typing import Any
 
 from etconfig.base.plain_data import jsonable
+from etconfig.base.quantities import DECIMAL_PATTERN
 from etconfig.schema.declaration import MISSING, OptionInfo, Wire
 from etconfig.schema.known_keys import KnownKey
 from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType
 from etconfig.schema.spec import BackendSpec
-from etconfig.schema.units import DECIMAL_PATTERN, Unit
+from etconfig.schema.units import Unit
 
 JSON_SCHEMA_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -62,6 +62,7 @@ class BackendOptions(BaseModel):
             if info.default is not MISSING:
                 cls.model_fields[name].default = info.default
         _check_wire_keys(cls, infos)
+        _check_consumers(cls, infos)
         cls._option_infos = MappingProxyType(infos)
         cls._former_names = _former_names(cls, infos)
         cls._assembly = plan_assembly(cls, infos)
@@ -112,6 +113,7 @@ def _check_in_table(declaration: Declaration) -> None:
         "wire": declaration.wire,
         "invalidates_cache": declaration.invalidates_cache,
         "tune": declaration.tune,
+        "consumes": declaration.consumes,
     }
     for argument, value in given.items():
         if value:
@@ -214,6 +216,16 @@ def _checked_wire(wire: Wire, option_type: OptionType) -> Wire:
     if wire.separator is not None and option_type.kind is not OptionKind.ARRAY:
         raise TypeError("has a wire separator, but is not an array")
     return wire
+
+
+def _check_consumers(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) -> None:
+    for name, info in infos.items():
+        found = info.consumes
+        for other in () if found is None else (*found.only_if, *(found.shared_if or ())):
+            if other not in infos:
+                raise TypeError(
+                    f"{cls.__name__}.{name} consumes depending on {other!r}, which is not an option"
+                )
 
 
 def _check_wire_keys(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) -> None:

@@ -214,7 +214,7 @@ class BackendSpec:
         memory: Returns the memory that the backend takes for a delegate besides its payload:
             `memory(options, delegate)`, from an `etconfig.plugin.v1.DelegateFacts` to an
             `etconfig.plugin.v1.DelegateMemory`. None if nothing is known of it: then as much as the payload
-            is assumed.
+            is assumed. Of a model's file that is damaged, it raises `InvalidPayloadError`.
         verify_on_device: Returns the reasons why options cannot be used on a device, each a sentence that
             names the options: `verify_on_device(options, facts)`, with the known facts by name.
 

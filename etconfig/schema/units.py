@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Mapping
 from fractions import Fraction
+
+from etconfig.base.quantities import BYTE_SIZES, scaled_number
 
 
 class Unit(enum.Enum):
@@ -38,19 +39,6 @@ class Unit(enum.Enum):
         return "20 ms" if self in _SUFFIXES else None
 
 
-_BYTE_SIZES: Mapping[str, Fraction] = {
-    "B": Fraction(1),
-    "kB": Fraction(10**3),
-    "KB": Fraction(10**3),
-    "MB": Fraction(10**6),
-    "GB": Fraction(10**9),
-    "TB": Fraction(10**12),
-    "KiB": Fraction(2**10),
-    "MiB": Fraction(2**20),
-    "GiB": Fraction(2**30),
-    "TiB": Fraction(2**40),
-}
-
 _DURATIONS: Mapping[str, Fraction] = {
     "ns": Fraction(1, 10**9),
     "us": Fraction(1, 10**6),
@@ -70,7 +58,7 @@ _SIZES: Mapping[Unit, Fraction] = {
 _TIMES = (Unit.NANOSECONDS, Unit.MICROSECONDS, Unit.MILLISECONDS, Unit.SECONDS)
 
 _SUFFIXES: Mapping[Unit, Mapping[str, Fraction]] = {
-    Unit.BYTES: _BYTE_SIZES,
+    Unit.BYTES: {suffix: Fraction(size) for suffix, size in BYTE_SIZES.items()},
     **{
         unit: {suffix: size / _DURATIONS[unit.value] for suffix, size in _DURATIONS.items()}
         for unit in _TIMES
@@ -94,12 +82,6 @@ def unit_conversion(unit: str, other: str) -> str | None:
     return f"* {ratio.numerator}" if ratio >= 1 else f"/ {ratio.denominator}"
 
 
-DECIMAL_PATTERN = r"[0-9]{1,20}(?:\.[0-9]{1,20})?"
-"""The pattern of a quantity's number, bounded so that hostile files cannot cause long computations."""
-
-_QUANTITY = re.compile(rf"({DECIMAL_PATTERN}) ?([A-Za-z]+)")
-
-
 def parse_quantity(text: str, unit: Unit) -> Fraction:
     """Return the exact number of `unit` in a text such as "512 MiB" or "0.5 ms".
 
@@ -107,8 +89,4 @@ def parse_quantity(text: str, unit: Unit) -> Fraction:
         ValueError: `text` is not a quantity, or its suffix does not fit `unit`; the message says how to write
             one.
     """
-    suffixes = unit.suffixes
-    match = _QUANTITY.fullmatch(text)
-    if match is None or match[2] not in suffixes:
-        raise ValueError(f"write a number and one of {', '.join(suffixes)}")
-    return Fraction(match[1]) * suffixes[match[2]]
+    return scaled_number(text, unit.suffixes)

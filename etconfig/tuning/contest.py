@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -15,7 +14,7 @@ import numpy as np
 
 from etconfig.base.paired_ratio import PairedRatio
 from etconfig.base.records import record
-from etconfig.errors import TuningError
+from etconfig.errors import RemoteDeviceError, TuningError
 from etconfig.measuring.compare import Effort, measure_subjects
 from etconfig.measuring.pairs import MIN_PAIRS, PairSample
 from etconfig.measuring.report import output_error
@@ -61,69 +60,39 @@ class Trial:
         return float("inf") if self.ratio is None or self.failure is not None else self.ratio.ratio
 
 
-class Objective(ABC):
-    """The quantity that is made small.
+MEMORY = "memory"
+"""The objective that needs a process for each configuration."""
+
+
+@record(frozen=True)
+class Objective:
+    """The quantity that is made small: the time of a run, alone or among others, or memory.
 
     Attributes:
-        name: Its name.
-        measures_time: True if samples are times.
-    """
-
-    name: str
-    measures_time = True
-
-    def load(self, make: MakeSubject, configuration: Combination) -> MeasuredSubject:
-        """Load a configuration as the objective needs it."""
-        return make(configuration)
-
-    @abstractmethod
-    def sample(self, first: MeasuredSubject, second: MeasuredSubject, pairs: int) -> PairSample:
-        """Measure two loaded configurations in pairs.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C; what was measured does not count.
-        """
-
-
-class Latency(Objective):
-    """The time of one run after the other."""
-
-    name = "latency"
-
-    def sample(self, first: MeasuredSubject, second: MeasuredSubject, pairs: int) -> PairSample:
-        """Measure blocks of runs in turns."""
-        pairs = max(pairs, MIN_PAIRS)
-        found = measure_subjects(first, second, Effort(pairs=pairs))
-        if found.is_interrupted:
-            raise KeyboardInterrupt
-        return found
-
-
-class Throughput(Latency):
-    """The time of runs side by side.
-
-    Args:
+        name: `latency`, `throughput`, or `MEMORY`: that which loading and the first run add at most.
         streams: The number of copies that run at once.
     """
 
-    name = "throughput"
-
-    def __init__(self, streams: int) -> None:
-        self.streams = streams
+    name: str = "latency"
+    streams: int = 1
 
     def load(self, make: MakeSubject, configuration: Combination) -> MeasuredSubject:
-        """Load as many copies as run at once."""
-        return Crowd([partial(make, configuration)] * self.streams)
-
-
-class Memory(Objective):
-    """The memory that loading and the first run add at most, each time in a process of its own."""
-
-    name = "memory"
-    measures_time = False
+        """Load a configuration as often as it runs at once."""
+        alone = partial(make, configuration)
+        return alone() if self.streams == 1 else Crowd([alone] * self.streams)
 
     def sample(self, first: MeasuredSubject, second: MeasuredSubject, pairs: int) -> PairSample:
-        """Return the memory of the two in bytes, in place of times."""
+        """Measure two loaded configurations in pairs; memory is in bytes, in place of times.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C; what was measured does not count.
+            TuningError: this system does not report memory.
+        """
+        if self.name != MEMORY:
+            found = measure_subjects(first, second, Effort(pairs=max(pairs, MIN_PAIRS)))
+            if found.is_interrupted:
+                raise KeyboardInterrupt
+            return found
         one, other = first.peak_bytes, second.peak_bytes
         if not one or not other:
             raise TuningError(
@@ -233,7 +202,7 @@ class Contest:
                     try:
                         early = loaded.enter_context(self.objective.load(self.make, configuration))
                     except Exception as problem:  # of an engine, which may raise anything
-                        return replace(found, failure=reason_of(problem))
+                        return _failed(found, problem)
                 one = first or loaded.enter_context(self.objective.load(self.make, base or {}))
                 inputs = self.inputs_for(one, seed + repeat)
                 now = one.run(inputs)  # also keeps the inputs for the measurement
@@ -242,7 +211,7 @@ class Contest:
                     outputs = other.run(inputs)
                     error = output_error(outputs, now if self.reference is None else self.reference)
                 except Exception as problem:  # of an engine, which may raise anything
-                    return replace(found, failure=reason_of(problem))
+                    return _failed(found, problem)
                 found = replace(found, error=max(error, found.error or 0.0))
                 if not error <= self.tolerance:
                     wrong = f"outputs differ by {error:.2g}; allowed is {self.tolerance:.2g}"
@@ -253,10 +222,10 @@ class Contest:
                     raise
                 except Exception as problem:  # of an engine, which may raise anything
                     one.run(inputs)  # raises, too, if what is configured has failed
-                    return replace(found, failure=reason_of(problem))
+                    return _failed(found, problem)
                 peak = max(filter(None, (found.peak_bytes, other.peak_bytes)), default=None)
                 found = replace(found, peak_bytes=peak)
-        if self.objective.measures_time:
+        if self.objective.name != MEMORY:
             times = [each for sample in samples for each in sample.all_second_ns]
             found = replace(found, latency_ns=float(np.median(times)))
         values = {"memory": found.peak_bytes, "latency": found.latency_ns, "error": found.error}
@@ -281,6 +250,13 @@ class Contest:
     def inputs_for(self, subject: MeasuredSubject, seed: int) -> Sequence[Any]:
         """Return the inputs for a seed: those that were given, or made up."""
         return subject.generate(seed) if self.inputs is None else self.inputs
+
+
+def _failed(found: Trial, problem: Exception) -> Trial:
+    """Return the answer for what went wrong; a lost device is none."""
+    if isinstance(problem, RemoteDeviceError):
+        raise problem
+    return replace(found, failure=reason_of(problem))
 
 
 def ratio_of(*samples: PairSample) -> PairedRatio:

@@ -13,7 +13,7 @@ from etconfig.profile.evidence import gain_text
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text
 from etconfig.schema.coerce import show_value
-from etconfig.tuning.contest import Memory, Trial
+from etconfig.tuning.contest import MEMORY, Trial
 from etconfig.tuning.space import Space, configuration_text
 from etconfig.tuning.study import outcome_data
 from etconfig.tuning.tuning import Found
@@ -152,7 +152,7 @@ class TuneReport(HasView):
 
 def shown_gain(ratio: PairedRatio, objective: str) -> str:
     """Return a gain and its interval as users say it: `1.72 x [1.68, 1.78]`, or `0.80 x the memory [...]`."""
-    shown = ratio if objective == Memory.name else ratio.inverse()
+    shown = ratio if objective == MEMORY else ratio.inverse()
     return f"{gain_text(ratio.ratio, objective)} {shown.interval}"
 
 

@@ -133,6 +133,7 @@ def make_space(arguments: Arguments, cores: int, only: Sequence[str] = (), also:
             raise _problem(
                 f"nothing to try follows from the schema of {each.path}",
                 f"give the values: --also {each.path}=V1,V2",
+                "invalid-value",
             )
     found = Space(dimensions=tuple(each for each in dimensions if each.values))
     if not found.dimensions:
@@ -191,15 +192,15 @@ def _with_values(text: str, infos: _Infos) -> tuple[str, list[object]]:
     """Return an option and its values from `PATH=V1,V2`. Raises OptionError."""
     path, equals, listed = text.partition("=")
     if not equals or not listed:
-        raise _problem(f"{text!r} is not an option with values", "write --also PATH=V1,V2")
+        raise _problem(f"{text!r} is not an option with values", "write --also PATH=V1,V2", "invalid-value")
     path = _known(path.strip(), infos)
     kind = infos[path][1].type
     found = [(each, coerce(kind, read_text(kind, each.strip()))) for each in listed.split(",")]
     for each, value in found:
         if isinstance(value, Mismatch):
-            raise _problem(f"{path} cannot be {each!r}: {value.message}", value.help)
+            raise _problem(f"{path} cannot be {each!r}: {value.message}", value.help, "invalid-value")
     return path, [value for _, value in found]
 
 
-def _problem(message: str, help: str | None) -> OptionError:
-    return OptionError(diagnostics=(Diagnostic(code="unknown-option", message=message, help=help),))
+def _problem(message: str, help: str | None, code: str = "unknown-option") -> OptionError:
+    return OptionError(diagnostics=(Diagnostic(code=code, message=message, help=help),))

@@ -11,7 +11,6 @@ from typing import IO, Any
 import numpy as np
 
 from etconfig.base.paired_ratio import PairedRatio
-from etconfig.base.records import record
 from etconfig.base.written_files import FileKind, FilesOfRun, head_of
 from etconfig.errors import TuningError
 from etconfig.tuning.contest import Trial
@@ -28,47 +27,13 @@ _MOST = 2**63
 """No number of an outcome is as large."""
 
 
-@record(frozen=True, kw_only=True)
-class StudyIdentity:
-    """The conditions of outcomes: those of other conditions are not comparable.
-
-    Attributes:
-        model: `sha256:` and the hash of the model's file.
-        data: The hashes of its data files.
-        method: The method of a program, or the name of an engine's model.
-        instance: The named instance, or None.
-        executor: The name of the executor of a program and its options, or None.
-        engine: The engine and its version.
-        device: The facts of the device.
-        incumbent: The fingerprint of what is configured.
-        objective: What is made small.
-        bounds: What configurations must keep.
-        tolerance: The largest difference of outputs.
-        inputs: The hash of inputs that were given, or the shapes and the seed of those that are made up.
-        reference: The hash of the outputs to compare with, or None for those of what is configured.
-    """
-
-    model: str
-    data: Sequence[str] = ()
-    method: str
-    instance: str | None = None
-    executor: Sequence[object] | None = None
-    engine: str
-    device: Mapping[str, object]
-    incumbent: str
-    objective: str
-    bounds: Sequence[str] = ()
-    tolerance: float
-    inputs: object
-    reference: str | None = None
-
-
 class Study:
     """The outcomes of one search.
 
     Args:
         path: The file; None to keep them in memory only.
-        identity: What they depend on.
+        identity: The conditions that they depend on, as plain data by name: outcomes of others are not
+            comparable.
         files: The files of the run.
         space: The combinations that are searched; outcomes of others stay in the file, and do not count.
 
@@ -77,7 +42,9 @@ class Study:
         OSError: it cannot be written.
     """
 
-    def __init__(self, path: Path | None, identity: StudyIdentity, files: FilesOfRun, space: Space) -> None:
+    def __init__(
+        self, path: Path | None, identity: Mapping[str, object], files: FilesOfRun, space: Space
+    ) -> None:
         self.path, self.space = path, space
         self.resumed = 0
         self._outcomes: dict[tuple[str, int | None], Trial] = {}
@@ -86,7 +53,7 @@ class Study:
         self._file: IO[bytes] | None = None
         if path is None:
             return
-        head = {_VERSION_KEY: _VERSION, **vars(identity), "device": dict(identity.device)}
+        head = {_VERSION_KEY: _VERSION, **identity}
         files.check(path, STUDY)
         lines = path.read_bytes().split(b"\n") if path.is_file() else [b""]
         cut_off = lines.pop()  # what follows the last line's end: the run was killed while it wrote

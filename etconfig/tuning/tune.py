@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from etconfig.app.configuring.profile_choice import choose_profile
+from etconfig.app.configuring.tuned_models import model_hash
 from etconfig.app.installation.engine_version import engine_text
 from etconfig.app.installation.installation import Installation
-from etconfig.app.locking.evidence_check import model_hash
 from etconfig.app.programs.executors import choose_executor, executor_with_options
 from etconfig.base.fingerprint import file_sha256
 from etconfig.base.parameters import AnyPath, as_path
@@ -34,10 +34,10 @@ from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.schema.declaration import OptionInfo, Scope
 from etconfig.schema.units import Unit
 from etconfig.tuning.bounds import parse_bound
-from etconfig.tuning.contest import FRESH_LOADS, Contest, Latency, Memory, Objective, Throughput, Trial
+from etconfig.tuning.contest import FRESH_LOADS, MEMORY, Contest, Objective, Trial
 from etconfig.tuning.report import TuneReport
 from etconfig.tuning.space import Combination, Space, make_space
-from etconfig.tuning.study import Study, StudyIdentity, content_hash
+from etconfig.tuning.study import Study, content_hash
 from etconfig.tuning.tuned_profile import (
     CORES,
     TUNED,
@@ -234,7 +234,7 @@ def tune_request(
         files.check(options.output, TUNED)
     resolution, sha256 = resolve_model(workplace, base)
     if options.output is not None:
-        _check_not_in_force(workplace, base, resolution.facts, options.output)
+        _check_not_in_force(workplace, base, resolution, options.output)
     other = None
     if control is not None:
         other = find_model(workplace, replace(base, model=control), method=base.method, models=None)
@@ -244,7 +244,7 @@ def tune_request(
     space = make_space(arguments, cores_of(resolution.facts), options.only, options.also)
     contest = _contest(workplace, base, options, space, resolution)
     backend = space.dimensions[0].path.partition(".")[0]
-    engine = engine_text(workplace.installation, arguments.backends[backend].spec)
+    engine = engine_text(workplace.installation, arguments.backends[backend].spec, resolution.facts)
     has_threads = any(info.unit is Unit.THREADS for info in _infos(space, arguments))
     device = device_facts(resolution.facts.values, has_threads=has_threads)
     identity = _identity(workplace, base, options, sha256, engine, device, resolution.fingerprint())
@@ -263,7 +263,7 @@ def tune_request(
         space=space,
         found=found,
         outcomes=study.outcomes(),
-        notes=_notes(found, arguments, base, options),
+        notes=(*workplace.notes, *_notes(found, arguments, base, options)),
         study=None if options.study is None else str(options.study),
         resumed=study.resumed,
     )
@@ -275,7 +275,9 @@ def tune_request(
     if found.whole is None:
         return report
     output = options.output or Path("tuned.toml")
-    text = _profile(report, base, resolution, device, output).text()
+    sources = workplace.installation.readable_profiles.sources
+    name = profile_name(output, (each.directory for each in sources))
+    text = _profile(report, base, resolution, device, output, name).text()
     if options.output is not None:
         files.write(options.output, text.encode(), TUNED)
     return replace(report, profile_text=text)
@@ -289,7 +291,8 @@ def _identity(
     engine: str,
     device: Mapping[str, object],
     incumbent: str,
-) -> StudyIdentity:
+) -> dict[str, object]:
+    """Return the conditions of outcomes; for engines, `method` is the name of the model."""
     executor: list[object] | None = None
     if base.backend is None:
         installation = workplace.installation
@@ -298,21 +301,21 @@ def _identity(
         given = executor_with_options(installation.with_executor_texts(texts), name)[1]
         executor = [name, None if given is None else given.to_jsonable()]
     made_up = {"shapes": sorted(base.shapes), "seed": options.limits.seed}
-    return StudyIdentity(
-        model=sha256,
-        data=[file_sha256(Path(each)) for each in base.data],
-        method=base.method,
-        instance=base.instance,
-        executor=executor,
-        engine=engine,
-        device=device,
-        incumbent=incumbent,
-        objective=options.objective,
-        bounds=sorted(options.bounds),
-        tolerance=float(options.tolerance),
-        inputs=made_up if options.inputs is None else content_hash(options.inputs),
-        reference=None if options.reference is None else content_hash(options.reference),
-    )
+    return {
+        "model": sha256,
+        "data": [file_sha256(Path(each)) for each in base.data],
+        "method": base.method,
+        "instance": base.instance,
+        "executor": executor,
+        "engine": engine,
+        "device": device,
+        "incumbent": incumbent,
+        "objective": options.objective,
+        "bounds": sorted(options.bounds),
+        "tolerance": float(options.tolerance),
+        "inputs": made_up if options.inputs is None else content_hash(options.inputs),
+        "reference": None if options.reference is None else content_hash(options.reference),
+    }
 
 
 def resolve_model(workplace: Workplace, request: SubjectRequest) -> tuple[Resolution, str]:
@@ -342,7 +345,7 @@ def _contest(
     arguments = resolution.arguments(base.method, base.instance)
     bounds = [parse_bound(each) for each in options.bounds]
     of_process = any(info.scope is Scope.PROCESS for info in _infos(space, arguments))
-    needs_memory = options.objective == Memory.name or any(each.name == Memory.name for each in bounds)
+    needs_memory = options.objective == MEMORY or any(each.name == MEMORY for each in bounds)
     return Contest(
         make=partial(_make, workplace, base, of_process or needs_memory),
         objective=make_objective(options.objective, resolution.facts),
@@ -367,8 +370,8 @@ def make_objective(name: str, facts: FactSheet) -> Objective:
         TuningError: it cannot be measured here.
         ValueError: there is none of this name.
     """
-    if name == Throughput.name:
-        return Throughput(max(2, cores_of(facts)))
+    if name == "throughput":
+        return Objective(name, max(2, cores_of(facts)))
     if name == "energy":
         raise TuningError(
             problem="no fact of this device has the energy of a run, so it cannot be measured",
@@ -376,7 +379,7 @@ def make_objective(name: str, facts: FactSheet) -> Objective:
         )
     if name not in OBJECTIVES:
         raise ValueError(f"objective is {name!r}; expected one of {', '.join(OBJECTIVES)}")
-    return Memory() if name == Memory.name else Latency()
+    return Objective(name)
 
 
 def cores_of(facts: FactSheet) -> int:
@@ -391,12 +394,12 @@ def _infos(space: Space, arguments: Arguments) -> Iterator[OptionInfo]:
         yield arguments.backends[backend].options.option_infos()[option]
 
 
-def _check_not_in_force(workplace: Workplace, base: SubjectRequest, facts: FactSheet, output: Path) -> None:
+def _check_not_in_force(
+    workplace: Workplace, base: SubjectRequest, resolution: Resolution, output: Path
+) -> None:
     """Raise TuningError if the new profile would replace one that is in force, and so extend itself."""
-    chain = choose_profile(
-        workplace.installation, base.profile, facts, require_match=base.require_match
-    ).chain
-    for profile in chain:
+    chosen = resolution.selection or choose_profile(workplace.installation, base.profile, resolution.facts)
+    for profile in chosen.chain:
         if profile.path is not None and output.exists() and output.samefile(profile.path):
             raise TuningError(
                 problem=f"{output} is in force, so the new profile would extend itself",
@@ -423,7 +426,7 @@ def _notes(found: Found, arguments: Arguments, base: SubjectRequest, options: Tu
 
 
 def _control(workplace: Workplace, request: SubjectRequest, contest: Contest, found: Found) -> Trial:
-    make = partial(_make, workplace, request, contest.objective.name == Memory.name)
+    make = partial(_make, workplace, request, contest.objective.name == MEMORY)
     rules = replace(contest, make=make, inputs=None, reference=None, bounds=())
     return rules.compare(found.better, _CONTROL_PAIRS, repeats=FRESH_LOADS)
 
@@ -434,6 +437,7 @@ def _profile(
     resolution: Resolution,
     device: Mapping[str, object],
     output: Path,
+    name: str,
 ) -> TunedProfile:
     found, today = report.found, datetime.date.today()
     assert found.whole is not None
@@ -444,7 +448,7 @@ def _profile(
     if base.instance is not None:
         scope = f"instances.{base.instance}."
     return TunedProfile(
-        name=profile_name(output),
+        name=name,
         extends=extended(base.profile, resolution.profile, output),
         scope=scope,
         options=found.better,

@@ -123,9 +123,13 @@ def base_of(profile: Profile, path: Path) -> str:
     return str(path.parent / target) if target.endswith(".toml") else target
 
 
-def profile_name(output: Path) -> str:
+def profile_name(output: Path, directories: Iterable[Path]) -> str:
     """Return the name of a profile in a file: the one that its path gives it in a directory of profiles."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", output.stem).strip("-.") or "tuned"
+    place = output.absolute().with_suffix("")
+    above = (each.absolute() for each in directories)
+    parts = next((place.relative_to(each).parts for each in above if each in place.parents), (place.name,))
+    names = (re.sub(r"[^A-Za-z0-9_.-]+", "-", part).strip("-.") for part in parts)
+    return "/".join(filter(None, names)) or "tuned"
 
 
 def _gain_lines(gain: PairedRatio) -> Iterable[str]:

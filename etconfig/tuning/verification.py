@@ -17,7 +17,7 @@ from etconfig.measuring.processes import make_subject
 from etconfig.measuring.subjects import MeasuredSubject
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.profile.evidence import TuningEvidence
-from etconfig.tuning.contest import FRESH_LOADS, Contest, Memory, Trial
+from etconfig.tuning.contest import FRESH_LOADS, MEMORY, Contest, Trial
 from etconfig.tuning.space import Combination
 from etconfig.tuning.study import outcome_data
 from etconfig.tuning.tune import TuneOptions, make_objective, resolve_model
@@ -93,7 +93,7 @@ def verify_tuned(
         raise TuningError(problem=problem, help="leave --backend out")
     below = replace(request, profile=base_of(profile, path), label="the profile that it extends")
 
-    in_own_process = evidence.objective == Memory.name
+    in_own_process = evidence.objective == MEMORY
 
     def make(configuration: Combination) -> MeasuredSubject:
         return make_subject(workplace, tuned if configuration else below, in_own_process=in_own_process)

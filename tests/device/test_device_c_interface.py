@@ -296,6 +296,21 @@ class TestModels:
         assert {number: models.written("explain_variant", number) for number in range(3)} == expected
         assert models.written("explain_variant", 3) == ""
 
+    def test_a_device_answers_whether_a_program_fits(self, library: ctypes.CDLL, tmp_path: Path) -> None:
+        program = etconfig.load_program(DIGITS / "digits_portable.pte")
+        needed = etconfig.memory_need(program).peak.size_bytes
+        bundle = etconfig.pack_bundle(program, profiles=["generic/any"], with_memory=True)
+        device = Device(library, bundle.to_bytes())
+        assert device.status("set_backends", text_array([]), 0) == "OK"
+        for fact, size, answer in (
+            ("memory.total", needed, ("OK", "digits_portable.pte")),
+            ("memory.available", needed - 1, ("NO_VARIANT", None)),
+            ("memory.available", needed, ("OK", "digits_portable.pte")),
+        ):
+            assert device.set(fact, size) == "OK"
+            assert device.model("select_model", "digits_portable") == answer
+        assert f"memory.available >= {needed}" in device.written("explain_variant", 0)
+
     def test_a_long_reason_is_cut_at_a_whole_character(self, models: Device) -> None:
         models.set("cpu.available_cores", 4)
         models.status("set_backends", text_array(["XnnpackBackend"]), 1)

@@ -19,7 +19,7 @@ from fact_mutations import mutate
 
 from etconfig.device import device_include_dir
 from etconfig.device.bundle.bundle_writer import write_tables
-from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.step_counter import counted
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.detecting.host import Host
 from etconfig.facts.detecting.sources import DEVICE_ROOT

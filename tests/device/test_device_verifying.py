@@ -15,7 +15,7 @@ from limit_bundles import limits
 
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.step_counter import counted
 
 
 @pytest.fixture(scope="module")

@@ -209,6 +209,8 @@ def prepared(place: Path) -> Path:
 
 
 NOT_RUN = {
+    "etconfig init": "there is a project file, and nothing is replaced",
+    "etconfig init model.pte": "there is a project file, and nothing is replaced",
     "etconfig facts --adb --save phone.json": "it needs a phone",
     "etconfig facts --executor executorch --save board.json": "it needs etconfig-executorch",
     "etconfig conformance ReferenceCpuBackend": "the plugin's own tests run every check",

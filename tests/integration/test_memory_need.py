@@ -36,15 +36,16 @@ class TestInspect:
 
     def test_parts_have_origins_and_holders_are_listed(self, cli: Cli) -> None:
         done = cli("inspect", "model.pte", "--memory", "--facts", PI5, "--fact", "memory.available=1000000")
-        assert "\nmemory: needs 165.7 KiB, has 976.6 KiB free\n" in done.stdout
-        assert "\nbackend    91.81 KiB  declared  estimate\n" in done.stdout
+        assert "\nmemory: needs 275.1 KiB, has 976.6 KiB free\n" in done.stdout
+        assert "\nbackend    181.7 KiB  declared  estimate\n" in done.stdout
         assert "\nforward: payloads             65.91 KiB\n" in done.stdout
 
     def test_instances_of_the_configuration_count_together(self, cli: Cli, place: Path) -> None:
         (place / "board.toml").write_text(THREE)
         alone, three = need(cli), need(cli, "--profile", "board.toml")
         assert three["constants"] == alone["constants"]
-        assert three["peak"]["bytes"] > 2 * alone["peak"]["bytes"]
+        assert three["payloads"] == alone["payloads"]
+        assert three["backend"]["bytes"] > 2 * alone["backend"]["bytes"]
         names = [each["name"] for each in three["holders"]]
         assert "forward@left: ReferenceNpuBackend" in names
         assert "forward: ReferenceNpuBackend" not in names
@@ -60,6 +61,42 @@ class TestInspect:
         ) in done.stdout
 
 
+class TestResolve:
+    """`resolve --memory` shows the same need as `inspect`, below the options."""
+
+    def test_it_is_the_need_of_inspect(self, cli: Cli, place: Path) -> None:
+        (place / "board.toml").write_text(THREE)
+        facts = ("--facts", PI5, "--profile", "board.toml")
+        shown = cli("inspect", "model.pte", "--memory", *facts).stdout
+        done = cli("resolve", "model.pte", "--memory", *facts)
+        assert done.stdout.endswith(shown[shown.index("\nmemory: needs ") :])
+        data = cli("resolve", "model.pte", "--memory", "--json", *facts).json
+        assert data["memory_need"] == need(cli, *facts)
+
+    def test_each_device_has_its_own(self, cli: Cli) -> None:
+        devices = ("--device", "raspberry-pi/pi-5", "--device", "google/pixel-8")
+        found = cli("resolve", "model.pte", "--memory", "--json", *devices).json["resolutions"]
+        assert [each["memory_need"]["program"] for each in found] == ["model.pte"] * 2
+        shown = cli("resolve", "model.pte", "--memory", *devices).stdout
+        assert shown.count("\nmemory: needs 275.1 KiB, has ") == 2
+
+    def test_the_executor_of_the_project_counts(self, cli: Cli, place: Path) -> None:
+        def kernels() -> Any:
+            return cli("resolve", "model.pte", "--memory", "--json").json["memory_need"]["kernels"]["bytes"]
+
+        assert kernels() > 0
+        (place / "etconfig.toml").write_text('executor = "executorch"\n')
+        assert kernels() == 0, "its kernels take nothing of their own"
+
+    def test_programs_are_needed(self, cli: Cli) -> None:
+        done = cli("resolve", "--memory")
+        assert done.status == 2
+        assert done.stderr.startswith("error: --memory estimates the need of programs: give PROGRAM\n")
+        assert cli("resolve", "model.pte", "--memory", "--toml").stderr.startswith(
+            "error: --toml prints a profile: leave out --memory\n"
+        )
+
+
 class TestDevices:
     """`validate` and `matrix` compare the need with the memory of each device."""
 
@@ -73,14 +110,14 @@ class TestDevices:
             done = cli("validate", "board.toml", "--program", "model.pte", "--facts", PI5, "--fact", fact)
             assert ("memory-exceeded" in done.stdout) is (severity is not None)
             if severity is not None:
-                message = f"{severity}[memory-exceeded]: model.pte needs 396.2 KiB, has {has}\n"
+                message = f"{severity}[memory-exceeded]: model.pte needs 463.8 KiB, has {has}\n"
                 assert done.stdout.startswith(message)
             assert done.status == (1 if severity == "error" else 0)
 
     def test_matrix(self, cli: Cli) -> None:
         arguments = ("matrix", "model.pte", "--facts", PI5, "--fact", "memory.available=100000", "--memory")
         row = cli(*arguments).stdout.splitlines()[3]
-        assert row.endswith("165.7 KiB > 97.66 KiB")
+        assert row.endswith("275.1 KiB > 97.66 KiB")
         (device,) = cli(*arguments, "--json").json["devices"]
         needed_bytes = need(cli)["peak"]["bytes"]
         assert device["memory"] == {"needed_bytes": needed_bytes, "available_bytes": 100000, "fits": False}
@@ -109,13 +146,13 @@ class TestBeforeLoading:
         with pytest.raises(MemoryBudgetError) as caught:
             need.check(device(100_000), margin=0.5)
         assert caught.value.message == (
-            f"{PROGRAM} needs 248.5 KiB, has 97.66 KiB: forward: payloads 65.91 KiB, "
-            "embed: ReferenceNpuBackend 44.75 KiB, forward: ReferenceNpuBackend 44.75 KiB, "
-            "constants 3.305 KiB"
+            f"{PROGRAM} needs 412.6 KiB, has 97.66 KiB: embed: ReferenceNpuBackend 89.69 KiB, "
+            "forward: ReferenceNpuBackend 89.69 KiB, forward: payloads 65.91 KiB, "
+            "embed: payloads 19.44 KiB"
         )
         assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
         with pytest.raises(
-            MemoryBudgetError, match=r"digits.pte needs 165.7 KiB, has unknown: forward: payloads 65.91 KiB, "
+            MemoryBudgetError, match=r"digits.pte needs 275.1 KiB, has unknown: embed: ReferenceNpuBackend "
         ):
             need.check(sheet)
         for margin, shown in ((-1, "-1"), (1e308, "too large"), (10**400, "too large"), (math.nan, "nan")):
@@ -143,11 +180,11 @@ class TestVariants:
             first = choice if choice["variant"]["number"] == 1 else choice["rejected"][0]
             return choice["variant"]["number"], first["reasons"]
 
-        needs = "it needs 165.7 KiB, has "
+        needs = "it needs 275.1 KiB, has "
         backends = "ReferenceCpuBackend and ReferenceNpuBackend are in runtime.backends"
-        assert why("memory.available=200000") == (1, [backends, f"{needs}195.3 KiB free"])
-        assert why("memory.total=200000") == (1, [backends, f"{needs}195.3 KiB in total"])
-        assert why("memory.total=200000", "memory.available=1000") == (
+        assert why("memory.available=300000") == (1, [backends, f"{needs}293 KiB free"])
+        assert why("memory.total=300000") == (1, [backends, f"{needs}293 KiB in total"])
+        assert why("memory.total=300000", "memory.available=1000") == (
             2,
             [f"{needs}1000 bytes free"],
         )
@@ -171,6 +208,43 @@ class TestVariants:
             backends = ("--fact", "runtime.backends=ReferenceCpuBackend,ReferenceNpuBackend")
             chosen = cli("models", "select", "digits", "--facts", "none.json", *given, *backends)
             assert (condition.evaluate(known) is True) is (chosen.status == 0), known
+
+    def test_a_bundle_of_a_program_has_it_too(self, cli: Cli, place: Path) -> None:
+        def packed(*arguments: str) -> Outcome:
+            return cli("pack", *arguments, "--memory", "--output", "app.etbundle", "--force")
+
+        assert packed("model.pte").status == 0
+        (model,) = cli("inspect", "app.etbundle", "--json").json["models"]
+        (variant,) = model["variants"]
+        needed = need(cli)["peak"]["bytes"]
+        enough = f"memory.available >= {needed} : memory.total >= {needed}"
+        assert (model["name"], variant["file"]) == ("model", "model.pte")
+        assert variant["when"] == f"(has(memory.available) ? {enough})"
+        (place / "etconfig.toml").write_text("[[model.model.variants]]\nfile = 'model.pte'\n")
+        assert packed("model.pte").status == 0
+        (model,) = cli("inspect", "app.etbundle", "--json").json["models"]
+        assert model["variants"][0]["when"] is None, "what the project declares wins"
+
+    def test_programs_that_a_bundle_cannot_name_are_refused(self, cli: Cli, place: Path) -> None:
+        (place / "a b.pte").write_bytes(PROGRAM.read_bytes())
+        (place / "other").mkdir()
+        (place / "other" / "model.pte").write_bytes(PROGRAM.read_bytes())
+
+        def refused(*arguments: str) -> str:
+            done = cli("pack", *arguments, "--memory", "--output", "app.etbundle")
+            assert done.status == 2
+            return done.stderr
+
+        assert refused("a b.pte").startswith(
+            "error[cannot-carry]: a bundle cannot say whether 'a b.pte' fits: a model's name contains "
+        )
+        assert refused("model.pte", "other/model.pte").startswith(
+            "error[cannot-carry]: a bundle cannot say whether 'model.pte' fits: another program has that name"
+        )
+        for arguments in ((), ("model.pte", "--here")):
+            assert refused(*arguments).startswith(
+                "error: --memory is for a bundle that devices decide, of programs: give PROGRAM"
+            )
 
     def test_a_variant_that_must_fit_leaves_later_ones_reachable(self, cli: Cli, place: Path) -> None:
         def text(first: str) -> str:

@@ -45,7 +45,7 @@ ROOMS: dict[str, set[str]] = {
     | {"backend", "tracing", "program", "method", "numpy_executor", "kernel", "kernels"}
     | {"wire", "plugin", "device", "memory"},
     "conformance": BOTTOM
-    | {"app", "method", "program", "backend", "plugin"}
+    | {"app", "memory", "method", "program", "backend", "plugin"}
     | {"schema", "facts", "resolver"}
     # the worker that forks the processes of checks imports these ahead of time
     | {"numpy_executor", "kernels", "wire"},
@@ -148,6 +148,7 @@ MEETINGS = {
 CONTRACTS = {
     "etconfig.schema.cache_keys",
     "etconfig.schema.constraints",
+    "etconfig.schema.consumption",
     "etconfig.schema.declaration",
     "etconfig.schema.delegate_memory",
     "etconfig.schema.known_keys",

@@ -8,7 +8,7 @@ from etconfig.plugin import v1, v1_c, v1_kernels
 V1_NAMES = """
 Advice Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
     BackendUnavailableError BoundBackend Capabilities CompileSpec CompileSpecEncoding CompileSpecInfo
-    CompileSpecs
+    CompileSpecs Consumes
     ConformanceContribution ConformanceRequest DelegateError DelegateFacts DelegateHost
     DelegateInvalidCompatibilityError DelegateMemory DelegateRun Detector Diagnostic
     EffectiveOption EffectiveSource

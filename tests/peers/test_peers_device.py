@@ -19,7 +19,7 @@ import etconfig
 from etconfig.device.builders import emit
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.step_counter import counted
 from etconfig.device.bundle.tables import BundleTables, StoredKind, ValueRow
 from etconfig.device.deciding.configurations import PackedBackend, PackedMethod, PackedOption
 from etconfig.schema.declaration import Scope

@@ -16,7 +16,7 @@ from random_expressions import REGISTRY, random_facts, random_value
 from etconfig.device.bundle.bundle_reader import read_tables
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.step_counter import counted
 from etconfig.device.bundle.tables import FACT_TYPES, BundleTables, FactRow
 from etconfig.device.compiling.table_builder import CannotBundleError, TableBuilder
 from etconfig.device.deciding.evaluation import BY_ZERO, TOO_LARGE, ExpressionEvaluator

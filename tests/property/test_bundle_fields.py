@@ -12,7 +12,7 @@ from device_mutants import wrong_bundles
 
 import etconfig
 from etconfig.device.bundle.bundle_reader import read_tables
-from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.step_counter import counted
 from etconfig.device.bundle.tables import BundleTables
 from etconfig.device.description import describe_bundle
 from etconfig.device.device_bundle import DeviceBundle

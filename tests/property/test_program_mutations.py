@@ -15,7 +15,7 @@ from mutations import DATA, EXTREMES, LARGE_FILES, MUTATIONS, SMALL_FILES, mutan
 from opening import outcome
 
 from etconfig.errors import ProgramError
-from etconfig.program.bulk import columns
+from etconfig.program.bulk import table_columns as columns
 from etconfig.program.program import open_program
 
 PROGRAMS = sorted((DATA / "programs").glob("*.pte"))

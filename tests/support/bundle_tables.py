@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import etconfig
 from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.step_counter import counted
 from etconfig.device.bundle.tables import (
     AdviceRow,
     BackendRow,

@@ -14,7 +14,7 @@ from random_expressions import random_facts, random_value
 
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.step_counter import counted
 from etconfig.device.bundle.tables import FACT_TYPES, BundleTables, FactRow
 from etconfig.device.compiling.table_builder import TableBuilder
 from etconfig.errors import ProfileError

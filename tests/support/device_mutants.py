@@ -15,7 +15,7 @@ from mutations import MUTATIONS
 from etconfig.device.bundle.bundle_reader import read_tables
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.step_counter import counted
 from etconfig.device.bundle.tables import BundleTables
 
 _NUMBERS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 255, 256, 65535, 2**31, NONE)

@@ -6,6 +6,7 @@ import enum
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -200,6 +201,8 @@ def _settings(rng: Random, chance: float) -> dict[str, dict[str, str]]:
                 continue
             line = _toml(rng.choice(_LITERALS[name]))
             expression = _expression(rng, kind) if rng.random() < 0.3 else None
+            if name == "threads" and rng.random() < 0.3:
+                expression = "share('threads')"
             if rng.random() < 0.15:
                 line = "{ unset = true }"
             elif expression is not None:
@@ -247,8 +250,11 @@ class Stack:
         self._parser = ExpressionParser(REGISTRY)
         self.require_match = rng.random() < 0.1
         self._write_profiles(rng, directory)
+        limit = f'{{ expr = "{_valid(lambda: random_integer(rng, 2))}" }}'
+        split = f"{{ {METHODS[0]} = {rng.randint(1, 4)} }}"
+        budget = f"[budget]\nthreads = {rng.choice(('7', limit))}\nsplit = {split}\n"
         required = "[options.ProcessBackend]\ncore = 3\n" if rng.random() < 0.8 else ""
-        document = parse_document(_document(rng, 0.06, required), "etconfig.toml")
+        document = parse_document(budget + _document(rng, 0.06, required), "etconfig.toml")
         self._project = parse_project(document, self._parser)
         overrides = [f"WideBackend.threads={rng.randint(1, 9)}"] if rng.random() < 0.2 else []
         self._overrides = layer_from_overrides(overrides)
@@ -301,6 +307,7 @@ class Stack:
             chain = reader.chain(file)
             layers = (*layers_of(chain, self._project), self._overrides)
             resolver = Resolver.compile(self._specs, layers, self._targets, advice=self._advice)
+            resolver = replace(resolver, budget=None)  # which a device divides, and does not sum
             self.resolvers[name] = resolver
             facts: dict[str, Sourced[object]] = {}
             for layer in layers:

@@ -15,8 +15,8 @@ import duckdb
 from doomed_worker import wait_or_count
 from fleet_devices import random_devices, write_devices, write_profiles
 
+from etconfig.cli.shared.command_options import make_installation
 from etconfig.cli.shared.fleet_requests import PlanRequest
-from etconfig.cli.shared.requests import make_installation
 from etconfig.fleet.inventory.inventory import InventoryReading, InventorySource, find_sources
 from etconfig.fleet.running.workers import FleetWorkers, job_text
 

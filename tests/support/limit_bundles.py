@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 from bundle_tables import small_tables
 
-from etconfig.device.bundle import steps
+from etconfig.device.bundle import step_counter as steps
 from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.step_counter import counted
 from etconfig.device.bundle.tables import (
     BundleTables,
     ConditionRow,

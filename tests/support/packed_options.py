@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.step_counter import counted
 from etconfig.device.deciding.bundle_fingerprints import content_fingerprint, values_fingerprint
 from etconfig.device.deciding.configurations import (
     PackedConfiguration,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Annotated, Literal
@@ -206,7 +206,8 @@ def _random_stack(random: Random, directory: Path) -> RandomStack:
     for name in names:
         chain = load_chain(library, name)
         layers = (*layers_of(chain, project), by_hand)
-        resolvers[name] = Resolver.compile(SPECS, layers, targets, advice=AdviceReader(REGISTRY))
+        compiled = Resolver.compile(SPECS, layers, targets, advice=AdviceReader(REGISTRY))
+        resolvers[name] = replace(compiled, budget=None)  # which a device divides, and does not sum
         profiles.append(
             BundledProfile(
                 name=name,
@@ -250,10 +251,21 @@ def _settings_text(random: Random, *, is_project: bool = False) -> str:
         lines += _tables(random, scope, "")
     if not is_project and random.random() < 0.3:
         lines += ["[instances.left]", 'method = "f"', *_tables(random, "instances.left.", "")]
+    if is_project:
+        lines += _budget_lines(random)
     for _ in range(random.choice((0, 0, 1, 2))):
         lines += ["[[when]]", f"if = {json.dumps(random_condition(random, 2))}"]
         lines += _tables(random, random.choice(_SCOPES), "when.")
     return "\n".join(lines) + "\n"
+
+
+def _budget_lines(random: Random) -> Iterator[str]:
+    limit = f"{{ expr = {json.dumps(random_integer(random, 2))} }}"
+    yield f"[budget]\nthreads = {random.choice((str(random.randint(1, 20)), limit))}"
+    if random.random() < 0.5:
+        yield f"split = {{ f = {random.randint(1, 5)}, g = {random.randint(1, 5)} }}"
+    if random.random() < 0.3:
+        yield f"[groups.together]\ntogether = {json.dumps(random.choice((['f'], ['f', 'g'])))}"
 
 
 def _tables(random: Random, scope: str, prefix: str) -> Iterator[str]:
@@ -297,6 +309,8 @@ _LITERALS: Mapping[str, tuple[object, ...]] = {
 def _expression(random: Random, name: str) -> str | None:
     if name in ("threads", "required", "step", "core", "maybe", "log"):
         text = random_integer(random, 2)
+        if name not in ("log", "step") and random.random() < 0.3:  # a share differs among instances
+            text = random.choice(('share("threads")', f'min(share("threads"), {text})'))
         return text if random.random() < 0.4 else f"min(max({text}, 1), 64) * 4 / 4"
     if name == "size":
         return f"{random_condition(random, 1)} ? 1 : {random_integer(random, 1)}"

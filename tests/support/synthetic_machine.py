@@ -9,18 +9,22 @@ from typing import Any
 import numpy as np
 
 from etconfig.measuring.subjects import MeasuredSubject
-from etconfig.tuning.study import StudyIdentity
 
-IDENTITY = StudyIdentity(
-    model="sha256:1",
-    method="forward",
-    engine="tiny 1.0",
-    device={"cpu.model": "X"},
-    incumbent="sha256:2",
-    objective="latency",
-    tolerance=0.01,
-    inputs={"shapes": ["x=1,3,48,192"], "seed": 0},
-)
+IDENTITY: dict[str, object] = {
+    "model": "sha256:1",
+    "data": [],
+    "method": "forward",
+    "instance": None,
+    "executor": None,
+    "engine": "tiny 1.0",
+    "device": {"cpu.model": "X"},
+    "incumbent": "sha256:2",
+    "objective": "latency",
+    "bounds": [],
+    "tolerance": 0.01,
+    "inputs": {"shapes": ["x=1,3,48,192"], "seed": 0},
+    "reference": None,
+}
 """The conditions of a study."""
 
 

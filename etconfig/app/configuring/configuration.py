@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from etconfig.app.configuring.engine_models import BackendsOfModels, Models, with_models
 from etconfig.app.configuring.profile_choice import ProfileChoice, choose_profile
 from etconfig.app.configuring.project_programs import find_unused_settings
+from etconfig.app.configuring.several_programs import programs_in
 from etconfig.app.configuring.targets import (
     Delegating,
     check_facts,
@@ -24,6 +25,7 @@ from etconfig.app.configuring.targets import (
     with_program_values,
     without_undeclared,
 )
+from etconfig.app.configuring.tuned_models import models_of
 from etconfig.app.installation.installation import Installation
 from etconfig.app.installation.misspelled_names import misspelled_backends
 from etconfig.base.parameters import AnyPath, check_type
@@ -280,7 +282,8 @@ def configure(
         facts=source_facts(fact_overrides, facts.registry),
     )
     known = installation.known_facts(facts, by_hand.facts)
-    choice = choose_profile(installation, profile, known, require_match=require_match)
+    concerns = models_of(partial(programs_in, program))
+    choice = choose_profile(installation, profile, known, require_match=require_match, concerns=concerns)
     resolver = _compile(installation, program, choice, overrides, by_hand, instances or {})
     misspelled = misspelled_backends(known, installation.backend_ids)
     resolver = replace(resolver, warnings=(*misspelled, *resolver.warnings))
@@ -333,7 +336,7 @@ def _compile(
     )
     notes = (
         *installation.project_warnings,
-        *(() if choice.note is None else (choice.note,)),
+        *choice.notes,
         *_undeclared(installation, specs),
     )
     return replace(resolver, warnings=(*notes, *resolver.warnings, *warnings))

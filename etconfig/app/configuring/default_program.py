@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from etconfig.app.configuring.engine_models import models_of_file
 from etconfig.app.configuring.project_programs import programs_of_project, unreadable_program
@@ -24,11 +25,13 @@ class OpenedProgram:
     Attributes:
         program: The verified file.
         installation: The plugins, profiles and project file.
+        numpy_memory: What is known of the memory that methods take on the numpy executor, by name; it grows.
     """
 
     def __init__(self, program: Program, installation: Installation) -> None:
         self.program = program
         self.installation = installation
+        self.numpy_memory: dict[str, Mapping[str, Any]] = {}
 
     @property
     def method_names(self) -> tuple[str, ...]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from etconfig.app.configuring.configuration import Configuration, configure
 from etconfig.app.configuring.profile_choice import AUTO, ProfileChoice, choose_profile
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.configuring.targets import Delegating
+from etconfig.app.configuring.tuned_models import models_in_use
 from etconfig.app.installation.installation import Installation
 from etconfig.base.parameters import AnyPath
 from etconfig.errors import ConfigError, PluginError
@@ -18,6 +20,7 @@ from etconfig.facts.sheet import FactSheet
 
 if TYPE_CHECKING:
     from etconfig.profile.layer import Layer
+    from etconfig.profile.selector import ProfileSelector
     from etconfig.resolver.compiling.override_forms import Overrides
 
 
@@ -55,6 +58,10 @@ class DeviceConfigurations:
         self._named: ProfileChoice | None = None
         self._known: dict[str, Configuration | ConfigError | PluginError] = {}
 
+    @cached_property
+    def _selector(self) -> ProfileSelector:
+        return self._installation.selector.for_models(models_in_use(self._installation, self._program))
+
     def check_named_profile(self) -> None:
         """Check that a profile which is named for every device, here or in the project file, can be read.
 
@@ -77,9 +84,15 @@ class DeviceConfigurations:
         known = self._installation.known_facts(facts, self._by_hand)
         project = self._installation.project
         if self._profile != AUTO and (self._profile or (project and project.profile)):
-            return choose_profile(self._installation, self._profile, known, require_match=self._require_match)
+            return choose_profile(
+                self._installation,
+                self._profile,
+                known,
+                require_match=self._require_match,
+                concerns=models_in_use(self._installation, self._program),
+            )
         require_match = self._require_match or (project is not None and project.require_match)
-        selection = self._installation.selector.select(known.values, require_match=require_match)
+        selection = self._selector.select(known.values, require_match=require_match)
         return ProfileChoice(chain=selection.chain, selection=selection)
 
     def configuration(self, choice: ProfileChoice, facts: FactSheet) -> Configuration:

@@ -12,7 +12,7 @@ from etconfig.app.configuring.targets import find_installation
 from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.base.source_characters import find_unprintable
 from etconfig.diagnostics import Diagnostic, Span
-from etconfig.errors import DocumentError, ModelError
+from etconfig.errors import DocumentError, ModelError, PluginError
 from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_names
@@ -51,6 +51,9 @@ class Models(HasView):
         installation: The plugins, profiles and project file; by default those found from the current
             directory.
 
+    Attributes:
+        files: The files of models, by name, where they are known.
+
     Raises:
         TypeError: `backends` is not such a mapping, or `installation` is not an installation.
         ValueError: there is no model, a model has no backend or one twice, or its name cannot be a model's.
@@ -64,6 +67,7 @@ class Models(HasView):
         self._installation = find_installation(installation)
         self._path: str | None = None
         self._references: Mapping[str, Sequence[Reference]] = {}
+        self.files: Mapping[str, Path] = {}
 
     @classmethod
     def read(cls, path: AnyPath, installation: Installation | None = None) -> Models:
@@ -100,6 +104,7 @@ class Models(HasView):
             return None
         found = cls(backends, installation)
         found._references = {model.name: model.backends for model in catalog.of_engines}
+        found.files = {model.name: model.path for model in catalog.of_engines if model.path is not None}
         return found
 
     @property
@@ -151,6 +156,53 @@ class Models(HasView):
         rows = [(name, ", ".join(ids)) for name, ids in self._backends.items()]
         table = Table(caption="", headers=("MODEL", "BACKENDS"), rows=rows)
         return View(title=f"Models: {count_text(len(rows), 'model')}", tables=(table,))
+
+
+def engines_for(installation: Installation, model: Path) -> list[str]:
+    """Return the ids of the installed backends whose engines take the file of a model."""
+    found = []
+    for backend in installation.backend_ids:
+        try:
+            spec = installation.plugins.backend_spec(backend)
+        except PluginError:  # `etconfig doctor` reports it
+            continue
+        if spec.runner is not None and model.suffix in spec.model_files:
+            found.append(backend)
+    return found
+
+
+def model_in_file(path: Path, installation: Installation, backend: str | None = None) -> Models | None:
+    """Return the model in a file that an engine runs; None if no installed backend takes such a file.
+
+    It has the name of the file if the project file declares a model of that name, else `model`.
+
+    Args:
+        path: The file.
+        installation: The plugins, profiles and project file.
+        backend: The id of the backend whose engine runs it, if several installed ones do.
+
+    Raises:
+        ModelError: several installed backends run such files.
+        ConfigError: the models of the project file cannot be read.
+    """
+    backends = [backend] if backend else engines_for(installation, path)
+    if not backends:
+        return None
+    declared = models_of_file(installation)
+    is_declared = declared is not None and path.stem in declared.method_names
+    if declared is not None and is_declared:
+        backends = [each for each in backends if each in declared.backends(path.stem)] or backends
+    if len(backends) > 1:
+        message = f"several installed backends run {path.name}: {', '.join(backends)}"
+        help = (
+            f'write [model.{path.stem}] with backends = ["{backends[0]}"] in the project file; '
+            f"for inspect, --backend {backends[0]} suffices"
+        )
+        raise ModelError(diagnostics=(Diagnostic(code="unknown-model", message=message, help=help),))
+    name = path.stem if is_declared else "model"
+    found = Models({name: backends[0]}, installation)
+    found.files = {name: path}
+    return found
 
 
 def models_of_file(installation: Installation) -> Models | None:

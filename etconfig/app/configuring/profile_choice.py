@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from etconfig.app.configuring.tuned_models import models_in_use
 from etconfig.app.installation.installation import Installation
 from etconfig.base.parameters import AnyPath, as_path
 from etconfig.base.provenance import Sourced
@@ -16,6 +17,7 @@ from etconfig.facts.sheet import FactSheet
 from etconfig.profile.profile import Profile, Reference
 from etconfig.profile.project import ProjectFile
 from etconfig.profile.selection import Selection
+from etconfig.profile.selector import ConcernsModel
 
 AUTO = "auto"
 """Stands for the profile that matches the device best."""
@@ -47,6 +49,12 @@ class ProfileChoice:
         """The note that `auto` fell back to a profile that matches every device, or None."""
         return None if self.selection is None else self.selection.note
 
+    @property
+    def notes(self) -> tuple[Diagnostic, ...]:
+        """The same note, and the one on profiles that were tuned for other models."""
+        tuned = None if self.selection is None else self.selection.tuned_note
+        return tuple(each for each in (self.note, tuned) if each is not None)
+
 
 @record(frozen=True, kw_only=True)
 class ProfileChoices:
@@ -71,6 +79,7 @@ def choose_profile(
     facts: FactSheet,
     *,
     require_match: bool = False,
+    concerns: ConcernsModel | None = None,
 ) -> ProfileChoice:
     """Choose a profile, and read all that it extends.
 
@@ -79,15 +88,20 @@ def choose_profile(
         profile: `auto`, a name, a path, or None for the choice of the project file.
         facts: The device, for `auto`.
         require_match: Refuse the fallback of `auto`; the project file may refuse it, too.
+        concerns: Compares a tuned profile with the models; by default with those of the project file. `auto`
+            passes over profiles that were tuned for others.
 
     Raises:
         ConfigError: the profile does not exist or is malformed, or `auto` finds none or several.
         TypeError: `profile` is not one of these.
     """
     if profile is None:
-        return choose_project_profile(installation, installation.project, facts, require_match=require_match)
+        project = installation.project
+        return choose_project_profile(
+            installation, project, facts, require_match=require_match, concerns=concerns
+        )
     if profile == AUTO:
-        return _select(installation, installation.project, facts, require_match)
+        return _select(installation, installation.project, facts, require_match, concerns)
     named = profile if isinstance(profile, str) else as_path("profile", profile, EXPECTED)
     return ProfileChoice(chain=installation.profile_chain(named))
 
@@ -117,6 +131,7 @@ def choose_project_profile(
     facts: FactSheet,
     *,
     require_match: bool = False,
+    concerns: ConcernsModel | None = None,
 ) -> ProfileChoice:
     """Choose as a project file says, else `auto`; problems point at the line of the choice.
 
@@ -124,11 +139,11 @@ def choose_project_profile(
         ConfigError: as for `choose_profile`.
     """
     if project is None or project.profile is None:
-        return _select(installation, project, facts, require_match)
+        return _select(installation, project, facts, require_match, concerns)
     path, span = named_profile(project, project.profile), project.profile.span
     try:
         if path == AUTO:
-            return _select(installation, project, facts, require_match)
+            return _select(installation, project, facts, require_match, concerns)
         chain = installation.profile_chain(path, (span,))
         return ProfileChoice(chain=chain, named_by=project.profile)
     except ProfileError as error:
@@ -175,8 +190,13 @@ def _attempt(
 
 
 def _select(
-    installation: Installation, project: ProjectFile | None, facts: FactSheet, require_match: bool
+    installation: Installation,
+    project: ProjectFile | None,
+    facts: FactSheet,
+    require_match: bool,
+    concerns: ConcernsModel | None,
 ) -> ProfileChoice:
     require_match = require_match or (project is not None and project.require_match)
-    selection = installation.selector.select(facts.values, require_match=require_match)
+    selector = installation.selector.for_models(concerns or models_in_use(installation, None))
+    selection = selector.select(facts.values, require_match=require_match)
     return ProfileChoice(chain=selection.chain, selection=selection)

@@ -55,7 +55,7 @@ class CheckedTest:
     assertion: Expression
     backends: frozenset[str]
 
-    def trials(self, resolved: ResolvedOptions) -> Iterator[TestTrial]:
+    def trials(self, resolved: OptionsUnderTest) -> Iterator[TestTrial]:
         """Yield a trial for each instance of its methods that has all backends whose options it reads."""
         if not self.backends:
             yield TestTrial(None, {})
@@ -77,7 +77,7 @@ class CheckedTest:
         return "undecided" if all(each is True or isinstance(each, Unknown) for each in found) else "failed"
 
 
-class ResolvedOptions:
+class OptionsUnderTest:
     """The options of a device as tests read them, each found once.
 
     Args:
@@ -121,9 +121,9 @@ class CheckedTests:
     def __iter__(self) -> Iterator[CheckedTest]:
         return iter(self.tests)
 
-    def on(self, resolution: Resolution) -> ResolvedOptions:
+    def on(self, resolution: Resolution) -> OptionsUnderTest:
         """Return the options of a device."""
-        return ResolvedOptions(self.registry, resolution)
+        return OptionsUnderTest(self.registry, resolution)
 
 
 def check_tests(installation: Installation, tests: Iterable[DeviceTest]) -> CheckedTests:

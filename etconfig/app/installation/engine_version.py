@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from etconfig.app.installation.installation import Installation
 from etconfig.base.provenance import OriginKind
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.facts.sheet import FactSheet
+from etconfig.profile.evidence import TuningEvidence
 from etconfig.schema.spec import BackendSpec
 
+_HELP = "measure again: `etconfig tune MODEL --output FILE`, or remove the options and [evidence]"
 
-def engine_text(installation: Installation, spec: BackendSpec) -> str:
-    """Return the engine of a backend that is installed here with its version, as `onnxruntime 1.32.0`."""
+
+def engine_text(installation: Installation, spec: BackendSpec, facts: FactSheet) -> str:
+    """Return the engine of a backend with its version on a device, as `onnxruntime 1.32.0`."""
     for name in spec.engine:
-        version = installed_version(name)
+        version = version_on(facts, name)
         if version is not None:
             return f"{name} {version}"
     entry = installation.plugins.backend_entry(spec.id)
@@ -44,6 +48,23 @@ def installed_version(distribution: str) -> str | None:
         return metadata.version(distribution)
     except (metadata.PackageNotFoundError, ValueError):  # an empty name is refused
         return None
+
+
+def stale_engine(
+    name: str, evidence: TuningEvidence, facts: FactSheet, severity: Severity = Severity.ERROR
+) -> Iterator[Diagnostic]:
+    """Yield a problem if the engine on a device has another version than evidence says, if that is known."""
+    engine, _, version = evidence.engine.rpartition(" ")
+    now = version_on(facts, engine)
+    if now is not None and now != version:
+        message = f"the options of profile {name!r} were measured with {evidence.engine}; now it is {now}"
+        yield stale_evidence(evidence, message, severity)
+
+
+def stale_evidence(evidence: TuningEvidence, message: str, severity: Severity = Severity.ERROR) -> Diagnostic:
+    """Return a problem of evidence."""
+    spans = (evidence.find_span(),)
+    return Diagnostic(code="stale-evidence", message=message, spans=spans, help=_HELP, severity=severity)
 
 
 def _facts_of(engine: str) -> Sequence[str]:

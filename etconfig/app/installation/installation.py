@@ -420,10 +420,15 @@ class Installation:
         return PluginRegistry(self.index, self._check_backend)
 
     def _check_backend(self, entry: EntryPoint, spec: BackendSpec) -> None:
-        if spec.advice:
-            from etconfig.app.installation.advice_check import check_advice
+        """Check that the advice of a backend names known options and facts, and has the options' types."""
+        problems = self.advice.read(spec)[1] if spec.advice else ()
+        if problems:
+            from etconfig.plugin.failure import load_error
 
-            check_advice(entry, spec, self.advice)
+            first, more = problems[0], len(problems) - 1
+            others = f" (and {more} more)" if more else ""
+            help = first.help or "correct the entry of advice"
+            raise load_error(entry, f"its {first}{others}", f"upgrade or report it: {help}", author_help=help)
 
     @cached_property
     def advice(self) -> AdviceReader:

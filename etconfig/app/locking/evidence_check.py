@@ -2,61 +2,43 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 
-from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.configuring.several_programs import programs_in
-from etconfig.app.installation.engine_version import version_on
+from etconfig.app.configuring.tuned_models import models_of
+from etconfig.app.installation.engine_version import stale_engine, stale_evidence
 from etconfig.app.locking.lock_contents import ResolvedForLock
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError
 from etconfig.profile.evidence import TuningEvidence
-
-_HELP = "measure again: `etconfig tune MODEL --output FILE`, or remove the options and [evidence]"
+from etconfig.profile.selector import ConcernsModel
 
 
 def check_evidence(resolved: Sequence[ResolvedForLock]) -> None:
     """Check that profiles with evidence were measured with these programs and versions of engines.
 
-    The model is compared if only programs are locked: the files of other models are not known. The engine is
-    compared if its version on the device is known.
+    A program is compared always, and an engine's model if the models file says where its file is. The engine
+    is compared if its version on the device is known.
 
     Raises:
         ConfigError: evidence is about another model, or about another version of its engine.
     """
-    parts = [part for each in resolved for part in programs_in(each.configuration.program)]
-    programs = [part for part in parts if isinstance(part, OpenedProgram)]
-    models = {model_hash(part.program.whole()) for part in programs}
-    known = models if len(programs) == len(parts) else set()
+    concerns = models_of(lambda: [p for each in resolved for p in programs_in(each.configuration.program)])
     problems = [
         problem
         for each in resolved
         for profile in each.configuration.chain
         if profile.evidence is not None
-        for problem in _problems(profile.name, profile.evidence, known, each)
+        for problem in _problems(profile.name, profile.evidence, concerns, each)
     ]
     if problems:
         raise ConfigError(diagnostics=tuple(dict.fromkeys(problems)))
 
 
-def model_hash(content: bytes | memoryview) -> str:
-    """Return the name of a model in evidence: `sha256:` and the hash of its file."""
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
-
-
 def _problems(
-    name: str, evidence: TuningEvidence, models: set[str], resolved: ResolvedForLock
+    name: str, evidence: TuningEvidence, concerns: ConcernsModel, resolved: ResolvedForLock
 ) -> Iterator[Diagnostic]:
     """Yield what is stale in the evidence of a profile."""
-    if models and evidence.model not in models:
-        yield _stale(evidence, f"the options of profile {name!r} were measured with another model")
-    engine, _, version = evidence.engine.rpartition(" ")
-    now = version_on(resolved.configuration.facts, engine)
-    if now is not None and now != version:
-        message = f"the options of profile {name!r} were measured with {evidence.engine}; now it is {now}"
-        yield _stale(evidence, message)
-
-
-def _stale(evidence: TuningEvidence, message: str) -> Diagnostic:
-    return Diagnostic(code="stale-evidence", message=message, spans=(evidence.find_span(),), help=_HELP)
+    if concerns(evidence) is False:
+        yield stale_evidence(evidence, f"the options of profile {name!r} were measured with another model")
+    yield from stale_engine(name, evidence, resolved.configuration.facts)

@@ -42,6 +42,19 @@ def bundle_problems(
     return tuple(dict.fromkeys(_Checks(registry, strict).problems(configurations)))
 
 
+def _unchecked_budgets(configuration: Configuration) -> Iterator[Diagnostic]:
+    """Say that a device does not sum what its instances take; shares are values like any other."""
+    budget = configuration.resolver.budget
+    for limit in () if budget is None else budget.limits.values():
+        yield Diagnostic(
+            code="cannot-carry",
+            message=f"a bundle has no budget of {limit.resource}: devices resolve without summing it",
+            spans=(limit.find_span(),),
+            help="check it with `etconfig validate --facts`; shares of it travel as values",
+            severity=Severity.NOTE,
+        )
+
+
 class _Checks:
     """The checks of one bundle; equal settings are checked once."""
 
@@ -64,6 +77,7 @@ class _Checks:
                         self._seen[id(backend)] = backend
                         yield from self._computed_problems(backend)
             yield from self._combined_problems(configuration)
+            yield from _unchecked_budgets(configuration)
             yield from _missing_problems(configuration)
         for spec in specs.values():
             yield from self._functions(spec)

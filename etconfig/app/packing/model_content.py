@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
+from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.installation.installation import Installation
-from etconfig.app.programs.memory_needs import fit_condition
+from etconfig.app.programs.memory_needs import fit_condition, memory_need
 from etconfig.app.programs.model_needs import missing_data_problem, read_needs
 from etconfig.device.compiling.content import BundledModel, BundledVariant
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ModelError
 from etconfig.models.catalog import CatalogModel, ModelVariant
+from etconfig.profile.names import NAME_RULES, is_name_of
+from etconfig.program.metadata import delegated_backends
 
 
 def bundled_models(installation: Installation, directory: Path | None) -> tuple[BundledModel, ...]:
@@ -28,6 +32,37 @@ def bundled_models(installation: Installation, directory: Path | None) -> tuple[
     """
     known: dict[str, Path] = {}
     return tuple(_bundled(model, installation, directory, known) for model in installation.models.of_programs)
+
+
+def fitting_programs(programs: Iterable[OpenedProgram], directory: Path | None) -> tuple[BundledModel, ...]:
+    """Return each program as a model of one variant, which suits devices that have the memory for it.
+
+    Args:
+        programs: The programs, each from a file; the model has the file's name.
+        directory: As for `bundled_models`.
+
+    Raises:
+        ModelError: the name of a file cannot be that of a model, or two programs have one name.
+        PluginError: a backend's `memory` failed.
+    """
+    found: dict[str, BundledModel] = {}
+    for each in programs:
+        path = Path(os.path.abspath(each.program.path or "program"))  # noqa: PTH100  (as in `_unique_name`)
+        if path.stem in found or not is_name_of("model", path.stem):
+            said = "another program has that name" if path.stem in found else NAME_RULES["model"]
+            problem = Diagnostic(
+                code="cannot-carry",
+                message=f"a bundle cannot say whether {path.name!r} fits: {said}",
+                help="rename the file",
+            )
+            raise ModelError(diagnostics=(problem,))
+        variant = BundledVariant(
+            file=_name_below(path, directory) or path.name,
+            when=fit_condition(memory_need(each).peak.size_bytes, each.installation.fact_registry),
+            needs=tuple(sorted(delegated_backends(each.program))),
+        )
+        found[path.stem] = BundledModel(name=path.stem, fallback=False, variants=(variant,))
+    return tuple(found.values())
 
 
 def _bundled(
@@ -56,8 +91,7 @@ def _bundled(
 
 def _unique_name(variant: ModelVariant, directory: Path | None, known: dict[str, Path]) -> str:
     path = Path(os.path.abspath(variant.path))  # noqa: PTH100  (without "..", and links stay as they are)
-    is_below = directory is not None and path.is_relative_to(directory)
-    name = path.relative_to(directory).as_posix() if directory and is_below else variant.file.target
+    name = _name_below(path, directory) or variant.file.target
     if known.setdefault(name, path) != path:
         problem = Diagnostic(
             code="cannot-carry",
@@ -67,3 +101,9 @@ def _unique_name(variant: ModelVariant, directory: Path | None, known: dict[str,
         )
         raise ModelError(diagnostics=(problem,))
     return name
+
+
+def _name_below(path: Path, directory: Path | None) -> str | None:
+    """Return the name of a file below a directory; None if it lies elsewhere."""
+    is_below = directory is not None and path.is_relative_to(directory)
+    return path.relative_to(directory).as_posix() if directory and is_below else None

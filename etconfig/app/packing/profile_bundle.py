@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING
 
 from etconfig.app.configuring.configuration import Configuration, configure, documented_like
+from etconfig.app.configuring.default_program import OpenedProgram
 from etconfig.app.configuring.profile_choice import AUTO, named_profile
-from etconfig.app.configuring.several_programs import SeveralPrograms
+from etconfig.app.configuring.several_programs import SeveralPrograms, programs_in
 from etconfig.app.configuring.targets import Delegating, find_installation
+from etconfig.app.configuring.tuned_models import models_in_use
 from etconfig.app.installation.installation import Installation
 from etconfig.app.packing.bundle_checks import bundle_problems
-from etconfig.app.packing.model_content import bundled_models
+from etconfig.app.packing.model_content import bundled_models, fitting_programs
 from etconfig.app.packing.resolution_bundle import PRODUCER, package_directories
 from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.base.provenance import Sourced
@@ -21,10 +23,11 @@ from etconfig.base.records import record
 from etconfig.device.compiling.compilation import compile_bundle
 from etconfig.device.compiling.content import BundleContent, BundledProfile
 from etconfig.device.device_bundle import DeviceBundle
-from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import OptionError, ProfileError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
+from etconfig.profile.selector import ConcernsModel
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
         profiles: Sequence[AnyPath] | None
         strict: bool
+        with_memory: bool
 
 
 _EXPECTED = "a list of names of profiles and of paths, each as str or pathlib.Path"
@@ -65,18 +69,22 @@ def make_bundle(
     overrides: Overrides | Layer | None = None,
     instances: Mapping[str, Sequence[str]] | None = None,
     strict: bool = False,
+    with_memory: bool = False,
     installation: Installation | None = None,
 ) -> PackedBundle:
     """Do the same as `pack_bundle`, and return the warnings, too. Raises as `pack_bundle`."""
     given = (programs,) if isinstance(programs, Delegating) else tuple(programs)
     check_type("require_match", require_match, bool, "True or False")
     check_type("strict", strict, bool, "True or False")
+    check_type("with_memory", with_memory, bool, "True or False")
     installation = find_installation(installation, given[0] if given else None)
     by_hand = source_facts(fact_overrides, installation.fact_registry)
-    named, targets = _chosen_profiles(installation, profiles)
+    program = SeveralPrograms.of(given)
+    concerns = models_in_use(installation, program)
+    named, targets = _chosen_profiles(installation, profiles, concerns)
     configurations: dict[str | Path, Configuration] = {
         target: configure(
-            SeveralPrograms.of(given),
+            program,
             profile=target,
             facts=FactSheet.empty(installation.fact_registry),
             fact_overrides=by_hand,
@@ -93,6 +101,11 @@ def make_bundle(
         raise OptionError(diagnostics=errors)
     project = installation.project
     directory = None if project is None else Path(project.name).absolute().parent
+    models = bundled_models(installation, directory)
+    if with_memory:
+        opened = [each for each in given if isinstance(each, OpenedProgram)]
+        known = {each.name for each in models}
+        models += tuple(each for each in fitting_programs(opened, directory) if each.name not in known)
     content = BundleContent(
         producer=PRODUCER,
         registry=installation.fact_registry,
@@ -100,11 +113,13 @@ def make_bundle(
         project_facts={**installation.project_facts, **by_hand},
         named=configurations[targets[0]].chain[-1].name if named else None,
         require_match=require_match or (project is not None and project.require_match),
-        models=bundled_models(installation, directory),
+        models=models,
         directory=directory,
         packages=package_directories(installation),
     )
     warnings = [w for each in configurations.values() for w in each.resolver.warnings]
+    if not named:
+        warnings += _tuned_for_one(configurations.values(), concerns)
     return PackedBundle(
         bundle=DeviceBundle(compile_bundle(content)), warnings=tuple(dict.fromkeys((*warnings, *problems)))
     )
@@ -136,6 +151,8 @@ def pack_bundle(
         instances: Names of instances by method, besides the instances of profiles.
         strict: Refuse backends whose recommendation is a function, which a device cannot call. By default
             these options keep their default on the device.
+        with_memory: Let devices ask whether each program fits into their memory: as a model with the name
+            of its file.
         installation: Plugins, profiles and project file; by default the program's, else those found from
             the current directory.
 
@@ -153,7 +170,7 @@ def pack_bundle(
 
 
 def _chosen_profiles(
-    installation: Installation, profiles: Sequence[AnyPath] | None
+    installation: Installation, profiles: Sequence[AnyPath] | None, concerns: ConcernsModel
 ) -> tuple[bool, Sequence[str | Path]]:
     """Return whether devices use the only profile without selecting, and the names or paths of all.
 
@@ -168,7 +185,7 @@ def _chosen_profiles(
     if profiles is None and project is not None and project.profile is not None:
         profiles = [named_profile(project, project.profile)]
     if profiles is None:
-        return False, [*installation.selector.conditions]
+        return False, [*installation.selector.for_models(concerns).conditions]
     written = [each if isinstance(each, str) else as_path("profiles", each, _EXPECTED) for each in profiles]
     named = {str(each): each for each in reversed(written)}  # "a.toml" and Path("a.toml") are one file
     named = {key: named[key] for key in dict.fromkeys(map(str, written))}
@@ -178,7 +195,7 @@ def _chosen_profiles(
         return len(named) == 1, [*named.values()]
     if len(named) > 1:
         raise ValueError("profiles: 'auto' stands for every profile that can be selected; give it alone")
-    return False, [*installation.selector.conditions]
+    return False, [*installation.selector.for_models(concerns).conditions]
 
 
 def _check_names(configurations: Iterable[Configuration]) -> None:
@@ -190,6 +207,24 @@ def _check_names(configurations: Iterable[Configuration]) -> None:
             problem = Diagnostic(code="duplicate-profile", message=message, help="rename one of them")
             raise ProfileError(diagnostics=(problem,))
         names.add(name)
+
+
+def _tuned_for_one(configurations: Iterable[Configuration], concerns: ConcernsModel) -> Iterator[Diagnostic]:
+    """Yield a warning for each tuned profile of a bundle that is not for its model alone."""
+    for each in configurations:
+        tuned = each.chain[-1]
+        if tuned.evidence is None:
+            continue
+        is_known = concerns(tuned.evidence) is not None
+        if not is_known or len(programs_in(each.program)) > 1:
+            yield Diagnostic(
+                code="stale-evidence",
+                message=f"profile {tuned.name!r} was tuned for one model; devices select it for "
+                f"{'every model of the bundle' if is_known else 'any, as the models file has no file of it'}",
+                spans=(tuned.evidence.find_span(),),
+                help="pack a bundle for each program, or name the profile with --profile",
+                severity=Severity.WARNING,
+            )
 
 
 def _profile(installation: Installation, target: str | Path, configuration: Configuration) -> BundledProfile:

@@ -37,9 +37,10 @@ from etconfig.schema.validate import change_options
 if TYPE_CHECKING:
     from etconfig.method import MethodRequest
     from etconfig.method.arenas import SharedArenas
-    from etconfig.method.bundled import CaseResult, Tolerance
+    from etconfig.method.bundled_cases import CaseResult, Tolerance
     from etconfig.plugin.code_backends import GivenBackends
     from etconfig.program.model import ExecutionPlan
+    from etconfig.schema.options import BackendOptions
     from etconfig.schema.spec import BackendSpec
     from etconfig.tracing import RecordingTracer
 
@@ -221,7 +222,7 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
         Args:
             method: The method.
             arguments: Its arguments, as for `load_method`.
-            tolerance: For all floating-point outputs; by default see `etconfig.method.bundled`.
+            tolerance: For all floating-point outputs; by default see `etconfig.method.bundled_cases`.
 
         Returns:
             One result for each case, in the order of the file; none for a method without cases.
@@ -229,7 +230,7 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
         Raises:
             EtconfigError: as `load_method`. The problem of a single case is in its result instead.
         """
-        from etconfig.method.bundled import run_case
+        from etconfig.method.bundled_cases import run_case
 
         self.metadata(method)  # raises if there is no such method
         results = []
@@ -352,49 +353,43 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
     def _bind_all(
         self, plan: ExecutionPlan, arguments: Arguments, but: Collection[str] = ()
     ) -> dict[str, BoundBackend]:
-        dtypes = delegated_dtypes(plan)
-        needed = (backend for backend in _backend_ids(plan) if backend not in but)
-        return {backend: self._bind(backend, arguments, dtypes[backend]) for backend in needed}
+        dtypes = delegated_dtypes(plan)  # by backend, in the order of the file
+        return {each: self._bind(each, arguments, used) for each, used in dtypes.items() if each not in but}
 
     def _bind(self, backend_id: str, arguments: Arguments, dtypes: frozenset[str]) -> BoundBackend:
-        if backend_id not in arguments:
+        resolved = arguments.backends.get(backend_id)
+        if resolved is None:
             raise BackendUnavailableError(
                 backend=backend_id,
                 reason=f"the arguments of {arguments.label} have no options for it",
                 help="resolve the arguments for this program: etconfig.resolve(program)",
             )
         spec = find_spec(self.installation, backend_id)
-        _check_options(spec, arguments)
-        _check_dtypes(spec, arguments.label, dtypes)
+        _check_options(spec, resolved.options)
+        _check_dtypes(spec, arguments, dtypes)
         return BoundBackend(
             backend_id=backend_id,
             create=partial(create_backend, self.installation, spec, self.executor),
-            options=arguments[backend_id],
+            options=resolved.options,
             changed=partial(change_options, spec),
             is_given=spec.factory is not None
             and any(entry.name == backend_id for entry in self.installation.index.given),
             joint_update=spec.joint_update,
-            is_asked_for=arguments.backends[backend_id].is_asked_for,
+            is_asked_for=resolved.is_asked_for,
         )
 
 
-def _backend_ids(plan: ExecutionPlan) -> tuple[str, ...]:
-    """Return the ids of the backends that a method delegates to, each once."""
-    return tuple(dict.fromkeys(delegate.id for delegate in plan.delegates))
-
-
-def _check_options(spec: BackendSpec, arguments: Arguments) -> None:
+def _check_options(spec: BackendSpec, options: BackendOptions) -> None:
     """Refuse options of another class: the arguments were resolved for another declaration of the backend."""
-    given = type(arguments[spec.id])
-    if given is not spec.options:
+    if type(options) is not spec.options:
         raise ValueError(
             f"arguments: expected options of {spec.options.__name__} for {spec.id}, given those of "
-            f"{given.__name__}; resolve them for a program that has this backend: "
+            f"{type(options).__name__}; resolve them for a program that has this backend: "
             "etconfig.resolve(etconfig.load_program(..., backends=...))"
         )
 
 
-def _check_dtypes(spec: BackendSpec, label: str, used: frozenset[str]) -> None:
+def _check_dtypes(spec: BackendSpec, arguments: Arguments, used: frozenset[str]) -> None:
     """Refuse element types that a backend does not declare, so that it never meets an unknown one."""
     if spec.factory is None:  # the backend lives in another runtime, which knows its types better
         return
@@ -404,7 +399,7 @@ def _check_dtypes(spec: BackendSpec, label: str, used: frozenset[str]) -> None:
     declared = ", ".join(sorted(spec.capabilities.dtypes))
     raise BackendUnavailableError(
         backend=spec.id,
-        reason=f"{label} passes it tensors of {unknown}, but it declares {declared}",
+        reason=f"{arguments.label} passes it tensors of {unknown}, but it declares {declared}",
         help="lower the model to what it declares, or install a version of its plugin that declares more",
     )
 

@@ -16,12 +16,14 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from etconfig.base.quantities import BYTE_SIZES, DECIMAL_PATTERN
 from etconfig.diagnostics import CODES
 from etconfig.diagnostics.rules import ALWAYS_ERRORS, LEVELS
 from etconfig.facts.json_schema import facts_schema
 from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import evidence
+from etconfig.profile.budget import MAX_LIMIT, MAX_WEIGHT
 from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.spec import BackendSpec
 
@@ -202,8 +204,9 @@ def _models() -> _Schema:
         "description": "The backends of a model that an engine runs without a program.",
     }
     of_program = _table({"fallback": fallback, "variants": variants}, required=["variants"])
-    model = {"anyOf": [of_program, _table({"backends": backends}, required=["backends"])]}
-    return _names(_NAME, model, "model")
+    file = {"type": "string", "minLength": 1, "description": "The file that it runs, relative to this one."}
+    of_engine = _table({"backends": backends, "file": file}, required=["backends"])
+    return _names(_NAME, {"anyOf": [of_program, of_engine]}, "model")
 
 
 def _document(
@@ -226,6 +229,8 @@ def _document(
             "items": _ref("overlay"),
             "description": "Options under a condition; later ones win.",
         },
+        "budget": _budget(),
+        "groups": _names(_NAME, _table({"together": _strings()}, required=["together"]), "group"),
     }
     backends = {f"backend.{spec.id}": _backend(spec) for spec in specs}
     return {
@@ -234,6 +239,25 @@ def _document(
         **_table({**head, **settings}, required=required),
         "definitions": {**_shared_definitions(backends), **backends},
     }
+
+
+def _budget() -> _Schema:
+    number = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}
+    size = {"type": "string", "pattern": f"^{DECIMAL_PATTERN} ?({'|'.join(BYTE_SIZES)})$"}
+    weight = {"type": "integer", "minimum": 1, "maximum": MAX_WEIGHT}
+    return _table(
+        {
+            "threads": {"anyOf": [number, _ref("expr")], "description": "The most threads of all together."},
+            "memory": {
+                "anyOf": [number, size, _ref("expr")],
+                "description": "The most bytes of all together.",
+            },
+            "split": {
+                "anyOf": [{"enum": ["fair"]}, {"type": "object", "additionalProperties": weight}],
+                "description": "The parts that `share` gives to each method, model or instance.",
+            },
+        }
+    )
 
 
 def _shared_definitions(backends: Iterable[str]) -> dict[str, _Schema]:

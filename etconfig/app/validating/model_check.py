@@ -84,7 +84,11 @@ def _check(
     conditions: ConditionChecker,
 ) -> CheckedModel:
     if model.backends:
-        found = engine_problems(ModelCatalog({model.name: model}), installation.backend_ids)
+        found = [*engine_problems(ModelCatalog({model.name: model}), installation.backend_ids)]
+        if model.path is not None and not model.path.exists():
+            message = f"the file of model {model.name!r} is not there: {model.path}"
+            help = "correct the path, which is relative to the file of models"
+            found.append(Diagnostic(code="unreadable-file", message=message, spans=(model.span,), help=help))
         return CheckedModel(model=model, needs={}, selected={}, problems=tuple(found))
     needs: dict[int, VariantNeeds] = {}
     unread: dict[int, ProgramError] = {}

@@ -39,12 +39,14 @@ class Contestant:
         name: Its name.
         bases: The names of all profiles that it extends, directly or not.
         match: Its condition.
+        model: The model for which it was tuned; None for all.
     """
 
     file: ProfileFile
     name: str
     bases: frozenset[str]
     match: Expression
+    model: str | None = None
 
     @classmethod
     def of(cls, file: ProfileFile, chain: Sequence[Profile]) -> Contestant | None:
@@ -56,7 +58,8 @@ class Contestant:
         if profile.match is None:
             return None
         bases = frozenset(each.name for each in chain[:-1])
-        return cls(file, profile.name, bases, profile.match.found_at(lambda: span))
+        model = None if profile.evidence is None else profile.evidence.model
+        return cls(file, profile.name, bases, profile.match.found_at(lambda: span), model)
 
     @property
     def root(self) -> Path | None:
@@ -116,7 +119,7 @@ class Selectability:
 
     def _beats(self, other: Contestant, loser: Contestant) -> bool:
         """Return True if a profile is not selected where the other one matches, too."""
-        if other.name == loser.name or other.name in loser.bases:
+        if other.name == loser.name or other.name in loser.bases or other.model not in (None, loser.model):
             return False
         return loser.name in other.bases or self._least_provider[other.name] >= loser.file.provider
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from etconfig.app.configuring.engine_models import model_file_problem
 from etconfig.app.configuring.profile_choice import choose_project_profile
 from etconfig.app.configuring.targets import Delegating, check_facts, find_installation
+from etconfig.app.configuring.tuned_models import models_of
 from etconfig.app.installation.installation import Installation
-from etconfig.app.validating.checks import CHECKS, NEEDS, CheckedFile, FileCheck, Grounds
+from etconfig.app.validating.file_checks import CHECKS, NEEDS, CheckedFile, FileCheck, Grounds
 from etconfig.app.validating.validated_programs import programs_by_name
 from etconfig.base.parameters import AnyPath, as_path
 from etconfig.base.provenance import OriginKind
@@ -146,7 +147,8 @@ class Validator(Grounds):
             if file.is_project:
                 project = parse_project(self.profiles.document(path), self.profiles.expressions)
                 facts = self.facts.with_overrides({**project.settings.facts, **self.by_hand})
-                chain = choose_project_profile(self.installation, project, facts).chain
+                concerns = models_of(lambda: [*self.found_programs.loaded.values()])
+                chain = choose_project_profile(self.installation, project, facts, concerns=concerns).chain
                 layers = layers_of(chain, project)
             else:
                 chain = self._read_profile(path)

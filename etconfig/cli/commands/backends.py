@@ -16,18 +16,16 @@ from etconfig.app.programs.executors import (
     executor_report,
 )
 from etconfig.base.packages import how_to_install
-from etconfig.cli.shared.completion import complete_backend
-from etconfig.cli.shared.listings import list_backends, list_with_runtime, passed_over
-from etconfig.cli.shared.output import fail, note, print_json, print_table, show, show_table
-from etconfig.cli.shared.requests import (
-    RequestedDevice,
+from etconfig.cli.shared.command_options import (
     device_options,
-    executor_if_installed,
     executor_option,
     json_option,
     make_installation,
-    read_device,
 )
+from etconfig.cli.shared.completion import complete_backend
+from etconfig.cli.shared.listings import list_backends, list_with_runtime, passed_over
+from etconfig.cli.shared.output import fail, note, print_json, print_table, show, show_table
+from etconfig.cli.shared.requests import RequestedDevice, executor_if_installed, read_device
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.plugin import BACKENDS
 from etconfig.report.text import MAX_WIDTH

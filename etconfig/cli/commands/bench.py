@@ -9,20 +9,14 @@ from typing import Any
 import click
 
 from etconfig.base.written_files import FileKind, head_of
+from etconfig.cli.shared.command_options import FiniteNumber, Share, count_from, json_option
 from etconfig.cli.shared.measured_model import (
     MeasuredModelRequest,
     measured_model_options,
     measuring_progress,
 )
 from etconfig.cli.shared.output import print_json, show, show_diagnostics
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    FiniteNumber,
-    Share,
-    configuration_options,
-    count_from,
-    json_option,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
 
@@ -140,7 +134,10 @@ def _check_output(path: Path) -> None:
 
     if path.suffix not in (".html", ".svg"):
         raise click.BadParameter(f"expected a file that ends with .html or .svg, given {path}")
-    check_can_draw()
+    try:
+        check_can_draw()
+    except ImportError as error:
+        raise click.ClickException(str(error)) from error
     check_can_write(path, _PICTURE)
 
 

@@ -12,9 +12,9 @@ import click
 from click.core import ParameterSource
 
 from etconfig.base.written_files import FileKind, RefusedFileError
+from etconfig.cli.shared.command_options import json_option
 from etconfig.cli.shared.completion import complete_backend, complete_check
 from etconfig.cli.shared.output import print_json, print_table, show
-from etconfig.cli.shared.requests import json_option
 from etconfig.cli.shared.usage import StrictCommand, given_parameters
 from etconfig.cli.shared.writing import (
     OutputPath,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
+from etconfig.cli.shared.command_options import json_option, make_installation
 from etconfig.cli.shared.completion import complete_device
 from etconfig.cli.shared.fact_difference import compare_sheets
 from etconfig.cli.shared.format import format_fact
-from etconfig.cli.shared.inputs import SheetPath
+from etconfig.cli.shared.input_files import SheetPath
 from etconfig.cli.shared.output import print_json, print_table, show_json
-from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import SuggestingGroup
 
 

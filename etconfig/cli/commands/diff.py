@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.command_options import json_option, models_option, programs_option
 from etconfig.cli.shared.each_device import (
     OnDevice,
     notes_of_resolution,
@@ -17,15 +18,9 @@ from etconfig.cli.shared.each_device import (
     show_each,
     show_notes,
 )
-from etconfig.cli.shared.inputs import known_device, standard_input
+from etconfig.cli.shared.input_files import known_device, standard_input
 from etconfig.cli.shared.output import print_json, show, show_blocks
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    json_option,
-    models_option,
-    programs_option,
-    several_devices_options,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest, several_devices_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.diagnostics.escape import escape_line
 

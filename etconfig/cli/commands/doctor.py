@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.command_options import json_option, make_installation
 from etconfig.cli.shared.output import print_json, show_styled, style_for
-from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.standard_output import command_output
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.diagnostics.escape import escape_line, shorten

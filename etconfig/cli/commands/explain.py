@@ -7,15 +7,10 @@ from pathlib import Path
 
 import click
 
+from etconfig.cli.shared.command_options import json_option, models_option, optional_program
 from etconfig.cli.shared.completion import complete_option_path
 from etconfig.cli.shared.output import print_json, show_blocks, show_document
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    configuration_options,
-    json_option,
-    models_option,
-    optional_program,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.usage import StrictCommand, given_parameters
 
 

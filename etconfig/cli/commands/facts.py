@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.fact_difference import compare_sheets
-from etconfig.cli.shared.format import format_fact, format_known
-from etconfig.cli.shared.inputs import KnownDevicePath, SheetPath
-from etconfig.cli.shared.output import print_json, print_table, show, show_json
-from etconfig.cli.shared.requests import (
-    chosen_executor,
+from etconfig.cli.shared.command_options import (
     device_options,
     executor_option,
     json_option,
     make_installation,
-    read_device,
 )
+from etconfig.cli.shared.fact_difference import compare_sheets
+from etconfig.cli.shared.format import format_fact, format_known
+from etconfig.cli.shared.input_files import KnownDevicePath, SheetPath
+from etconfig.cli.shared.output import print_json, print_table, show, show_json
+from etconfig.cli.shared.requests import chosen_executor, read_device
 from etconfig.cli.shared.usage import SuggestingGroup, given_parameters
 from etconfig.cli.shared.writing import OutputPath, force_option, write_file
 from etconfig.facts.sheet_json import SHEET

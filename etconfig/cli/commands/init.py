@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.base.written_files import FileKind
+from etconfig.cli.shared.command_options import make_installation, programs_argument
 from etconfig.cli.shared.output import note, print_error, show
-from etconfig.cli.shared.requests import make_installation, programs_argument
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
 from etconfig.report.model import shown_names

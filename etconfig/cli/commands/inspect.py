@@ -8,19 +8,25 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.base.number_text import format_bytes
 from etconfig.cli.rendering.bundle_text import BUNDLE_SUFFIX, show_bundle
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
+from etconfig.cli.rendering.need_text import memory_option, print_need
 from etconfig.cli.rendering.program_text import print_program
-from etconfig.cli.shared.output import print_json, show, show_tables
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    configuration_options,
+from etconfig.cli.shared.command_options import (
+    backend_option,
     data_option,
-    executor_if_installed,
     executor_option,
     json_option,
     no_models_option,
     program_argument,
+)
+from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.requests import (
+    ConfigurationRequest,
+    configuration_options,
+    executor_if_installed,
+    model_of_engine,
 )
 from etconfig.cli.shared.usage import StrictCommand, refuse
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
@@ -28,6 +34,7 @@ from etconfig.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
     from etconfig.analysis import ProgramReport
+    from etconfig.app.configuring.engine_models import Models
     from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.facts.sheet import FactSheet
     from etconfig.memory.need import MemoryNeed
@@ -50,12 +57,8 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Load every method, and show its options as requested and in force.",
 )
-@click.option(
-    "--memory",
-    "with_memory",
-    is_flag=True,
-    help="Estimate the memory that all instances need together.",
-)
+@memory_option
+@backend_option
 @no_defaults_option
 @no_models_option
 @configuration_options
@@ -68,6 +71,7 @@ def command(
     force: bool,
     effective: bool,
     with_memory: bool,
+    backend: str | None,
     no_defaults: bool,
     request: ConfigurationRequest,
     as_json: bool,
@@ -82,6 +86,7 @@ def command(
     With --effective, loads every method with its arguments, and shows each option as requested and in force.
     With --memory, estimates the memory that all instances of the configuration need together, and compares it
     with the fact memory.available: from the program, and from what its backends declare. Nothing is loaded.
+    It also takes the file of a model that an installed engine runs, such as model.onnx.
 
     The options of a configuration, such as --profile and --set, are for --effective and --memory.
 
@@ -107,6 +112,14 @@ def command(
         return
     if not (effective or with_memory) and request.has_choices:
         raise click.UsageError("the options of a configuration are for --effective and --memory: add one")
+    if backend is not None and not with_memory:
+        raise click.UsageError("--backend is for --memory of an engine's model: add --memory")
+    model = model_of_engine(program, request.installation, backend) if with_memory else None
+    if model is not None:
+        given = {"--data": data, "--memory-plan": picture, "--executor": executor, "--effective": effective}
+        refuse(given, f"{program} is a model of an engine")
+        _show_model(program, model, request, as_json=as_json)
+        return
     is_text = picture is not None and str(picture) == "-"
     if as_json and is_text:
         raise click.UsageError("--json has the memory plan as data: leave out --memory-plan -")
@@ -120,7 +133,7 @@ def command(
     chosen = executor_if_installed(installation, executor)
     with load_program(program, data=data, executor=NUMPY, installation=installation) as loaded:
         report = inspect_program(loaded, executor=chosen)
-        need, device = _need(loaded, request) if with_memory else (None, None)
+        need, device = _need(loaded, request, chosen) if with_memory else (None, None)
     views = _effective_views(program, data, chosen, request) if effective else {}
     if as_json:
         in_force = {"effective": {label: view.to_jsonable() for label, view in views.items()}}
@@ -129,12 +142,29 @@ def command(
     else:
         print_program(report)
         if need is not None and device is not None:
-            _show_need(need, device)
+            print_need(need, device)
         for label, view in views.items():
             show()
             view.print_table(label, no_defaults=no_defaults)
     if picture is not None:
         _show_memory(picture, report)
+
+
+def _show_model(path: Path, model: Models, request: ConfigurationRequest, *, as_json: bool) -> None:
+    """Show the memory that a model of an engine needs."""
+    from etconfig.app.programs.memory_needs import need_of_programs
+
+    resolution = request.resolve(model)
+    need = need_of_programs(model, resolution)
+    assert need is not None  # the file is known
+    (backend,) = model.backends(model.method_names[0])
+    size_bytes = path.stat().st_size
+    if as_json:
+        data = {"path": str(path), "size_bytes": size_bytes, "backend": backend}
+        print_json({**data, "memory_need": need.to_jsonable()})
+        return
+    show(f"{path}: {format_bytes(size_bytes)}, run by {backend}")
+    print_need(need, resolution.facts)
 
 
 def _effective_views(
@@ -151,7 +181,9 @@ def _effective_views(
     return views
 
 
-def _need(program: LoadedProgram, request: ConfigurationRequest) -> tuple[MemoryNeed, FactSheet]:
+def _need(
+    program: LoadedProgram, request: ConfigurationRequest, executor: str
+) -> tuple[MemoryNeed, FactSheet]:
     """Return the memory that the instances of a configuration need, and the device."""
     from etconfig.app.programs.memory_needs import memory_need
     from etconfig.facts.sheet import FactSheet
@@ -161,16 +193,8 @@ def _need(program: LoadedProgram, request: ConfigurationRequest) -> tuple[Memory
     except BackendUnavailableError:  # the need has a note about each backend of which nothing is known
         if request.has_choices:
             raise
-        return memory_need(program), FactSheet.empty()
-    return memory_need(program, resolution), resolution.facts
-
-
-def _show_need(need: MemoryNeed, device: FactSheet) -> None:
-    show()
-    show(f"memory: {need.fit(device)}")
-    for line in need.notes:
-        show(f"  {line}")
-    show_tables(need.tables)
+        return memory_need(program, executor=executor), FactSheet.empty()
+    return memory_need(program, resolution, executor=executor), resolution.facts
 
 
 def _show_memory(path: Path, report: ProgramReport) -> None:

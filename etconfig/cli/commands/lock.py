@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.command_options import models_option, programs_argument
 from etconfig.cli.shared.each_device import (
     notes_of_resolution,
     on_each_device,
@@ -18,12 +19,7 @@ from etconfig.cli.shared.each_device import (
 )
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.output import fail, show
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    models_option,
-    programs_argument,
-    several_devices_options,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest, several_devices_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
 

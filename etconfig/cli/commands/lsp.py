@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from etconfig.base.packages import how_to_install
-from etconfig.cli.shared.requests import sheet_options
+from etconfig.cli.shared.command_options import sheet_options
 from etconfig.cli.shared.standard_output import command_output
 from etconfig.cli.shared.usage import StrictCommand
 

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.command_options import (
+    fact_option,
+    json_option,
+    models_option,
+    profile_options,
+    programs_argument,
+    sheet_options,
+)
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.inputs import expanded_sheets, sheet_names
+from etconfig.cli.shared.input_files import expanded_sheets, sheet_names
 from etconfig.cli.shared.output import (
     note,
     print_error,
@@ -24,15 +32,7 @@ from etconfig.cli.shared.output import (
     show_findings,
     with_progress,
 )
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    fact_option,
-    json_option,
-    models_option,
-    profile_options,
-    programs_argument,
-    sheet_options,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.standard_output import terminal_width
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file

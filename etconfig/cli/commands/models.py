@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from etconfig.cli.shared.completion import complete_model
-from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.inputs import expanded_sheets, sheet_names
-from etconfig.cli.shared.output import note, print_json, print_table, show, show_findings
-from etconfig.cli.shared.requests import (
-    chosen_executor,
+from etconfig.cli.shared.command_options import (
     device_options,
     executor_option,
     json_option,
     make_installation,
-    read_device,
 )
+from etconfig.cli.shared.completion import complete_model
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.input_files import expanded_sheets, sheet_names
+from etconfig.cli.shared.output import note, print_json, print_table, show, show_findings
+from etconfig.cli.shared.requests import chosen_executor, read_device
 from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
+from etconfig.cli.shared.command_options import make_installation
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.output import show
-from etconfig.cli.shared.requests import make_installation
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath
 from etconfig.errors import ScaffoldError

@@ -11,16 +11,12 @@ import click
 
 from etconfig.base.number_text import format_bytes
 from etconfig.base.written_files import FileKind, head_of, replace_files
+from etconfig.cli.shared.command_options import models_option, programs_argument
 from etconfig.cli.shared.each_device import OnDevice, notes_of_resolution, show_notes
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.inputs import standard_input
+from etconfig.cli.shared.input_files import standard_input
 from etconfig.cli.shared.output import show, show_diagnostics, show_document
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    models_option,
-    programs_argument,
-    several_devices_options,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest, several_devices_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import (
     OutputPath,
@@ -65,6 +61,12 @@ _CODE = FileKind(
     "--strict", is_flag=True, help="Refuse recommendations that only a function of a plugin computes."
 )
 @click.option(
+    "--memory",
+    "with_memory",
+    is_flag=True,
+    help="Let devices ask whether each program fits into their memory: as a model with the file's name.",
+)
+@click.option(
     "--emit",
     "language",
     type=click.Choice(["cpp", "kotlin", "swift"]),
@@ -86,6 +88,7 @@ def command(
     force: bool,
     here: bool,
     strict: bool,
+    with_memory: bool,
     language: str | None,
     include: Path | None,
     requests: Sequence[ConfigurationRequest],
@@ -108,6 +111,7 @@ def command(
       etconfig pack encoder.pte decoder.pte --profile raspberry-pi/pi-5 -o app.etbundle
       etconfig pack model.pte --facts pi5.json --device google/pixel-8 -o app.etbundle
       etconfig pack model.pte --here --emit cpp -o model_options.h
+      etconfig pack model.pte --memory -o app.etbundle
       etconfig pack --models models.toml -o engines.etbundle
       etconfig pack --header include
     """
@@ -119,6 +123,8 @@ def command(
         _check_suffix(output, language)
         check_can_write(output, _CODE if language else BUNDLE)
     _check_modes(requests, here=here, strict=strict, is_resolved=is_resolved)
+    if with_memory and (is_resolved or not programs):
+        raise click.UsageError("--memory is for a bundle that devices decide, of programs: give PROGRAM")
     if language is not None and not is_resolved:
         raise click.UsageError("code contains no conditions: give --facts or --device, or --here")
     if include is not None:
@@ -128,7 +134,7 @@ def command(
     elif output is not None and is_resolved:
         _write_resolved(programs, output, requests)
     elif output is not None:
-        _write_bundle(programs, output, requests, strict=strict)
+        _write_bundle(programs, output, requests, strict=strict, with_memory=with_memory)
     elif include is None:
         raise click.UsageError("give --output FILE.etbundle or --emit LANGUAGE")
 
@@ -144,7 +150,12 @@ def _check_modes(
 
 
 def _write_bundle(
-    programs: Sequence[Path], output: Path, requests: Sequence[ConfigurationRequest], *, strict: bool
+    programs: Sequence[Path],
+    output: Path,
+    requests: Sequence[ConfigurationRequest],
+    *,
+    strict: bool,
+    with_memory: bool,
 ) -> None:
     """Pack the profiles of the requests with their conditions."""
     from etconfig.app.packing.profile_bundle import make_bundle
@@ -162,6 +173,7 @@ def _write_bundle(
         first.open_all(programs),
         profiles=profiles or None,
         strict=strict,
+        with_memory=with_memory,
         installation=first.installation,
         **settings,
     )

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from etconfig.cli.shared.command_options import (
+    device_options,
+    json_option,
+    make_installation,
+    profile_path_option,
+    require_match_option,
+)
 from etconfig.cli.shared.completion import complete_profile_name
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.listings import list_profiles
@@ -19,14 +26,7 @@ from etconfig.cli.shared.output import (
     show_document,
     show_table,
 )
-from etconfig.cli.shared.requests import (
-    device_options,
-    json_option,
-    make_installation,
-    profile_path_option,
-    read_device,
-    require_match_option,
-)
+from etconfig.cli.shared.requests import read_device
 from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:

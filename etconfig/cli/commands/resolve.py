@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
+from etconfig.cli.rendering.need_text import memory_option, print_need
+from etconfig.cli.shared.command_options import json_option, locked_option, models_option, programs_argument
 from etconfig.cli.shared.each_device import (
-    OnDevice,
     notes_of_resolution,
     on_each_device,
     opened_apart,
@@ -25,21 +26,18 @@ from etconfig.cli.shared.output import (
     show_blocks,
     show_document,
 )
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    json_option,
-    locked_option,
-    models_option,
-    programs_argument,
-    read_device,
-    several_devices_options,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest, read_device, several_devices_options
 from etconfig.cli.shared.usage import StrictCommand, refuse
 
 if TYPE_CHECKING:
+    from etconfig.app.configuring.targets import Delegating
     from etconfig.device.bundle.tables import BundleTables
+    from etconfig.memory.need import MemoryNeed
     from etconfig.resolver.deciding.arguments import BackendArguments
     from etconfig.resolver.deciding.resolution import Resolution
+
+    _Resolved: TypeAlias = "tuple[Resolution, MemoryNeed | None]"
+    """A resolution, and the need of its instances if that is asked for."""
 
 
 @click.command("resolve", cls=StrictCommand)
@@ -58,6 +56,7 @@ if TYPE_CHECKING:
     "--explain", is_flag=True, help="Show for every value what it overrides and which facts decide."
 )
 @click.option("--no-defaults", is_flag=True, help="Leave out options that nothing sets or recommends.")
+@memory_option
 @json_option
 def command(
     programs: Sequence[Path],
@@ -66,13 +65,15 @@ def command(
     as_toml: bool,
     explain: bool,
     no_defaults: bool,
+    with_memory: bool,
     as_json: bool,
 ) -> int:
     """Resolve the arguments of every method, instance and backend.
 
     Without PROGRAM and --models, resolves for the programs of the project file and its models that engines
     run; if it has none, for the methods and backends that the configuration mentions. With --bundle, decides
-    what a device would, from the bundle alone: --profile is then the name of a profile in it.
+    what a device would, from the bundle alone: --profile is then the name of a profile in it. With --memory,
+    estimates the memory that the instances need together, as inspect does.
 
     With several devices or programs, resolves each program on each device; what fails on one device keeps no
     other from being resolved, and the exit status is then 2.
@@ -90,6 +91,8 @@ def command(
         raise click.UsageError("give one of --toml, --explain and --json")
     if no_defaults and (as_toml or as_json or bundle is not None):
         raise click.UsageError("--no-defaults is for the table and --explain")
+    if with_memory and as_toml:
+        raise click.UsageError("--toml prints a profile: leave out --memory")
     show_one = partial(_show, as_json=as_json, as_toml=as_toml, explain=explain, no_defaults=no_defaults)
     if bundle is not None:
         if len(requests) > 1:
@@ -103,6 +106,7 @@ def command(
             "--require-match": request.require_match,
             "--locked": request.locked,
             "--toml and --explain": as_toml or explain,
+            "--memory": with_memory,
         }
         refuse(given, "--bundle has profiles and options in it")
         _resolve_bundle(bundle, request, as_json=as_json)
@@ -112,26 +116,52 @@ def command(
     if as_toml and not is_one:
         raise click.UsageError("--toml prints one profile: give one device and one PROGRAM")
     if is_one:
-        show_one(requests[0].resolve(opened[0][1]))
+        program = opened[0][1]
+        resolution = requests[0].resolve(program)
+        show_one((resolution, _need(program, resolution) if with_memory else None))
         return 0
-    found = list(on_each_device(requests, opened, ConfigurationRequest.resolve_silently))
+
+    def find(request: ConfigurationRequest, program: Delegating | None) -> _Resolved:
+        resolution = request.resolve_silently(program)
+        return resolution, _need(program, resolution) if with_memory else None
+
+    found = list(on_each_device(requests, opened, find))
     if as_json:
-        print_json({"resolutions": [_data(one) for one in found]})
+        data = ({**one.to_jsonable(), **(_data(one.result) if one.result else {})} for one in found)
+        print_json({"resolutions": [*data]})
         status = 2 if any(one.error for one in found) else 0
     else:
         status = show_each(found, show_one)
-    show_notes(found, notes_of_resolution)
+    show_notes(found, lambda resolved: notes_of_resolution(resolved[0]))
     return status
 
 
-def _data(one: OnDevice[Resolution]) -> dict[str, object]:
-    return {**one.to_jsonable(), **({} if one.result is None else one.result.to_jsonable())}
+def _need(program: Delegating | None, resolution: Resolution) -> MemoryNeed:
+    from etconfig.app.programs.memory_needs import need_of_programs
+
+    need = need_of_programs(program, resolution)
+    if need is None:
+        raise click.UsageError("--memory estimates the need of programs: give PROGRAM")
+    return need
 
 
-def _show(resolution: Resolution, *, as_json: bool, as_toml: bool, explain: bool, no_defaults: bool) -> None:
+def _data(resolved: _Resolved) -> dict[str, object]:
+    resolution, need = resolved
+    return {**resolution.to_jsonable(), **({} if need is None else {"memory_need": need.to_jsonable()})}
+
+
+def _show(resolved: _Resolved, *, as_json: bool, as_toml: bool, explain: bool, no_defaults: bool) -> None:
+    resolution, need = resolved
     if as_json:
-        print_json(resolution.to_jsonable())
-    elif as_toml:
+        print_json(_data(resolved))
+        return
+    _show_options(resolution, as_toml=as_toml, explain=explain, no_defaults=no_defaults)
+    if need is not None:
+        print_need(need, resolution.facts)
+
+
+def _show_options(resolution: Resolution, *, as_toml: bool, explain: bool, no_defaults: bool) -> None:
+    if as_toml:
         show_document(resolution.to_toml())
     elif explain:
         _print_explained(resolution, no_defaults=no_defaults)
@@ -148,12 +178,21 @@ def _show(resolution: Resolution, *, as_json: bool, as_toml: bool, explain: bool
         headers = (named, "BACKEND", "OPTION", "VALUE", "FROM")
         if not no_defaults:
             print_table(headers, option_rows(resolution), count)
+            _show_budget(resolution)
             return
         rows = [*option_rows(resolution, no_defaults=True)]
         if rows:
             print_table(headers, rows)
             show()
         show(f"{format_count(count - len(rows), 'option')} at the default")
+        _show_budget(resolution)
+
+
+def _show_budget(resolution: Resolution) -> None:
+    budget = resolution.budget
+    if budget is not None and budget.uses:
+        show()
+        print_table(budget.table.headers, budget.table.rows)
 
 
 def _resolve_bundle(path: Path, request: ConfigurationRequest, *, as_json: bool) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from etconfig.cli.shared.command_options import json_option, make_installation
 from etconfig.cli.shared.output import print_json, print_table
-from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import StrictCommand
 
 

@@ -14,11 +14,7 @@ import click
 from etconfig.base.number_text import format_seconds
 from etconfig.base.records import record
 from etconfig.cli.rendering.effective_text import EffectiveView, check_no_defaults, no_defaults_option
-from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.output import print_json, show
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    configuration_options,
+from etconfig.cli.shared.command_options import (
     count_from,
     data_option,
     executor_option,
@@ -27,7 +23,10 @@ from etconfig.cli.shared.requests import (
     no_models_option,
     run_program_argument,
 )
-from etconfig.cli.shared.steps import MethodStep, read_steps, step_options
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.method_steps import MethodStep, read_steps, step_options
+from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.trace_file import TRACE, TraceFile, trace_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.app.installation.installation import Installation
+from etconfig.cli.shared.command_options import make_installation
 from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.output import print_json, show_diagnostics, show_document
-from etconfig.cli.shared.requests import make_installation
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import PluginError
 

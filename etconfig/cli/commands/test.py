@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.base.written_files import FileKind, head_of
-from etconfig.cli.shared.files import named_as_given
-from etconfig.cli.shared.inputs import expanded_sheets, sheet_names
-from etconfig.cli.shared.output import judged, note, print_json, show, show_findings, show_table
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
+from etconfig.cli.shared.command_options import (
     fact_option,
     json_option,
     models_option,
@@ -23,6 +19,10 @@ from etconfig.cli.shared.requests import (
     programs_argument,
     sheet_options,
 )
+from etconfig.cli.shared.files import named_as_given
+from etconfig.cli.shared.input_files import expanded_sheets, sheet_names
+from etconfig.cli.shared.output import judged, note, print_json, show, show_findings, show_table
+from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
 

@@ -11,19 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.cli.rendering.configuration_table import ConfigurationTable
+from etconfig.cli.shared.command_options import FiniteNumber, Share, json_option
 from etconfig.cli.shared.measured_model import (
     MeasuredModelRequest,
     measured_model_options,
     measuring_progress,
 )
-from etconfig.cli.shared.output import print_json, print_table, show, show_diagnostics
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    FiniteNumber,
-    Share,
-    configuration_options,
-    json_option,
-)
+from etconfig.cli.shared.output import print_json, show, show_diagnostics
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import (
     OutputPath,
@@ -91,7 +87,7 @@ class Seconds(FiniteNumber):
     "--study",
     type=OutputPath(),
     metavar="FILE",
-    help="Keep every outcome here, and go on with those that are; by default beside --output.",
+    help="Keep every outcome here, and go on with those that are; by default here, if --output is given.",
 )
 @click.option(
     "--verify",
@@ -135,7 +131,7 @@ def command(
 
     if output is not None:
         check_can_write(output, TUNED)
-        study = study or output.with_suffix(".study.jsonl")
+        study = study or Path(output.with_suffix(".study.jsonl").name)  # a directory of profiles stays tidy
     if study is not None:
         check_can_write(study, STUDY)
     options = TuneOptions(
@@ -190,7 +186,7 @@ def _print_report(report: TuneReport, output: Path | None) -> None:
         show(line)
     if report.outcomes:
         show()
-        print_table(HEADERS, report.rows())
+        ConfigurationTable.of(HEADERS, report.rows(), name=len(HEADERS) - 1).show()
     show()
     show(report.verdict)
     if report.profile_text is None:

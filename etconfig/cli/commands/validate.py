@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.app.installation.installation import Installation
+from etconfig.cli.shared.command_options import device_options, make_installation, profile_path_option
 from etconfig.cli.shared.files import files_argument, named_as_given
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.inputs import FoundFiles, StandardInput, expanded_sheets, sheet_names
+from etconfig.cli.shared.input_files import FoundFiles, StandardInput, expanded_sheets, sheet_names
 from etconfig.cli.shared.output import (
     judged,
     note,
@@ -27,13 +28,7 @@ from etconfig.cli.shared.output import (
     style_for,
     with_progress,
 )
-from etconfig.cli.shared.requests import (
-    device_options,
-    make_installation,
-    open_targets,
-    profile_path_option,
-    read_device,
-)
+from etconfig.cli.shared.requests import open_targets, read_device
 from etconfig.cli.shared.standard_output import command_output
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import files_of_command, writing

@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.completion import complete_method
-from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.output import print_json, print_table, show
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
+from etconfig.cli.shared.command_options import (
     FiniteNumber,
-    configuration_options,
     data_option,
     executor_option,
     json_option,
@@ -22,11 +17,15 @@ from etconfig.cli.shared.requests import (
     no_models_option,
     program_argument,
 )
+from etconfig.cli.shared.completion import complete_method
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.output import print_json, print_table, show
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
     from etconfig.analysis import VerificationReport
-    from etconfig.method.bundled import CaseResult, OutputResult
+    from etconfig.method.bundled_cases import CaseResult, OutputResult
 
 _TOLERANCE = FiniteNumber()
 
@@ -71,7 +70,7 @@ def command(
     """
     from etconfig.analysis.verification import methods_with_cases, verify_program
     from etconfig.app.programs.api import load_program
-    from etconfig.method.bundled import Tolerance
+    from etconfig.method.bundled_cases import Tolerance
 
     tolerance = None
     if rtol is not None or atol is not None:

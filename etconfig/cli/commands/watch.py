@@ -13,15 +13,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.command_options import FiniteNumber, json_option, models_option, optional_program
 from etconfig.cli.shared.output import fail, is_read, note, show, show_diagnostics, show_json
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
-    FiniteNumber,
-    configuration_options,
-    json_option,
-    models_option,
-    optional_program,
-)
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import ConfigError, ProgramError
 

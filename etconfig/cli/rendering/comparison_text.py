@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from etconfig.base.number_text import format_number, format_seconds
+from etconfig.cli.rendering.configuration_table import ConfigurationTable
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.output import print_table, show
 
@@ -33,16 +35,19 @@ def print_comparison(report: ComparisonReport) -> None:
     if report.is_interrupted:
         show("interrupted: the rest was not measured")
     show()
-    print_table(HEADERS, [row.cells() for row in (report.incumbent, *report.rows)])
-    measured = [row for row in report.rows if row.ratio is not None]
+    rows = [row.cells() for row in (report.incumbent, *report.rows)]
+    table = ConfigurationTable.of(HEADERS, rows, name=0, first=0)
+    table.show()
+    named = zip(report.rows, table.names[1:], strict=True)
+    measured = [(row, name) for row, name in named if row.ratio is not None]
     if measured:
         show()
-        for line in interval_plot(measured):
+        for line in interval_plot([replace(row, label=name) for row, name in measured]):
             show(line)
     if report.instructions:
         _print_instructions(report)
     failed = sum(row.failure is not None for row in report.rows)
-    verdicts = [report.verdict(row) for row in measured]
+    verdicts = [report.verdict(row) for row, _ in measured]
     if report.rows:
         show()
         show(

@@ -12,7 +12,7 @@ from etconfig.report.html import PAGE, html_page
 from etconfig.report.model import View, part_text
 
 if TYPE_CHECKING:
-    from etconfig.fleet.inventory.validation import InventoryFinding
+    from etconfig.fleet.inventory.column_validation import InventoryFinding
     from etconfig.fleet.running.part_result import PartResult
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from etconfig.cli.shared.command_options import make_installation
 from etconfig.cli.shared.format import format_known
 from etconfig.cli.shared.output import print_json, show
-from etconfig.cli.shared.requests import make_installation, read_device
+from etconfig.cli.shared.requests import read_device
 
 
 def compare_sheets(old: Path, new: Path | None, *, ignore_live: bool, as_json: bool) -> int:

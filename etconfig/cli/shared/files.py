@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.inputs import FoundFiles, find_files
+from etconfig.cli.shared.input_files import FoundFiles, find_files
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic

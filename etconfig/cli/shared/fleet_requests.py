@@ -16,18 +16,17 @@ from etconfig.app.installation.installation import Installation
 from etconfig.base.packages import how_to_install
 from etconfig.base.records import record
 from etconfig.base.written_files import RefusedFileError
-from etconfig.cli.shared.completion import complete_profile
-from etconfig.cli.shared.output import note, show_done, shows_progress
-from etconfig.cli.shared.requests import (
+from etconfig.cli.shared.command_options import (
     Share,
     count_from,
     models_option,
-    open_targets,
     profile_path_option,
     programs_option,
     require_match_option,
-    taken_values,
 )
+from etconfig.cli.shared.completion import complete_profile
+from etconfig.cli.shared.output import note, show_done, shows_progress
+from etconfig.cli.shared.requests import open_targets, taken_values
 from etconfig.cli.shared.writing import OutputPath, force_option, note_reads, refused_write
 from etconfig.report.model import count_text
 

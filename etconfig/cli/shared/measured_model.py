@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from etconfig.base.records import record
-from etconfig.cli.shared.completion import complete_method
-from etconfig.cli.shared.inputs import standard_input
-from etconfig.cli.shared.output import shows_progress
-from etconfig.cli.shared.requests import (
-    ConfigurationRequest,
+from etconfig.cli.shared.command_options import (
+    backend_option,
     data_option,
     executor_option,
     input_option,
     instance_option,
     run_program_argument,
-    taken_values,
 )
+from etconfig.cli.shared.completion import complete_method
+from etconfig.cli.shared.input_files import standard_input
+from etconfig.cli.shared.output import shows_progress
+from etconfig.cli.shared.requests import ConfigurationRequest, taken_values
 from etconfig.cli.shared.standard_output import command_errors
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class MeasuredModelRequest:
     executor: str | None
     reference: Path | None
     shapes: Sequence[str]
+    on: str | None
 
     def find(self, request: ConfigurationRequest, *, optimize: bool = True) -> MeasuredModel:
         """Return the model, and read its inputs.
@@ -83,6 +85,8 @@ class MeasuredModelRequest:
             fact_overrides=request.device.by_hand,
             overrides_name="--set",
         )
+        if self.on is not None:
+            workplace = _on_device(workplace, self.on, request)
         base = SubjectRequest(
             label="as configured",
             model=str(self.program),
@@ -107,6 +111,27 @@ class MeasuredModelRequest:
         return MeasuredModel(workplace=workplace, base=base, inputs=inputs, reference=reference)
 
 
+def _on_device(workplace: Workplace, address: str, request: ConfigurationRequest) -> Workplace:
+    """Return the workplace on another device, which the end of the command lets go.
+
+    Raises:
+        click.UsageError: the address is malformed, or a sheet names a device, too.
+        RemoteDeviceError: the device cannot be used.
+    """
+    from etconfig.facts.sheet import FactSheet
+    from etconfig.measuring.remote import RemoteDevice
+
+    if request.sheet is not None:
+        raise click.UsageError("--on and --facts name two devices; give one of them")
+    try:
+        device = RemoteDevice(address)
+    except ValueError as error:
+        raise click.UsageError(f"--on: {error}") from error
+    click.get_current_context().call_on_close(device.close)
+    facts = FactSheet.from_json(device.facts_text, address, workplace.installation.fact_registry)
+    return replace(workplace, facts=facts, device=device)
+
+
 def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what is measured, and on what; the command gets them as one `model`."""
 
@@ -117,9 +142,7 @@ def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     options = (
         run_program_argument,
-        click.option(
-            "--backend", metavar="ID", help="The engine that runs a model, if several installed ones do."
-        ),
+        backend_option,
         click.option(
             "--method",
             shell_complete=complete_method,
@@ -140,6 +163,11 @@ def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         data_option,
         executor_option,
+        click.option(
+            "--on",
+            metavar="ssh://[USER@]HOST[:PORT][/PYTHON]",
+            help="Measure on this device, where Python has etconfig and the plugins, too.",
+        ),
         click.option(
             "--models",
             metavar="FILE",

@@ -7,6 +7,7 @@ from types import ModuleType
 
 from etconfig.conformance.checks import (
     answers,
+    declared_memory,
     execute_arguments,
     imports,
     init_arguments,
@@ -38,6 +39,7 @@ TOPICS = (
     execute_arguments,
     shapes,
     option_evidence,
+    declared_memory,
     side_by_side,
     no_globals,
     payload,

@@ -26,7 +26,7 @@ from etconfig.conformance.process.process_resources import open_files, resident_
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, OptionError
-from etconfig.plugin.evidence import Observable
+from etconfig.plugin.option_evidence import Observable
 
 Options: TypeAlias = "Mapping[str, object]"
 """Options of the backend, by name."""

@@ -16,7 +16,7 @@ from etconfig.conformance.subject.option_choices import options_place, other_val
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import DelegateError, OptionError
-from etconfig.plugin.evidence import Observable, Observed, Unobservable
+from etconfig.plugin.option_evidence import Observable, Observed, Unobservable
 
 ObservedT = TypeVar("ObservedT")
 

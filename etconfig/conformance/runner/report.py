@@ -17,7 +17,7 @@ from etconfig.conformance.kit.outcomes import KIT, CheckFailedError, Outcome, Re
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
 from etconfig.plugin.api_version import CURRENT
-from etconfig.plugin.evidence import Unobservable
+from etconfig.plugin.option_evidence import Unobservable
 
 EVIDENCE_CHECK = "option-evidence"
 """The check that accepts options whose effect is unobservable."""

@@ -28,8 +28,8 @@ from etconfig.facts.sheet import FactSheet
 from etconfig.method.method import Method
 from etconfig.plugin import CONFORMANCE, EntryPoint
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
-from etconfig.plugin.evidence import Evidence
 from etconfig.plugin.hookspecs import ConformanceContribution
+from etconfig.plugin.option_evidence import Evidence
 from etconfig.schema.spec import BackendSpec
 
 DIM_ORDERS = frozenset({"contiguous", "channels_last"})

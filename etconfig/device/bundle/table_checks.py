@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from etconfig.device.bundle.row_fields import MAX_NAME_BYTES, NONE, RowField
-from etconfig.device.bundle.steps import STEP_FIELDS, StepCounter
+from etconfig.device.bundle.step_counter import STEP_FIELDS, StepCounter
 from etconfig.device.bundle.tables import (
     EXPRESSION_TYPES,
     FACT_TYPES,

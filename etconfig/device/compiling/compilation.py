@@ -9,7 +9,7 @@ from dataclasses import replace
 from etconfig.base.provenance import Sourced
 from etconfig.device.bundle.bundle_writer import fits_file
 from etconfig.device.bundle.row_fields import MAX_NAME_BYTES, NONE
-from etconfig.device.bundle.steps import counted, is_short_fact
+from etconfig.device.bundle.step_counter import counted, is_short_fact
 from etconfig.device.bundle.table_checks import check_tables
 from etconfig.device.bundle.tables import (
     FACT_TYPES,

@@ -127,13 +127,13 @@ class ThisDevice:
 
     def windows_call(self, name: str) -> bytes | None:
         """Call the function."""
-        from etconfig.facts.detecting.windows import windows_call
+        from etconfig.facts.detecting.windows_functions import windows_call
 
         return windows_call(name)
 
     def registry_values(self, key: str) -> RegistryValues | None:
         """Read the key."""
-        from etconfig.facts.detecting.windows import registry_values
+        from etconfig.facts.detecting.windows_functions import registry_values
 
         return registry_values(key)
 

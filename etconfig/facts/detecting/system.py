@@ -77,7 +77,7 @@ class System:
         return self._outputs[command]
 
     def windows_call(self, name: str) -> bytes | None:
-        """Return the structure that a function of `etconfig.facts.detecting.windows` fills in, or None."""
+        """Return the structure that a function in `windows_functions` fills in, or None."""
         return self._source.windows_call(name)
 
     def registry_values(self, key: str) -> RegistryValues:

@@ -11,6 +11,7 @@ from etconfig.app.configuring.configuration import Configuration, configure
 from etconfig.app.configuring.profile_choice import AUTO
 from etconfig.app.configuring.project_tests import CheckedTests, TestTrial
 from etconfig.app.configuring.targets import Delegating
+from etconfig.app.configuring.tuned_models import models_in_use
 from etconfig.app.installation.installation import Installation
 from etconfig.app.programs.memory_needs import fit_condition, need_of_programs
 from etconfig.base.records import record
@@ -114,7 +115,7 @@ class FleetPlan:
     @cached_property
     def selector(self) -> ProfileSelector:
         """The profiles among which `auto` selects."""
-        return self.installation.selector
+        return self.installation.selector.for_models(models_in_use(self.installation, self._program))
 
     @cached_property
     def _matched_by_hand(self) -> dict[str, object]:

@@ -14,7 +14,7 @@ from etconfig.fleet.deciding.recipe import PlanRecipe
 from etconfig.fleet.inventory.database import Database, OnProgress
 from etconfig.fleet.inventory.inventory import InventoryPart, InventoryReading, InventorySource
 from etconfig.fleet.running.clusters import AnyWorkers, connected
-from etconfig.fleet.running.difference import FleetDifference, compare_fleet
+from etconfig.fleet.running.moved_devices import FleetDifference, compare_fleet
 from etconfig.fleet.running.part_result import PartResult
 from etconfig.fleet.running.result_tables import RESULT_TABLES, check_result_tables, is_table
 from etconfig.fleet.running.resumable_run import OnPart, resolve_fleet, summarize_fleet

@@ -19,7 +19,7 @@ from etconfig.fleet.deciding.plan import FleetPlan
 from etconfig.fleet.deciding.recipe import PlanRecipe, different_surroundings, recipe_hash, surroundings_of
 from etconfig.fleet.inventory.database import Database, is_installed
 from etconfig.fleet.inventory.inventory import InventoryPart, InventoryReading, InventorySource
-from etconfig.fleet.running.difference import compare_groups, write_moved_part
+from etconfig.fleet.running.moved_devices import compare_groups, write_moved_part
 from etconfig.fleet.running.part_decision import decide_part
 from etconfig.fleet.running.result_tables import write_assignments
 

@@ -15,7 +15,7 @@ from etconfig.errors import WorkersError
 from etconfig.fleet.deciding.recipe import PlanRecipe
 from etconfig.fleet.inventory.database import Database
 from etconfig.fleet.inventory.inventory import InventoryReading, InventorySource
-from etconfig.fleet.running.difference import FleetDifference, merged_differences, write_moved
+from etconfig.fleet.running.moved_devices import FleetDifference, merged_differences, write_moved
 from etconfig.fleet.running.part_result import PartResult, merged_results
 from etconfig.fleet.running.resumable_run import run_by_file
 from etconfig.fleet.running.worker_tasks import compare_devices, count_devices

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from etconfig.base.resources import RESOURCES
 from etconfig.diagnostics import nearest
 from etconfig.expression.operations import OPERATIONS
 from etconfig.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
@@ -298,6 +299,16 @@ class Corrector:
             found = self.mixed_numbers(arguments, types)
             return found if found.help else Correction(usage)
         return Correction(usage)
+
+    def share(self, argument: Node | None) -> Correction:
+        """Return the correction of a share of nothing, or of something that no budget limits."""
+        if not isinstance(argument, (Literal, Name)):
+            return Correction(f"write share({self.source.quoted(RESOURCES[0])})")
+        word = str(argument.value if isinstance(argument, Literal) else argument.name)
+        guess = word if word in RESOURCES else nearest(word, RESOURCES)
+        if guess is None:
+            return Correction(f"write one of {', '.join(map(self.source.quoted, RESOURCES))}")
+        return _writing(argument, self.source.quoted(guess))
 
     @staticmethod
     def rollout() -> Correction:

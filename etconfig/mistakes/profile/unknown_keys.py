@@ -10,7 +10,7 @@ from etconfig.mistakes.profile.header_fixes import header_fix, header_text
 from etconfig.profile.document import Document
 from etconfig.profile.positions import KeyPath
 
-_SETTINGS = ("facts", "options", "methods", "instances", "when")
+_SETTINGS = ("facts", "options", "methods", "instances", "when", "budget", "groups")
 _HEAD = ("name", "extends", "description", "match")
 _SYNONYMS: Mapping[str, Mapping[str, str]] = {
     "head": {
@@ -162,7 +162,7 @@ def advise(kind: str, unknown: UnknownKey) -> Remedy:
     Args:
         kind: `root` or `project` (the whole document), `head` ([profile]), `when`, `method`,
             `instance`, `backend`, `value` (of an option), `plugins`, `kernels`, `models` (a file of them),
-            `model`, `variant` or `evidence`.
+            `model`, `variant`, `evidence`, `budget` or `group`.
         unknown: The key.
     """
     key, meant = unknown.key, _SYNONYMS.get(kind, {}).get(unknown.key)
@@ -247,7 +247,7 @@ def _of_entry(unknown: UnknownKey) -> Remedy:
 def _of_plugins(unknown: UnknownKey) -> Remedy:
     if guess := nearest(unknown.key, unknown.known):
         return unknown.spelled(guess)
-    if isinstance(unknown.value, str):
+    if isinstance(unknown.value, str) and "prefer" in unknown.known:
         return Remedy(f"write {header_text((*unknown.names[:-1], 'prefer'))} above it")
     return Remedy(f"its keys are {', '.join(unknown.known)}")
 
@@ -267,7 +267,10 @@ _ADVISERS: Mapping[str, Callable[[UnknownKey], Remedy]] = {
     "head": _of_head,
     "when": _of_when,
     **dict.fromkeys(("method", "instance"), _of_entry),
-    **dict.fromkeys(("plugins", "kernels", "models", "model", "variant", "evidence", "test"), _of_plugins),
+    **dict.fromkeys(
+        ("plugins", "kernels", "models", "model", "variant", "evidence", "budget", "group", "test"),
+        _of_plugins,
+    ),
     "value": _of_value,
     "backend": _of_backend,
 }

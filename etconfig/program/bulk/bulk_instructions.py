@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from etconfig.flatbuffer.layout import I32
 from etconfig.program import layout
-from etconfig.program.bulk.columns import Columns, in_order, make_sure
+from etconfig.program.bulk.table_columns import Columns, in_order, make_sure
 from etconfig.program.layout import InstructionArguments
 from etconfig.program.model import Instruction, KernelCall
 
 if TYPE_CHECKING:
-    from etconfig.program.bulk.columns import Column
+    from etconfig.program.bulk.table_columns import Column
 
 
 def read_instructions(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from etconfig.base.scalar_types import MAX_RANK, ScalarType
 from etconfig.flatbuffer.layout import I32, I64, U8, Layout
 from etconfig.program import layout
-from etconfig.program.bulk.columns import Columns, Vectors, make_sure
 from etconfig.program.bulk.shared_values import SharedValues
+from etconfig.program.bulk.table_columns import Columns, Vectors, make_sure
 from etconfig.program.cursor import Extent
 from etconfig.program.layout import KernelTypes
 from etconfig.program.model import (
@@ -27,7 +27,7 @@ from etconfig.program.model import (
 )
 
 if TYPE_CHECKING:
-    from etconfig.program.bulk.columns import Column
+    from etconfig.program.bulk.table_columns import Column
 
     _Found: TypeAlias = tuple[list[EValue], Column]
     """The distinct values, and for each row the index of its value among them."""

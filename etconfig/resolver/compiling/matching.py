@@ -148,7 +148,7 @@ class Matcher:
         if isinstance(value, Diagnostic):
             self._found.append(value)
             return None
-        if isinstance(value, Expression) and self.names.expressions is not None:
+        if isinstance(value, Expression) and self.names.expressions is not None and not value.shares:
             self._found += self.names.expressions().problems(spec, info, value, assignment.condition)
         if info.names_methods and self.names.backends_of is not None and self.names.noun == METHOD:
             self._found += _unknown_methods(spec, info, assignment, value, self.names.backends_of)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from etconfig.base.provenance import Sourced
 from etconfig.base.records import record
@@ -20,23 +21,38 @@ from etconfig.resolver.compiling.scopes import ScopedAssignments
 from etconfig.resolver.deciding.advice import AdviceEntries, AdviceReader, CheckedAdvice
 from etconfig.resolver.deciding.arguments import ANY_METHOD, instance_label
 from etconfig.resolver.deciding.backend_candidates import BackendCandidates
-from etconfig.resolver.deciding.device import DeviceView
-from etconfig.resolver.deciding.instance_resolver import InstanceResolver, Memo, MethodInstance
+from etconfig.resolver.deciding.device_view import DeviceView
+from etconfig.resolver.deciding.instance_resolver import (
+    InstanceResolver,
+    InstanceResults,
+    Memo,
+    MethodInstance,
+)
 from etconfig.resolver.deciding.option_candidates import Candidate, OptionCandidates
 from etconfig.resolver.deciding.program_check import METHOD, noun_of
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.proving.program_conflicts import FixedOption, computed_conflict, literal_conflicts
 from etconfig.schema.spec import BackendSpec
 
+if TYPE_CHECKING:
+    from etconfig.profile.budget import Budget
+    from etconfig.resolver.deciding.budget_gate import BudgetGate
+
 
 def all_dependencies(
-    instances: Mapping[MethodInstance, Sequence[BackendCandidates]], layers: Iterable[Layer]
+    instances: Mapping[MethodInstance, Sequence[BackendCandidates]],
+    layers: Iterable[Layer],
+    budget: Budget | None = None,
 ) -> Dependencies:
-    """Return what decides any option of any method instance."""
+    """Return what decides any option of any method instance, and if they stay within their budget."""
     distinct = {id(backend): backend for backends in instances.values() for backend in backends}
     options = {id(option): option for each in distinct.values() for option in each.options.values()}
     conditions: list[Expression] = []
     values: list[str] = []
+    if budget is not None:
+        from etconfig.resolver.deciding.budget_gate import budget_facts
+
+        values += budget_facts(budget, instances)
     advice: list[str] = []
     for option in options.values():
         entries = _deciding_advice(option)
@@ -99,12 +115,14 @@ class Resolver:
         layers: The sources of settings, lowest precedence first.
         warnings: The problems that do not stop the work.
         noun: What the arguments are for, in messages: `method`, `model`, or `model or method`.
+        budget: What all method instances may take together, or None.
     """
 
     instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
     layers: tuple[Layer, ...]
     warnings: tuple[Diagnostic, ...] = ()
     noun: str = METHOD
+    budget: Budget | None = None
     _computed: tuple[FixedOption, ...] = field(default=(), compare=False, repr=False)
     _memo: Memo = field(default_factory=Memo, init=False, compare=False, repr=False)
 
@@ -160,7 +178,7 @@ class Resolver:
         names_of: dict[str, list[str]] = {}
         for name, method in method_of.items():
             names_of.setdefault(method, []).append(name)
-        instances = {
+        instances: dict[MethodInstance, Sequence[BackendCandidates]] = {
             (target.method, instance): [
                 scoped[backend].candidates(target.method, instance, target.program.get(backend, {}))
                 for backend in target.backends
@@ -168,12 +186,14 @@ class Resolver:
             for target in targets
             for instance in (None, *names_of.get(target.method, ()))
         }
+        budget, of_budget = _divided(layers, instances)
         fixed = tuple(_fixed_options(instances, targets))
         return cls(
             instances=instances,
             layers=tuple(layers),
-            warnings=(*matcher.diagnostics, *literal_conflicts(fixed)),
+            warnings=(*matcher.diagnostics, *of_budget, *literal_conflicts(fixed)),
             noun=noun,
+            budget=budget,
             _computed=tuple(each for each in fixed if each.is_computed),
         )
 
@@ -184,7 +204,7 @@ class Resolver:
         They decide values, their origins and errors. A value that another one replaces on every device does
         not count, though explanations of the other value show it as beaten.
         """
-        return all_dependencies(self.instances, self.layers)
+        return all_dependencies(self.instances, self.layers, self.budget)
 
     @cached_property
     def _layers_with_facts(self) -> Sequence[Layer]:
@@ -202,25 +222,75 @@ class Resolver:
 
         Raises:
             FactError: a hand-set fact is unknown or has the wrong type.
-            OptionError: an option has no valid value; with every problem of every method instance.
+            OptionError: an option has no valid value, with every problem of every method instance; or they
+                exceed their budget.
             PluginCallError: a backend's recommendation failed.
         """
         for layer in self._layers_with_facts:
             facts = facts.with_overrides(layer.facts)
         found = self._instance_resolver.resolve(facts.values, self._memo.last)
         self._memo.last = found
+        warnings = self._warnings_on(facts) if self._computed else self.warnings
+        if self.budget is not None:
+            warnings += self._budget_problems(found, facts.values)
         return Resolution(
             instances=found.arguments,
             incomplete=found.incomplete,
             facts=facts,
-            warnings=self._warnings_on(facts) if self._computed else self.warnings,
+            warnings=warnings,
             noun=self.noun,
+            _budget=self.budget,
         )
+
+    @cached_property
+    def _gate(self) -> BudgetGate:
+        from etconfig.resolver.deciding.budget_gate import BudgetGate
+
+        assert self.budget is not None
+        return BudgetGate(self.budget, self.instances)
+
+    def _budget_problems(self, found: InstanceResults, facts: Mapping[str, object]) -> tuple[Diagnostic, ...]:
+        """Return the warnings and notes about the budget. Raises OptionError if it is exceeded."""
+        assert self.budget is not None
+        known = self._memo.budget
+        if known is not None and known[0] is found and known[1] is facts:
+            return known[2]
+        problems: tuple[Diagnostic, ...] = ()
+        if not self._gate.is_within(found.arguments, facts):
+            from etconfig.resolver.deciding.budget_use import budget_problems
+
+            problems = tuple(budget_problems(self.budget, found.arguments.values(), facts))
+            if any(problem.is_error for problem in problems):
+                raise OptionError(diagnostics=problems)
+        self._memo.budget = (found, facts, problems)
+        return problems
 
     def _warnings_on(self, facts: FactSheet) -> tuple[Diagnostic, ...]:
         device = DeviceView(facts.values)
         conflicts = (computed_conflict(each, device) for each in self._computed)
         return (*self.warnings, *filter(None, conflicts))
+
+
+def _divided(
+    layers: Sequence[Layer], instances: dict[MethodInstance, Sequence[BackendCandidates]]
+) -> tuple[Budget | None, tuple[Diagnostic, ...]]:
+    """Replace shares in all values; return the budget, and its problems that do not stop the work.
+
+    Raises:
+        OptionError: a share has no budget, or a name in the budget is mistyped.
+    """
+    values = (assignment.value for layer in layers for assignment in layer.assignments)
+    has_shares = any(isinstance(value, Expression) and value.shares for value in values)
+    if not has_shares and all(layer.budget is None for layer in layers):
+        return None, ()
+    from etconfig.profile.budget import merged_budgets  # few configurations have a budget
+
+    budget = merged_budgets(layer.budget for layer in layers)
+    if budget is not None and not has_shares and not budget.names():
+        return budget, ()
+    from etconfig.resolver.compiling.shares import divide_shares
+
+    return budget, divide_shares(budget, instances)
 
 
 def _fixed_options(

@@ -13,7 +13,7 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import PluginCallError, ProfileError
 from etconfig.expression import Expression, ExpressionParser, ExpressionType, Fault, Unknown
 from etconfig.profile.bundled_conditions import bundled_parser
-from etconfig.resolver.deciding.device import DeviceView
+from etconfig.resolver.deciding.device_view import DeviceView
 from etconfig.resolver.deciding.expression_types import fits_type
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.problem import OptionProblem
@@ -122,7 +122,10 @@ class AdviceReader:
             value = self._parsed(spec, entry, entry.expr)
         except ProfileError as error:
             problems += error.diagnostics
-        if value is not None and not fits_type(info.type, value.type):
+        if value is not None and value.shares:
+            message = "a recommendation takes no share of a budget"
+            problems.append(Diagnostic(code="expression-type", message=message, spans=(value.span,)))
+        elif value is not None and not fits_type(info.type, value.type):
             from etconfig.mistakes.resolver import expression_problem
 
             problems.append(replace(expression_problem(spec, info, value), fix=None))

@@ -12,7 +12,7 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Span, did_you_mean
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_names, shown_text
-from etconfig.resolver.deciding.device import DeviceView
+from etconfig.resolver.deciding.device_view import DeviceView
 from etconfig.resolver.deciding.option_candidates import OptionCandidates
 from etconfig.resolver.deciding.provenance import Provenance
 from etconfig.resolver.deciding.recommendation import Recommendation

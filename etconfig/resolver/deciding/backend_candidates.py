@@ -13,7 +13,7 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic
 from etconfig.expression import Expression
 from etconfig.resolver.deciding.arguments import BackendArguments
-from etconfig.resolver.deciding.device import DeviceView
+from etconfig.resolver.deciding.device_view import DeviceView
 from etconfig.resolver.deciding.option_candidates import Candidate, OptionCandidates
 from etconfig.resolver.deciding.recommendation import Recommendation
 from etconfig.resolver.explaining.toml_text import toml_value

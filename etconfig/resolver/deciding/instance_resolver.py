@@ -11,7 +11,7 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
 from etconfig.resolver.deciding.arguments import ANY_METHOD, Arguments, BackendArguments, instance_label
 from etconfig.resolver.deciding.backend_candidates import BackendCandidates, BackendResult
-from etconfig.resolver.deciding.device import DeviceView
+from etconfig.resolver.deciding.device_view import DeviceView
 from etconfig.resolver.deciding.recommendation import Recommendation, recommend
 from etconfig.schema.coerce import show_value
 from etconfig.schema.declaration import Scope
@@ -98,6 +98,7 @@ class Memo:
     """
 
     last: InstanceResults | None = None
+    budget: tuple[InstanceResults, Mapping[str, object], tuple[Diagnostic, ...]] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         return Memo, ()

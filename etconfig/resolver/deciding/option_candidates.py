@@ -11,7 +11,7 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.expression import Expression, Fault, Unknown
 from etconfig.profile.layer import UNSET, PlaceFinder
 from etconfig.resolver.deciding.advice import CheckedAdvice, advised
-from etconfig.resolver.deciding.device import DeviceView
+from etconfig.resolver.deciding.device_view import DeviceView
 from etconfig.resolver.deciding.merge import hides_lower_values, key_owners, merged
 from etconfig.resolver.deciding.provenance import Provenance
 from etconfig.schema.declaration import MISSING, OptionInfo

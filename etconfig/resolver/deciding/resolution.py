@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from inspect import Parameter, Signature
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -32,9 +33,11 @@ from etconfig.resolver.deciding.program_check import METHOD, unknown_model
 from etconfig.resolver.explaining.toml_text import profile_text
 
 if TYPE_CHECKING:
+    from etconfig.profile.budget import Budget
     from etconfig.profile.evidence import TuningEvidence
     from etconfig.profile.profile import Reference
     from etconfig.profile.selection import Selection
+    from etconfig.resolver.deciding.budget_use import BudgetUse
     from etconfig.resolver.deciding.options_in_force import OptionsInForce
     from etconfig.resolver.explaining.explanation import Explanation
     from etconfig.resolver.explaining.what_if import WhatIf
@@ -72,9 +75,12 @@ class Resolution(HasView):
     noun: str = field(default=METHOD, compare=False, repr=False)
     evidence: tuple[TuningEvidence, ...] = field(default=(), compare=False, repr=False)
     _again: Callable[[FactOverrides], Resolution] | None = field(default=None, compare=False, repr=False)
+    _budget: Budget | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_again": None}  # it refers to the open program
+        state = {**self.__dict__, "_again": None}  # it refers to the open program
+        state.pop("budget", None)  # which is computed again
+        return state
 
     def __iter__(self) -> Iterator[Arguments]:
         return iter(self.instances.values())
@@ -88,6 +94,21 @@ class Resolution(HasView):
         from etconfig.resolver.deciding.undecided import undecided_conditions
 
         return undecided_conditions(self.instances.values(), self.facts.values)
+
+    @cached_property
+    def budget(self) -> BudgetUse | None:
+        """The part of `[budget]` that the instances take together; None if no document has one.
+
+        Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> print(etconfig.resolve(program).budget)
+            None
+        """
+        if self._budget is None:
+            return None
+        from etconfig.resolver.deciding.budget_use import BudgetUse
+
+        return BudgetUse.of(self._budget, (tuple(self),), self.facts.values)
 
     def arguments(self, method: str, instance: str | None = None) -> Arguments:
         """Return the arguments of one method instance.
@@ -320,6 +341,7 @@ class Resolution(HasView):
             "is_fallback": self.selection is not None and self.selection.is_fallback,
             "facts": dict(self.facts_used()),
             "fingerprint": self.fingerprint(),
+            **({} if self.budget is None else {"budget": self.budget.to_jsonable()}),
         }
 
     def to_toml(self) -> str:

@@ -9,7 +9,7 @@ from etconfig.base.provenance import Sourced
 from etconfig.diagnostics import Diagnostic
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.resolver.deciding.advice import AdviceReader
-from etconfig.resolver.deciding.device import DeviceView
+from etconfig.resolver.deciding.device_view import DeviceView
 from etconfig.resolver.deciding.option_candidates import OptionCandidates
 from etconfig.resolver.deciding.recommendation import recommend
 from etconfig.schema.declaration import MISSING

@@ -9,7 +9,7 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.expression import Expression
 from etconfig.profile.layer import UNSET
-from etconfig.resolver.deciding.device import DeviceView
+from etconfig.resolver.deciding.device_view import DeviceView
 from etconfig.resolver.deciding.option_candidates import Candidate, OptionCandidates
 
 

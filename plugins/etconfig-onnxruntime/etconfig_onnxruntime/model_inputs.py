@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from etconfig.plugin.v1 import DelegateInvalidCompatibilityError, Envelope, InvalidPayloadError
-
 _GRAPH, _INPUT, _TYPE, _TENSOR, _SHAPE, _DIM = 7, 11, 2, 1, 2, 1
 _WAY_TO_DIMS = (_TYPE, _TENSOR, _SHAPE, _DIM)
+_OUTPUT, _ELEMENT, _DIM_VALUE, _EXTERNAL = 12, 1, 1, 13
+_NEGATIVE, _MOST_BYTES = 1 << 63, 1 << 50
+_NOT_A_MODEL = "it is cut off, damaged or not a model in ONNX format"
+_ITEM_BYTES = {1: 4, 4: 2, 5: 2, 6: 4, 7: 8, 10: 2, 11: 8, 12: 4, 13: 8, 14: 8, 15: 16, 16: 2}
+"""The size of an element by the number of its type; of others one byte."""
 _NAME, _DIM_PARAM, _DENOTATION = 1, 2, 3
 _NODE, _INITIALIZER, _NODE_INPUT, _OPERATOR, _INITIALIZER_NAME = 1, 5, 1, 4, 8
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -51,26 +54,59 @@ def named_dimensions(model: bytes) -> list[Dimension] | None:
         return None
 
 
-def convolution_share(payload: memoryview) -> float:
-    """Return the share of a model's weights that convolutions use; 0 if the bytes are not a model.
-
-    Args:
-        payload: The model in ONNX format, in an envelope.
-    """
+def convolution_share(model: memoryview) -> float:
+    """Return the share of a model's weights that convolutions use; 0 if the bytes are not a model."""
+    weights: dict[bytes, int] = {}
+    convolved: set[bytes] = set()
     try:
-        model = Envelope.read(payload)[1]
-        weights: dict[bytes, int] = {}
-        convolved: set[bytes] = set()
         for graph in _inside(model, (_GRAPH,)):
             for field, value in _fields(graph):
                 if field == _INITIALIZER:
                     weights[_bytes(value, _INITIALIZER_NAME)] = len(value)
                 elif field == _NODE and _bytes(value, _OPERATOR).startswith(b"Conv"):
                     convolved.update(bytes(each) for number, each in _fields(value) if number == _NODE_INPUT)
-    except (ValueError, IndexError, InvalidPayloadError, DelegateInvalidCompatibilityError):
+    except (ValueError, IndexError):
         return 0.0
     every = sum(weights.values())
     return sum(size for name, size in weights.items() if name in convolved) / every if every else 0.0
+
+
+def argument_bytes(model: memoryview) -> int:
+    """Return the size of a model's inputs and outputs, open sizes as 1.
+
+    Raises:
+        ValueError: the bytes are not a whole model, or a size is absurd.
+    """
+    try:
+        graphs = [*_inside(model, (_GRAPH,))]
+        stored = {_bytes(each, _INITIALIZER_NAME) for each in _inside(model, (_GRAPH, _INITIALIZER))}
+        values = [each for field in (_INPUT, _OUTPUT) for each in _inside(model, (_GRAPH, field))]
+        given = (each for each in values if _bytes(each, _NAME) not in stored)
+        found = sum(_tensor_bytes(each) for one in given for each in _inside(one, (_TYPE, _TENSOR)))
+    except (ValueError, IndexError):
+        raise ValueError(_NOT_A_MODEL) from None
+    if not graphs:
+        raise ValueError(_NOT_A_MODEL)
+    return found
+
+
+def data_files(model: memoryview) -> set[str]:
+    """Return the files beside a model that have weights of it. Raises ValueError: it is not a whole model."""
+    try:
+        entries = [*_inside(model, (_GRAPH, _INITIALIZER, _EXTERNAL))]
+        return {_text(each, 2) for each in entries if _text(each, 1) == "location"}
+    except (ValueError, IndexError):
+        raise ValueError(_NOT_A_MODEL) from None
+
+
+def _tensor_bytes(tensor: memoryview) -> int:
+    total = _ITEM_BYTES.get(_number(tensor, _ELEMENT), 1)
+    for dim in _inside(tensor, (_SHAPE, _DIM)):
+        size = _number(dim, _DIM_VALUE)
+        total *= max(1, size) if size < _NEGATIVE else 1
+        if total > _MOST_BYTES:
+            raise ValueError(_NOT_A_MODEL)
+    return total
 
 
 def _inside(data: memoryview, way: tuple[int, ...]) -> Iterator[memoryview]:
@@ -83,7 +119,18 @@ def _inside(data: memoryview, way: tuple[int, ...]) -> Iterator[memoryview]:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Yield the number and the bytes of each field that has a length. Raises ValueError, IndexError."""
+    """Yield the number and the bytes of each field that has a length. Raises as `_every_field`."""
+    return ((number, value) for number, value in _every_field(data) if not isinstance(value, int))
+
+
+def _number(data: memoryview, wanted: int) -> int:
+    """Return a number inside of a message; 0 without one."""
+    found = (value for number, value in _every_field(data) if number == wanted and isinstance(value, int))
+    return next(found, 0)
+
+
+def _every_field(data: memoryview) -> Iterator[tuple[int, memoryview | int]]:
+    """Yield the number of each field, and its bytes or number. Raises ValueError, IndexError."""
     at = 0
     while at < len(data):
         tag, at = _varint(data, at)
@@ -95,7 +142,8 @@ def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
             yield tag >> 3, data[at : at + size]
             at += size
         elif kind == _VARINT:
-            _, at = _varint(data, at)
+            number, at = _varint(data, at)
+            yield tag >> 3, number
         elif kind in (_FIXED32, _FIXED64):
             at += 4 if kind == _FIXED32 else 8
         else:

@@ -2,11 +2,14 @@
 
 from typing import Annotated, Literal
 
-from etconfig.plugin.v1 import Ge, Le, option
+from etconfig.plugin.v1 import Consumes, Ge, Le, option
 from etconfig_onnxruntime.provider_tables import Provider
 
 MAX_THREADS = 1024
 """More threads than any pool is useful with; ONNX Runtime itself checks neither this nor the sign."""
+
+_POOLED = {"use_per_session_threads": False}
+"""Sessions share the pools of the process."""
 
 LogLevel = Literal["default", "verbose", "info", "warning", "error", "fatal"]
 """The severities of ONNX Runtime's log, -1 to 4; `default` is the process's severity."""
@@ -68,6 +71,7 @@ class SessionAttributes:
         applies="load",
         unit="threads",
         tune=True,
+        consumes=Consumes("threads", counts={0: "cpu.physical_cores"}, shared_if=_POOLED),
         doc="The threads that share the work of one operator, the calling one included. With 0, ONNX Runtime "
         "takes one per physical core, whatever limit its container has.",
     )
@@ -75,6 +79,12 @@ class SessionAttributes:
         0,
         applies="load",
         unit="threads",
+        consumes=Consumes(
+            "threads",
+            counts={0: "cpu.physical_cores"},
+            only_if={"execution_mode": "parallel"},
+            shared_if=_POOLED,
+        ),
         doc="The threads that run independent operators; only with execution_mode `parallel`. With 0, one "
         "per physical core.",
     )

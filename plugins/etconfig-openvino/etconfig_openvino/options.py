@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from etconfig.plugin.v1 import BackendOptions, Ge, Gt, Le, Len, Wire, model_validator, option
+from etconfig.plugin.v1 import BackendOptions, Consumes, Ge, Gt, Le, Len, Wire, model_validator, option
 from etconfig_openvino.errors import OptionConflictsError
 from etconfig_openvino.properties import PROPERTIES, default_text
 from etconfig_openvino.rules import find_problems
@@ -20,6 +20,14 @@ _NOT_COMPILED = frozenset(("cache_dir", "enable_mmap", "log_level", "npu_workloa
 _NOT_CARRIED = Wire(key=None)
 """ExecuTorch's own runtime for OpenVINO reads no options, so nothing could carry them to it."""
 
+_CPU_THREADS = Consumes(
+    "threads",
+    counts=dict.fromkeys((None, 0), "cpu.physical_cores"),
+    only_if={"device": "CPU"},
+    otherwise=None,
+)
+"""By itself, OpenVINO takes one per physical core. What other devices take of the CPU is unknown."""
+
 Int32 = Annotated[int, Ge(0), Le(2**31 - 1)]
 """A number that OpenVINO keeps in 32 bits."""
 
@@ -28,7 +36,11 @@ Int64 = Annotated[int, Ge(0), Le(2**63 - 1)]
 
 
 def _property(
-    name: str, doc: str, unit: str | None = None, tune: bool | tuple[object, ...] | None = None
+    name: str,
+    doc: str,
+    unit: str | None = None,
+    tune: bool | tuple[object, ...] | None = None,
+    consumes: Consumes | None = None,
 ) -> Any:
     """Declare the option of a property, which OpenVINO decides itself if nothing sets it."""
     can_change = PROPERTIES[name].can_change
@@ -38,6 +50,7 @@ def _property(
         applies="execute" if can_change else "load",
         unit=unit,
         tune=tune,
+        consumes=consumes,
         invalidates_cache=name not in _NOT_COMPILED,
         wire=_NOT_CARRIED,
     )
@@ -115,6 +128,7 @@ class OpenvinoOptions(BackendOptions):
         "The threads of the CPU for one model; 0 is OpenVINO's choice.",
         unit="threads",
         tune=True,
+        consumes=_CPU_THREADS,
     )
     enable_cpu_pinning: bool | None = _property("enable_cpu_pinning", "Pin threads to cores.", tune=True)
     enable_cpu_reservation: bool | None = _property(

@@ -75,19 +75,11 @@ def options_of_program(specs: CompileSpecs) -> Mapping[str, object]:
     return {} if device is None else {"device": bytes(device).decode()}
 
 
-_COMPILED_BYTES = 12 << 20
-_WEIGHTS = 2
-_ARGUMENTS = 2
-
-
 def memory(options: OpenvinoOptions, delegate: DelegateFacts) -> DelegateMemory:
-    """Return the memory of a delegate, as measured with OpenVINO 2026.4 on a CPU: `benchmarks/bench_need.py`.
+    """Return the memory of a delegate or a file; see `etconfig_openvino.memory`."""
+    from etconfig_openvino.memory import model_memory
 
-    A compiled model has its code and threads, a copy of the weights and a packed one, and the values between
-    the operations, which are about twice as large as the inputs and outputs.
-    """
-    made = _WEIGHTS * delegate.payload_bytes + _ARGUMENTS * delegate.argument_bytes
-    return DelegateMemory(held_bytes=_COMPILED_BYTES + made, is_measured=True)
+    return model_memory(delegate)
 
 
 def absent_on_device(options: OpenvinoOptions, facts: Mapping[str, object]) -> Iterator[str]:

@@ -14,9 +14,18 @@ from etconfig_reference.graph import FLOAT32, FLOAT64
 from etconfig_reference.numerics import Numerics
 from etconfig_reference.options import Accumulate, ReferenceCpuOptions
 from etconfig_reference.support import load_graph
-from etconfig_reference.work import Work
+from etconfig_reference.work import Limits, Work
 
 _DTYPES: Mapping[Accumulate, np.dtype[Any]] = {Accumulate.FP32: FLOAT32, Accumulate.FP64: FLOAT64}
+
+
+def cpu_limits(options: ReferenceCpuOptions) -> Limits:
+    """Return the limits that options set."""
+    return Limits(
+        num_threads=options.num_threads,
+        tile_bytes=options.scratch_bytes,
+        accumulate=_DTYPES[options.accumulate],
+    )
 
 
 @dataclass(kw_only=True)
@@ -51,13 +60,8 @@ class ReferenceCpuBackend(Backend[ReferenceCpuOptions, CpuHandle]):
         self, context: ExecuteContext[ReferenceCpuOptions], handle: CpuHandle, args: Sequence[Value]
     ) -> None:
         """Compute the outputs. Raises DelegateArgumentError."""
-        work = Work(
-            temporary=context.temporary,
-            parallel_for=context.parallel_for,
-            num_threads=context.options.num_threads,
-            tile_bytes=context.options.scratch_bytes,
-            accumulate=_DTYPES[context.options.accumulate],
-        )
+        limits = vars(cpu_limits(context.options))
+        work = Work(temporary=context.temporary, parallel_for=context.parallel_for, **limits)
         handle.delegate.run(context, args, work)
 
     def update(

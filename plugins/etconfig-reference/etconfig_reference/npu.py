@@ -30,10 +30,20 @@ from etconfig_reference.graph import FLOAT32
 from etconfig_reference.numerics import Numerics
 from etconfig_reference.options import Fault, Precision, ReferenceNpuOptions
 from etconfig_reference.support import load_graph
-from etconfig_reference.work import Work
+from etconfig_reference.work import Limits, Work
 
 ON_CHIP_BYTES = 256 * 1024
 """The memory of a core, which limits the size of its tiles."""
+
+
+def npu_limits() -> Limits:
+    """Return the limits of one core."""
+    return Limits(num_threads=1, tile_bytes=ON_CHIP_BYTES, accumulate=FLOAT32)
+
+
+def npu_numerics(options: ReferenceNpuOptions) -> Numerics:
+    """Return the precision that options choose."""
+    return Numerics(rounds_to_half=options.precision is Precision.FP16, copies_constants=True)
 
 
 @dataclass(kw_only=True)
@@ -94,7 +104,7 @@ class ReferenceNpuBackend(Backend[ReferenceNpuOptions, NpuHandle]):
         """Read the payload into the device's memory. Raises PayloadError, CompileSpecError or DeviceError."""
         _inject_fault(Fault.INIT, context.options)
         graph = load_graph("ReferenceNpuBackend", context, processed, compile_specs)
-        numerics = Numerics(rounds_to_half=context.options.precision is Precision.FP16, copies_constants=True)
+        numerics = npu_numerics(context.options)
         delegate = Delegate(graph, allocator=context.allocator, numerics=numerics)
         # the graph still has views into the payload, which would keep it from being freed
         del graph
@@ -111,13 +121,8 @@ class ReferenceNpuBackend(Backend[ReferenceNpuOptions, NpuHandle]):
     ) -> None:
         """Compute the outputs, no faster than the device. Raises DelegateArgumentError or DeviceError."""
         _inject_fault(Fault.EXECUTE, context.options)
-        work = Work(
-            temporary=context.temporary,
-            parallel_for=context.parallel_for,
-            num_threads=1,
-            tile_bytes=ON_CHIP_BYTES,
-            accumulate=FLOAT32,
-        )
+        limits = vars(npu_limits())
+        work = Work(temporary=context.temporary, parallel_for=context.parallel_for, **limits)
         seconds = seconds_of(handle.cycles_per_execute, context.options.power_mode)
         with context.tracer.span(f"npu core {context.options.core}"):
             done = handle.core.start(seconds)

@@ -51,6 +51,7 @@ class ReferenceCpuOptions(BackendOptions):
         applies="execute",
         unit="threads",
         tune=True,
+        consumes="threads",
         doc="The number of workers that share the tiles of a convolution or linear layer. Results do "
         "not depend on it. Work that fits into one tile runs on one worker.",
     )
@@ -58,6 +59,7 @@ class ReferenceCpuOptions(BackendOptions):
         "1 MiB",
         applies="load",
         unit="bytes",
+        consumes="memory",
         tune=("256 KiB", "1 MiB", "4 MiB"),
         doc="The largest size of a tile: the gathered pixels of a convolution, the weight rows of a "
         "linear layer. Smaller tiles fit into a cache and keep more workers busy; larger ones have "

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from etconfig_reference.errors import InvalidGraphError
 from etconfig_reference.graph import Graph, Operation, Shape, computed_dtype
 from etconfig_reference.ops import OPS, Op
+from etconfig_reference.work import Limits
 
 _ALIGNMENT_BYTES = 64
 
@@ -42,7 +45,7 @@ class Plan:
     def __init__(self, graph: Graph, input_shapes: Sequence[Shape] | None = None) -> None:
         if input_shapes is None:
             input_shapes = [graph.values[value].shape for value in graph.inputs]
-        self._graph = graph
+        self._values = graph.values  # and not the graph, whose constants would keep the payload
         self.shapes = {value: graph.values[value].shape for value in graph.constants}
         self.input_shapes = tuple(input_shapes)
         self.arena_bytes = 0
@@ -56,10 +59,10 @@ class Plan:
         if operation.name not in OPS:
             raise InvalidGraphError(f"{where}: there is no such operation, only {', '.join(OPS)}")
         self._check_known(operation.inputs, where)
-        kind, claimed = OPS[operation.name], self._graph.values[operation.output]
+        kind, claimed = OPS[operation.name], self._values[operation.output]
         try:
             op = kind([self.shapes[value] for value in operation.inputs], operation.attributes)
-            kind.check_dtypes([self._graph.values[value].dtype for value in operation.inputs], claimed.dtype)
+            kind.check_dtypes([self._values[value].dtype for value in operation.inputs], claimed.dtype)
         except ValueError as error:
             raise InvalidGraphError(f"{where}: {error}") from None
         if not claimed.admits(op.output_shape):
@@ -77,9 +80,24 @@ class Plan:
             raise InvalidGraphError(f"{where}: value {value} is there already")
         self.shapes[value] = shape
 
+    def temporary_bytes(self, limits: Limits) -> int:
+        """Return the temporary memory of one run: the results of all steps, and what the steps take."""
+        forms = (
+            form
+            for step in self.steps
+            if math.prod(step.op.output_shape)
+            for form in step.op.temporaries(limits, self._dtype(step.output))
+        )
+        return self.arena_bytes + sum(_aligned(math.prod(shape) * dtype.itemsize) for shape, dtype in forms)
+
     def _reserve(self, value: int) -> int:
         offset = self.arena_bytes
-        item_bytes = computed_dtype(self._graph.values[value].dtype).itemsize
-        size_bytes = math.prod(self.shapes[value]) * item_bytes
-        self.arena_bytes = offset + size_bytes + -size_bytes % _ALIGNMENT_BYTES
+        self.arena_bytes = offset + _aligned(math.prod(self.shapes[value]) * self._dtype(value).itemsize)
         return offset
+
+    def _dtype(self, value: int) -> np.dtype[Any]:
+        return computed_dtype(self._values[value].dtype)
+
+
+def _aligned(size_bytes: int) -> int:
+    return size_bytes + -size_bytes % _ALIGNMENT_BYTES

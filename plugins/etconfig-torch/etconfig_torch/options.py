@@ -6,7 +6,7 @@ import enum
 import re
 from typing import Annotated
 
-from etconfig.plugin.v1 import BackendOptions, Ge, Le, model_validator, option
+from etconfig.plugin.v1 import BackendOptions, Consumes, Ge, Le, model_validator, option
 
 _DEVICE = re.compile(r"[a-z][a-z0-9_]*(?::(?:0|[1-9][0-9]{0,3}))?")
 _USUAL = ("cpu", "cuda", "mps", "xpu")
@@ -80,6 +80,7 @@ class TorchOptions(BackendOptions):
         applies="execute",
         scope="process",
         unit="threads",
+        consumes=Consumes("threads", counts={None: "cpu.physical_cores"}),
         doc="`torch.set_num_threads`: the threads that one operator may use; without a value, PyTorch's own.",
     )
     num_interop_threads: Annotated[int, Ge(1), Le(4096)] | None = option(
@@ -87,6 +88,7 @@ class TorchOptions(BackendOptions):
         applies="load",
         scope="process",
         unit="threads",
+        consumes=Consumes("threads", counts={None: 0}),  # without a value, its pool begins with its first use
         doc="`torch.set_num_interop_threads`: threads for operators that run at once. PyTorch takes it once, "
         "before the first such operator.",
     )

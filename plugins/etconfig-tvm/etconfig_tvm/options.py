@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Annotated
 
-from etconfig.plugin.v1 import BackendOptions, Ge, model_validator, option
+from etconfig.plugin.v1 import BackendOptions, Consumes, Ge, model_validator, option
 
 
 class Runtime(enum.Enum):
@@ -47,6 +47,7 @@ class TvmOptions(BackendOptions):
         1,
         applies="execute",
         unit="threads",
+        consumes=Consumes("threads", only_if={"device": "cpu"}),
         doc="The threads that share a kernel, the calling thread among them. TVM keeps one pool for each "
         "thread that runs models, and by itself uses half of the hardware threads on x86. Recommended are "
         "the cores that the process may use, at most as many as there are performance cores; 1 if neither "

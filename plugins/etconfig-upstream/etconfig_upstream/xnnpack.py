@@ -10,6 +10,7 @@ from etconfig.plugin.v1 import (
     BackendOptions,
     BackendSpec,
     Capabilities,
+    Consumes,
     DelegateFacts,
     DelegateMemory,
     Ge,
@@ -18,7 +19,7 @@ from etconfig.plugin.v1 import (
     option,
 )
 from etconfig_upstream.api import API
-from etconfig_upstream.xnnpack_data import data_names
+from etconfig_upstream.xnnpack_data import data_names, value_sizes
 
 
 class WorkspaceSharing(enum.Enum):
@@ -27,6 +28,16 @@ class WorkspaceSharing(enum.Enum):
     DISABLED = "disabled"
     PER_MODEL = "per_model"
     GLOBAL = "global"
+
+
+_POOL = Consumes(
+    "threads",
+    counts={None: "cpu.performance_cores"},
+    only_if={"single_threaded": False},
+    otherwise=1,
+    shared_if={},
+)
+"""Instances of one size share a pool; one without a pool runs on the thread that calls it."""
 
 
 class XnnpackOptions(BackendOptions):
@@ -58,6 +69,7 @@ class XnnpackOptions(BackendOptions):
         applies="load",
         tune=True,
         unit="threads",
+        consumes=_POOL,
         wire=Wire(key=None),
         doc="The size of the thread pool of this instance; instances of one size share a pool. Without a "
         "value, it uses the process's pool: one thread per performance core, regardless of quotas and "
@@ -89,18 +101,18 @@ ADVICE = (
 """One thread per performance core, but no more than this process may use; from the facts that are known."""
 
 
-_ARGUMENTS = 2
-"""The values between the operations, in sizes of the inputs and outputs."""
-
-
 def memory(options: XnnpackOptions, delegate: DelegateFacts) -> DelegateMemory:
     """Return the memory of a delegate, as measured with ExecuTorch 1.5.1: `benchmarks/bench_need.py`.
 
-    Packed weights take as much as the stored ones, and all are packed before the payload is freed. The values
-    between the operations are about twice as large as the inputs and outputs.
+    Packed weights take as much as the stored ones, and all are packed before the payload is freed. Delegates
+    share the memory of the values between their operations, unless an option says otherwise.
     """
+    pointer_bytes, workspace_bytes = value_sizes(bytes(delegate.read()))
+    own_bytes = workspace_bytes if options.workspace_sharing_mode is WorkspaceSharing.DISABLED else 0
     return DelegateMemory(
-        held_bytes=delegate.stored_bytes + _ARGUMENTS * delegate.argument_bytes,
+        held_bytes=delegate.stored_bytes,
+        running_bytes=pointer_bytes + own_bytes,
+        workspace_bytes=workspace_bytes - own_bytes,
         is_shared=options.weight_cache_enabled is True,
         is_measured=True,
     )

@@ -7,10 +7,12 @@ from pathlib import Path
 from delegating_programs import delegating_program
 from effort import scaled
 from etconfig_upstream.plugin import schema_of
-from etconfig_upstream.xnnpack_data import data_names
+from etconfig_upstream.xnnpack_data import data_names, value_sizes
 
 import etconfig
 from etconfig.analysis import inspect_program
+
+DIGITS = Path(__file__).parents[3] / "tests" / "data" / "digits" / "digits_xnnpack.pte"
 
 
 def payload_of(*names: str) -> bytes:
@@ -51,6 +53,32 @@ class TestNames:
             for _ in range(chance.randrange(4) if damaged else 0):
                 damaged[chance.randrange(len(damaged))] = chance.randrange(256)
             assert all(isinstance(name, str) for name in data_names(bytes(damaged)))
+
+
+class TestValues:
+    """The memory of values between operations, and of pointers to them, is read from the payload."""
+
+    def payload(self) -> bytes:
+        with etconfig.load_program(DIGITS) as program:
+            (delegate,) = program.program.plan("embed").delegates
+            return bytes(program.program.delegate_data(delegate))
+
+    def test_convolutions_of_digits(self) -> None:
+        # a convolution of 3x3 at 8x8: 64 * 9 pointers; one by channel: 8 rows of 3 * (3 + 7) columns
+        pointers = 8 * (64 * 9 + 8 * 3 * (3 + 7))
+        # the largest values in a row: 8x8 of 16 and of 32 channels
+        assert value_sizes(self.payload()) == (pointers, 4 * 64 * (16 + 32))
+
+    def test_another_payload_has_none(self) -> None:
+        assert value_sizes(b"") == value_sizes(b"XH00" * 20) == (0, 0)
+
+    def test_damage_raises_nothing(self) -> None:
+        chance, whole = random.Random(8), self.payload()
+        for _ in range(scaled(500)):
+            damaged = bytearray(whole[: chance.randrange(len(whole) + 1)])
+            for _ in range(chance.randrange(4) if damaged else 0):
+                damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+            assert min(value_sizes(bytes(damaged))) >= 0
 
 
 class TestInspect:

@@ -14,6 +14,7 @@ MODULES = (
     "contract",
     "options",
     "evidence",
+    "declared_memory",
     "answers",
     "lifecycle",
     "resources",

@@ -16,7 +16,7 @@ from etconfig.base.provenance import OriginKind
 from etconfig.device.builders.language import CarriedMethod, Language
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.steps import counted
+from etconfig.device.bundle.step_counter import counted
 from etconfig.device.deciding.configurations import (
     PackedBackend,
     PackedConfiguration,

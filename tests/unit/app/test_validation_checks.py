@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from etconfig.app.installation.installation import Installation
-from etconfig.app.validating.checks import CHECKS, NEEDS, CheckedFile, Grounds
+from etconfig.app.validating.file_checks import CHECKS, NEEDS, CheckedFile, Grounds
 
 PAGE = Path(__file__).parents[3] / "docs" / "tools.md"
 

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from etconfig.cli.shared.files import named_as_given
-from etconfig.cli.shared.inputs import FoundFiles, find_files
+from etconfig.cli.shared.input_files import FoundFiles, find_files
 from etconfig.diagnostics import Diagnostic, Respelling, Span
 
 FILES = ["b.toml", "a.toml", "sub/c.toml", "sub/deep/d.toml", ".hidden/e.toml", "sub/note.txt", "[x].toml"]

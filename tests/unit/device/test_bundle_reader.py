@@ -15,7 +15,7 @@ from limit_bundles import Limit, limits
 from etconfig.device.bundle.bundle_reader import read_tables
 from etconfig.device.bundle.bundle_writer import write_tables
 from etconfig.device.bundle.row_fields import NONE
-from etconfig.device.bundle.steps import STEP_FIELDS, counted
+from etconfig.device.bundle.step_counter import STEP_FIELDS, counted
 from etconfig.device.bundle.tables import MAX_PROFILES, InstructionRow, ProfileRow, StoredKind
 from etconfig.expression.operations import Op
 

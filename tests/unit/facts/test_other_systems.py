@@ -15,7 +15,7 @@ from etconfig.facts.detecting.detectors.system_detector import MODULES, SystemDe
 from etconfig.facts.detecting.detectors.windows import DISPLAY_KEY, VERSION_KEY
 from etconfig.facts.detecting.host import Host
 from etconfig.facts.detecting.system import System
-from etconfig.facts.detecting.windows import AFFINITY, MEMORY, POWER, PROCESSORS
+from etconfig.facts.detecting.windows_functions import AFFINITY, MEMORY, POWER, PROCESSORS
 from etconfig.facts.sheet import FactSheet
 
 

@@ -22,12 +22,12 @@ from etconfig.facts.builtin import BUILTIN_FACTS  # noqa: E402
 from etconfig.facts.sheet import FactSheet  # noqa: E402
 from etconfig.fleet import open_fleet  # noqa: E402
 from etconfig.fleet.inventory import conversion, json_sql  # noqa: E402
+from etconfig.fleet.inventory.column_validation import InventoryFinding, validate_part  # noqa: E402
 from etconfig.fleet.inventory.columns import MAX_COLUMNS  # noqa: E402
 from etconfig.fleet.inventory.conversion import converted  # noqa: E402
 from etconfig.fleet.inventory.database import Database, followed, opened_database  # noqa: E402
 from etconfig.fleet.inventory.inventory import InventoryOpener, find_sources  # noqa: E402
-from etconfig.fleet.inventory.validation import InventoryFinding, validate_part  # noqa: E402
-from etconfig.fleet.running.devices import device_sheets  # noqa: E402
+from etconfig.fleet.running.single_devices import device_sheets  # noqa: E402
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from etconfig.fleet.deciding.plan import FleetPlan  # noqa: E402
 from etconfig.fleet.inventory.database import Database, opened_database  # noqa: E402
 from etconfig.fleet.inventory.inventory import InventoryOpener, InventoryPart, find_sources  # noqa: E402
 from etconfig.fleet.running import part_decision  # noqa: E402
-from etconfig.fleet.running.difference import compare_fleet  # noqa: E402
+from etconfig.fleet.running.moved_devices import compare_fleet  # noqa: E402
 from etconfig.fleet.running.part_decision import decide_part  # noqa: E402
 from etconfig.fleet.running.part_result import PartResult, merged_results  # noqa: E402
 from etconfig.fleet.running.resumable_run import PARTS, resolve_fleet, summarize_fleet  # noqa: E402

@@ -11,7 +11,7 @@ from plans import PlanBuilder, adding_plan, floats
 
 from etconfig import Method
 from etconfig.base.scalar_types import ScalarType
-from etconfig.method.bundled import CaseResult, Tolerance, as_input, run_case
+from etconfig.method.bundled_cases import CaseResult, Tolerance, as_input, run_case
 from etconfig.program.bundled import BundledCase, BundledTensor, BundledValue
 from etconfig.program.tensor_reader import TensorLayout
 

@@ -125,7 +125,7 @@ class TestSteps:
 
     def _steps_of(self, method: Method) -> int:
         runnable: Any = method._runnable
-        return sum(len(block.steps) for chain in runnable._compiled._chains for block in chain)
+        return sum(len(block.steps) for chain in runnable._compiled.chains for block in chain)
 
     def test_steps_that_are_made_ahead_are_limited(self) -> None:
         program = open_program(self._convolutions(60))

@@ -61,7 +61,7 @@ class TestPlansWithViews:
         layer.add_all()
         assert layer.is_straight
         method = layer.builder.load()
-        (block,) = method._runnable._compiled._chains[0]  # type: ignore[attr-defined]
+        (block,) = method._runnable._compiled.chains[0]  # type: ignore[attr-defined]
         (step,) = block.steps
         assert isinstance(step, DynamicStep)
         assert [part.name for part in step.parts] == ["executorch_prim::et_view.default", "aten::mm.out"]

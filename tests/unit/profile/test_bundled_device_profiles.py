@@ -32,7 +32,7 @@ from etconfig.resolver.compiling.resolver import Resolver, Target
 ROOT = Path(__file__).parents[3]
 SHEETS = ROOT / "tests" / "data" / "sheets"
 LIBRARY = ProfileLibrary((bundled_profiles(),))
-DEVICES = [name for name in LIBRARY.names if not name.startswith("generic/")]
+DEVICES = [name for name in LIBRARY.selectable_names if not name.startswith("generic/")]
 
 PRODUCTS = {"google/pixel-8": "google/tensor-g3"}
 """Products that have a sheet besides that of their chip, and the profile that is selected on each."""
@@ -65,7 +65,7 @@ class Chooser:
     """Selects as `select_profile` does, but reads the profiles once: thousands of choices are made here."""
 
     def __init__(self) -> None:
-        self.chains = {name: load_chain(LIBRARY, name) for name in LIBRARY.names}
+        self.chains = {name: load_chain(LIBRARY, name) for name in LIBRARY.selectable_names}
 
     def matching(self, facts: Mapping[str, object]) -> set[str]:
         return {name for name, chain in self.chains.items() if holds(chain[-1], facts)}
@@ -133,10 +133,12 @@ class TestSheets:
 
     def test_every_sheet_of_a_tree_selects_exactly_one(self) -> None:
         for path in SHEETS.glob("*.json"):
-            assert select_profile(LIBRARY, load_fact_sheet(path).values).profile.name in LIBRARY.names
+            assert (
+                select_profile(LIBRARY, load_fact_sheet(path).values).profile.name in LIBRARY.selectable_names
+            )
 
     def test_the_device_that_runs_the_tests_selects_one_profile(self) -> None:
-        assert select_profile(LIBRARY, detect().values).profile.name in LIBRARY.names
+        assert select_profile(LIBRARY, detect().values).profile.name in LIBRARY.selectable_names
 
 
 class TestSelectionIsUnambiguous:
@@ -207,7 +209,7 @@ class TestSources:
         for line in facts.partition("\n\n")[0].splitlines():
             assert re.search(r'^"[\w.]+" = .+  # .+, https://\S+$', line), line
 
-    @pytest.mark.parametrize("name", LIBRARY.names)
+    @pytest.mark.parametrize("name", LIBRARY.selectable_names)
     def test_options_are_cited_above_their_table(self, name: str) -> None:
         text = source_of(name)
         tables = re.findall(r"((?:^#.*\n)*)^(?:\[\[when\]\]|\[options\.\w+\])$", text, re.MULTILINE)
@@ -297,7 +299,7 @@ class TestFiles:
 
     def test_every_file_has_no_finding(self) -> None:
         validator = Validator(installation=Installation(search_path=()))
-        for name in LIBRARY.names:
+        for name in LIBRARY.selectable_names:
             assert validator.problems(LIBRARY.find(name).path) == ()
 
     def test_the_index_lists_every_profile_as_it_describes_itself(self, chooser: Chooser) -> None:

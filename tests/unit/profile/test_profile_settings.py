@@ -147,7 +147,7 @@ class TestProblems:
             (
                 "[colours]\n",
                 "3:2-8 unknown-key: the document has no key 'colours'; "
-                "its keys are profile, facts, options, methods, instances, when, evidence; "
+                "its keys are profile, facts, options, methods, instances, when, budget, groups, evidence; "
                 "options of a backend belong in [options.BACKEND]",
             ),
             (

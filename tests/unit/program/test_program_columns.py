@@ -14,8 +14,8 @@ import pytest
 
 from etconfig.errors import ProgramError
 from etconfig.flatbuffer.layout import F64, I32, U64, Layout
-from etconfig.program.bulk import columns
-from etconfig.program.bulk.columns import DoubtError, columns_of
+from etconfig.program.bulk import table_columns as columns
+from etconfig.program.bulk.table_columns import DoubtError, columns_of
 from etconfig.program.cursor import Cursor
 from etconfig.program.limits import Limits
 from etconfig.program.process_lock import collection_paused

@@ -123,7 +123,7 @@ class TestOff:
     def test_the_plan_calls_numpy_directly(self) -> None:
         runnable = adding_plan(2).load()._runnable
         assert isinstance(runnable, NumpyMethod)
-        (blocks,) = runnable._compiled._chains
+        (blocks,) = runnable._compiled.chains
         (step,) = blocks[0].steps
         assert isinstance(step, partial)
         assert step.func is np.add

@@ -15,8 +15,9 @@ from synthetic_machine import IDENTITY, SyntheticMachine, SyntheticSubject, subj
 from etconfig.base.written_files import FilesOfRun
 from etconfig.errors import TuningError
 from etconfig.measuring.pairs import PairSample
+from etconfig.schema.tuned_values import TuneRange
 from etconfig.tuning.bounds import parse_bound
-from etconfig.tuning.contest import Contest, Latency, Memory, Objective, Throughput, Trial, ratio_of
+from etconfig.tuning.contest import MEMORY, Contest, Objective, Trial, ratio_of
 from etconfig.tuning.search import FINALISTS, MAX_EXHAUSTIVE, Plan, plan_search, search
 from etconfig.tuning.space import Combination, Dimension, Space
 from etconfig.tuning.study import Study
@@ -46,7 +47,7 @@ def tuned(
 
 def contest_of(machine: SyntheticMachine, speed: Any, **rules: Any) -> Contest:
     outputs = rules.pop("outputs", lambda _, value: value)
-    given = {"objective": Latency(), "tolerance": 0.01, **rules}
+    given = {"objective": Objective(), "tolerance": 0.01, **rules}
     return Contest(make=subject_maker(machine, speed, outputs), **given)
 
 
@@ -201,7 +202,7 @@ class TestFailures:
         assert failures == {"RuntimeError: no such core"}
 
     @pytest.mark.parametrize(
-        "objective", [Latency(), Throughput(2)], ids=lambda objective: str(objective.name)
+        "objective", [Objective(), Objective("throughput", 2)], ids=lambda objective: str(objective.name)
     )
     def test_what_fails_only_while_it_is_timed_is_an_outcome(self, objective: Objective) -> None:
         machine = SyntheticMachine(4)
@@ -259,7 +260,7 @@ class TestFailures:
             made.append(SyntheticSubject(machine, 0.001, lambda value: value))
             return made[-1]
 
-        tuned(machine, Contest(make=make, objective=Latency(), tolerance=0.01))
+        tuned(machine, Contest(make=make, objective=Objective(), tolerance=0.01))
         assert made
         assert all(each.is_closed for each in made)
 
@@ -354,7 +355,7 @@ class TestObjectives:
 
     def test_throughput_loads_copies_that_run_at_once(self) -> None:
         machine = SyntheticMachine(11)
-        contest = contest_of(machine, planted, objective=Throughput(3))
+        contest = contest_of(machine, planted, objective=Objective("throughput", 3))
         subject = contest.objective.load(contest.make, {})
         assert machine.loads == 3
         outputs = subject.run(subject.generate(0))
@@ -370,7 +371,7 @@ class TestObjectives:
             subject.peak_bytes = 1000 if options else 2000
             return subject
 
-        contest = Contest(make=make, objective=Memory(), tolerance=0.01)
+        contest = Contest(make=make, objective=Objective(MEMORY), tolerance=0.01)
         found = tuned(machine, contest)
         assert found.whole is not None
         assert found.whole.ratio is not None
@@ -380,7 +381,7 @@ class TestObjectives:
     def test_a_system_without_peak_memory_is_refused(self) -> None:
         machine = SyntheticMachine(13)
         with pytest.raises(TuningError, match="does not report the peak memory"):
-            contest_of(machine, planted, objective=Memory()).compare({"Tiny.b": 3}, 1)
+            contest_of(machine, planted, objective=Objective(MEMORY)).compare({"Tiny.b": 3}, 1)
 
 
 def _equal_sample(ratio: float) -> PairSample:
@@ -389,3 +390,70 @@ def _equal_sample(ratio: float) -> PairSample:
 
 def _raise(count: int) -> Any:
     raise RuntimeError("out of memory")
+
+
+class TestProposals:
+    """Of too many combinations, Optuna proposes some: tests with the real one, where it is installed."""
+
+    SPACE = Space(
+        dimensions=(
+            Dimension(path="Tiny.mode", incumbent="a", values=("b", None, True, "c")),
+            Dimension(
+                path="Tiny.size",
+                incumbent=64,
+                values=(1, 8, 512, 4096),
+                range=TuneRange(low=1, high=4096, log=True),
+            ),
+            Dimension(
+                path="Tiny.share", incumbent=0.5, values=(0.1, 0.9), range=TuneRange(low=0.0, high=1.0)
+            ),
+            Dimension(path="Tiny.level", incumbent=0, values=tuple(range(1, 12))),
+        )
+    )
+    LIMITS = TuneLimits(budget_s=30.0)
+
+    @staticmethod
+    def speed(options: Mapping[str, object]) -> float:
+        """A valley: `c` is best, and a small size."""
+        factor = {"a": 1.0, "b": 1.2, "c": 0.7}.get(str(options.get("Tiny.mode", "a")), 1.1)
+        return factor * (1 + 0.05 * abs(math.log2(float(str(options.get("Tiny.size", 64)))) - 3))
+
+    @pytest.fixture(autouse=True)
+    def installed(self) -> None:
+        pytest.importorskip("optuna", reason="the extra [tune] is not installed")
+        assert self.SPACE.size > MAX_EXHAUSTIVE
+
+    def test_they_find_the_valley(self) -> None:
+        machine = SyntheticMachine(1)
+        found = tuned(machine, contest_of(machine, self.speed), limits=self.LIMITS, space=self.SPACE)
+        assert found.better["Tiny.mode"] == "c"
+        assert isinstance(found.better["Tiny.size"], int)
+        assert float(str(found.better["Tiny.size"])) < 64
+        assert "Tiny.level" not in found.better
+        assert found.whole is not None
+        assert found.whole.ratio is not None
+        assert found.whole.ratio.ratio < 0.7
+
+    def test_a_study_goes_on_with_what_was_proposed(self, tmp_path: Path) -> None:
+        counts = []
+        for _ in range(2):
+            machine = SyntheticMachine(2)
+            study = Study(tmp_path / "study.jsonl", IDENTITY, FilesOfRun(), self.SPACE)
+            counts.append(study.resumed)
+            tuned(machine, contest_of(machine, self.speed), limits=self.LIMITS, study=study, space=self.SPACE)
+            counts.append(len(study.outcomes()))
+            study.close()
+        assert (counts[0], counts[2] >= counts[1]) == (0, True)
+        assert counts[3] <= counts[1] * 1.5, "most proposals were known"
+
+    def test_failures_do_not_end_it(self) -> None:
+        machine = SyntheticMachine(3)
+
+        def outputs(options: Mapping[str, object], value: Any) -> Any:
+            if options.get("Tiny.mode") is None and "Tiny.mode" in options:
+                raise RuntimeError("no such mode")
+            return value
+
+        contest = contest_of(machine, self.speed, outputs=outputs)
+        found = tuned(machine, contest, limits=self.LIMITS, space=self.SPACE)
+        assert found.better["Tiny.mode"] == "c"

@@ -17,14 +17,14 @@ from etconfig.errors import TuningError
 from etconfig.schema.tuned_values import TuneRange
 from etconfig.tuning.contest import Trial
 from etconfig.tuning.space import Dimension, Space
-from etconfig.tuning.study import Study, StudyIdentity, content_hash
+from etconfig.tuning.study import Study, content_hash
 
 SPACE = Space(dimensions=(Dimension(path="Tiny.b", incumbent=0, values=(1, 2, 3)),))
 ROW = {"options": {"Tiny.b": 1}, "rung": 0, "ratio": 0.9, "low": 0.8, "high": 1.1, "pairs": 6, "error": 0.0}
 
 
 def opened(path: Path | None, space: Space = SPACE, **identity: Any) -> Study:
-    return Study(path, StudyIdentity(**{**vars(IDENTITY), **identity}), FilesOfRun(), space)
+    return Study(path, {**IDENTITY, **identity}, FilesOfRun(), space)
 
 
 def trial(value: int, ratio: float = 0.9, rung: int = 0) -> Trial:
@@ -83,7 +83,7 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.parametrize("name", vars(IDENTITY))
+@pytest.mark.parametrize("name", IDENTITY)
 def test_a_study_of_another_condition_is_refused_and_unchanged(path: Path, name: str) -> None:
     content = path.read_bytes()[:-1]  # cut off, too
     path.write_bytes(content)

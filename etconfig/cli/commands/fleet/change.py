@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.rendering.fleet_text import check_page, give_tables
+from etconfig.cli.shared.command_options import Share, json_option
 from etconfig.cli.shared.fleet_requests import (
     InventoryRequest,
     PlanRequest,
@@ -21,13 +22,12 @@ from etconfig.cli.shared.fleet_requests import (
     workers_option,
 )
 from etconfig.cli.shared.output import note, show
-from etconfig.cli.shared.requests import Share, json_option
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.report.model import Table, View, part_text
 
 if TYPE_CHECKING:
-    from etconfig.fleet.running.difference import FleetDifference
+    from etconfig.fleet.running.moved_devices import FleetDifference
 
 
 @click.command("diff", cls=StrictCommand)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.rendering.fleet_text import show_inventory_findings
+from etconfig.cli.shared.command_options import json_option, make_installation
 from etconfig.cli.shared.fleet_requests import (
     InventoryRequest,
     inventories_argument,
@@ -14,12 +15,11 @@ from etconfig.cli.shared.fleet_requests import (
     show_part,
 )
 from etconfig.cli.shared.output import note, print_json, show, show_findings
-from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.report.model import count_text
 
 if TYPE_CHECKING:
-    from etconfig.fleet.inventory.validation import InventoryFinding
+    from etconfig.fleet.inventory.column_validation import InventoryFinding
 
 
 _MAX_ROWS = 10**9
@@ -63,8 +63,8 @@ def validate_inventory(inventory: InventoryRequest, limit: int | None, as_json: 
       etconfig fleet validate devices.jsonl --json
       etconfig fleet validate devices.jsonl --rows all --json
     """
+    from etconfig.fleet.inventory.column_validation import duplicates_of, no_devices, validate_part
     from etconfig.fleet.inventory.inventory import find_sources
-    from etconfig.fleet.inventory.validation import duplicates_of, no_devices, validate_part
 
     sources = find_sources(inventory.inventories, inventory.table)
     findings: list[InventoryFinding] = []

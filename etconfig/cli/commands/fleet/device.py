@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from etconfig.cli.shared.command_options import json_option, make_installation
 from etconfig.cli.shared.fleet_requests import (
     InventoryRequest,
     PlanRequest,
@@ -15,7 +16,6 @@ from etconfig.cli.shared.fleet_requests import (
     plan_options,
 )
 from etconfig.cli.shared.output import note, print_json, show, show_document
-from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import StrictCommand
 
 
@@ -40,7 +40,7 @@ def explain_device(
     Example:
       etconfig fleet explain device-17 devices.parquet --program model.pte
     """
-    from etconfig.fleet.running.devices import find_in_fleet
+    from etconfig.fleet.running.single_devices import find_in_fleet
 
     installation = make_installation(request.profile_paths)
     plan = request.plan(installation)

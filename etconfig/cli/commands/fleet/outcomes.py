@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.rendering.fleet_text import check_page, give_tables, is_covered
+from etconfig.cli.shared.command_options import json_option, make_installation
 from etconfig.cli.shared.fleet_requests import (
     InventoryRequest,
     PlanRequest,
@@ -21,7 +22,6 @@ from etconfig.cli.shared.fleet_requests import (
     workers_option,
 )
 from etconfig.cli.shared.output import note, show
-from etconfig.cli.shared.requests import json_option, make_installation
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.report.model import Table, View, count_text

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from etconfig.base.written_files import replace_files
+from etconfig.cli.shared.command_options import make_installation
 from etconfig.cli.shared.fleet_requests import (
     InventoryRequest,
     PlanRequest,
@@ -18,7 +19,6 @@ from etconfig.cli.shared.fleet_requests import (
     plan_options,
 )
 from etconfig.cli.shared.output import note
-from etconfig.cli.shared.requests import make_installation
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command, writing
 from etconfig.facts.sheet_json import SHEET
@@ -64,7 +64,7 @@ def sample_fleet(
     Example:
       etconfig fleet sample devices.parquet --by result -o golden
     """
-    from etconfig.fleet.running.devices import sample_devices
+    from etconfig.fleet.running.single_devices import sample_devices
 
     (_check_has_only_sheets if force else _check_has_no_sheets)(output)
     installation = make_installation(request.profile_paths)

@@ -16,7 +16,7 @@ from etconfig.facts.detecting.detectors.cpuinfo import architecture
 from etconfig.facts.detecting.detectors.device_names import VENDORS
 from etconfig.facts.detecting.device_text import filled_in
 from etconfig.facts.detecting.system import System
-from etconfig.facts.detecting.windows import AFFINITY, FEATURES, MEMORY, POWER, PROCESSORS
+from etconfig.facts.detecting.windows_functions import AFFINITY, FEATURES, MEMORY, POWER, PROCESSORS
 
 VERSION_KEY = r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion"
 PROCESSOR_KEY = r"HKLM\HARDWARE\DESCRIPTION\System\CentralProcessor\0"

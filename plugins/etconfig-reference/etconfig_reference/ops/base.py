@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar, TypeAlias
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
 
 from etconfig_reference.graph import FLOATS, Array, Attributes, Shape
-from etconfig_reference.work import Work
+from etconfig_reference.work import Form, Limits, Work
+
+DType: TypeAlias = "np.dtype[Any]"
+"""Any numpy dtype."""
 
 AttributeLengths: TypeAlias = Mapping[str, "int | None"]
 """The number of integers of each attribute; None means any number."""
@@ -64,6 +69,10 @@ class Op(abc.ABC):
     def multiply_accumulates(self) -> int:
         """Its work; an elementwise operation counts one for each element."""
         return math.prod(self.output_shape)
+
+    def temporaries(self, limits: Limits, dtype: DType) -> Iterator[Form]:
+        """Yield the arrays that `run` takes from `work.new_arrays`, for a result of `dtype`."""
+        yield from ()
 
     @abc.abstractmethod
     def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:

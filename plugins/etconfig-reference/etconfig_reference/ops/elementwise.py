@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from etconfig_reference.graph import DTYPES, FLOATS, INTEGERS, Array, Attributes, Shape
-from etconfig_reference.ops.base import AttributeLengths, Op, check_dims
-from etconfig_reference.work import Work
+from etconfig_reference.ops.base import AttributeLengths, DType, Op, check_dims
+from etconfig_reference.work import Form, Limits, Work
 
 
 class _Binary(Op):
@@ -73,9 +73,12 @@ class Softmax(Op):
         (self._dim,) = attributes["dim"]
         return shapes[0]
 
+    def temporaries(self, limits: Limits, dtype: DType) -> Iterator[Form]:
+        yield self.output_shape, limits.sum_dtype(dtype)
+
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         (x,) = inputs
-        powers = work.new_array(out.shape, work.sum_dtype(out))
+        (powers,) = work.new_arrays(self.temporaries(work, out.dtype))
         # shift the largest element to zero, so that no exponential overflows
         np.subtract(x, x.max(axis=self._dim, keepdims=True), out=powers, dtype=powers.dtype)
         np.exp(powers, out=powers)

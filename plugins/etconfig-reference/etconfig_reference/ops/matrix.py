@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import ClassVar
 
 import numpy as np
 
 from etconfig_reference.graph import Array, Attributes, Shape
-from etconfig_reference.ops.base import AttributeLengths, Op
+from etconfig_reference.ops.base import AttributeLengths, DType, Op
 from etconfig_reference.ops.window import Window, image_sizes
-from etconfig_reference.work import ScratchPool, Work
+from etconfig_reference.work import Form, Limits, ScratchPool, Work
 
 
 class Linear(Op):
@@ -83,24 +83,37 @@ class Conv2d(Op):
         settings = {name: attributes[name] for name in ("stride", "padding", "dilation")}
         self._window = Window(size, kernel=kernel, **settings)
         self._patch_shape = (group_channels, *kernel)
+        self._padded = self._window.padded(x)
         return images, outputs, *self._window.output_size
 
     @property
     def multiply_accumulates(self) -> int:
         return math.prod(self.output_shape) * math.prod(self._patch_shape)
 
+    def temporaries(self, limits: Limits, dtype: DType) -> Iterator[Form]:
+        if self._padded is not None:
+            yield self._padded, dtype
+        tiles, dtype = self._tiles(limits, dtype), limits.sum_dtype(dtype)
+        items = math.prod(self._patch_shape) * tiles[0].stop * self.output_shape[3]
+        jobs = self.output_shape[0] * self._groups * len(tiles)
+        yield from [((items,), dtype)] * min(limits.num_threads, jobs)
+
+    def _tiles(self, limits: Limits, dtype: DType) -> list[slice]:
+        height, width = self._window.output_size
+        column_bytes = math.prod(self._patch_shape) * limits.sum_dtype(dtype).itemsize
+        return limits.cut_rows(height, width * column_bytes)
+
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         x, weight, *bias = inputs
         images, _, height, width = out.shape
-        padded = self._window.pad(x, 0, work)
+        buffers = work.new_arrays(self.temporaries(work, out.dtype))
+        padded = self._window.pad(x, 0, None if self._padded is None else buffers.pop(0))
+        scratch = ScratchPool(buffers)
         sources = padded.reshape(images, self._groups, -1, *padded.shape[2:])
         kernels = weight.reshape(self._groups, -1, math.prod(self._patch_shape))
         results = out.reshape(images, *kernels.shape[:2], height * width)
 
-        tiles = work.cut_rows(height, kernels.shape[2] * width * work.sum_dtype(out).itemsize)
-        jobs = list(product(range(images), range(self._groups), tiles))
-        scratch_shape = (kernels.shape[2] * tiles[0].stop * width,)
-        scratch = ScratchPool(work, len(jobs), scratch_shape, work.sum_dtype(out))
+        jobs = list(product(range(images), range(self._groups), self._tiles(work, out.dtype)))
 
         def multiply(job: tuple[int, int, slice]) -> None:
             image, group, rows = job

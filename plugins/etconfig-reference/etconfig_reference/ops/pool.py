@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from etconfig_reference.graph import Array, Attributes, Shape
-from etconfig_reference.ops.base import AttributeLengths, Op, check_dims
+from etconfig_reference.ops.base import AttributeLengths, DType, Op, check_dims
 from etconfig_reference.ops.window import Window, image_sizes
-from etconfig_reference.work import Work
+from etconfig_reference.work import Form, Limits, Work
 
 
 class _Pool(Op):
@@ -20,7 +20,12 @@ class _Pool(Op):
     def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
         images, channels, *size = image_sizes(shapes[0])
         self._window = Window(size, **attributes)
+        self._padded = self._window.padded(shapes[0])
         return images, channels, *self._window.output_size
+
+    def temporaries(self, limits: Limits, dtype: DType) -> Iterator[Form]:
+        if self._padded is not None:
+            yield self._padded, dtype
 
 
 class MaxPool2d(_Pool):
@@ -31,7 +36,8 @@ class MaxPool2d(_Pool):
 
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         out.fill(-np.inf)
-        for _, _, seen in self._window.shifts(self._window.pad(inputs[0], -np.inf, work)):
+        padded = next(iter(work.new_arrays(self.temporaries(work, out.dtype))), None)
+        for _, _, seen in self._window.shifts(self._window.pad(inputs[0], -np.inf, padded)):
             np.maximum(out, seen, out=out)
 
 
@@ -45,9 +51,13 @@ class AvgPool2d(_Pool):
         self._window_items = math.prod(attributes["kernel"])
         return super()._prepare(shapes, attributes)
 
+    def temporaries(self, limits: Limits, dtype: DType) -> Iterator[Form]:
+        yield self.output_shape, limits.sum_dtype(dtype)
+        yield from super().temporaries(limits, dtype)
+
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
-        total = work.new_array(out.shape, work.sum_dtype(out))
-        for _, _, seen in self._window.shifts(self._window.pad(inputs[0], 0, work)):
+        total, *padded = work.new_arrays(self.temporaries(work, out.dtype))
+        for _, _, seen in self._window.shifts(self._window.pad(inputs[0], 0, next(iter(padded), None))):
             np.add(total, seen, out=total)
         np.divide(total, self._window_items, out=out)
 
@@ -75,7 +85,7 @@ class Mean(Op):
 
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         sums = np.sum(  # type: ignore[call-overload]  # numpy 2.5
-            inputs[0], axis=self._dims, keepdims=self._keep_dims, dtype=work.sum_dtype(out)
+            inputs[0], axis=self._dims, keepdims=self._keep_dims, dtype=work.sum_dtype(out.dtype)
         )
         # np.mean would warn about empty inputs; their mean is NaN
         np.divide(sums, self._reduced_items, out=out)

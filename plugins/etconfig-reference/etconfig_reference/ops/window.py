@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from etconfig_reference.graph import Array, Shape
-from etconfig_reference.work import Work
 
 MAX_SETTING = 1024
 """The largest kernel, stride, padding or dilation; it limits the work that a payload can cause."""
@@ -50,15 +49,21 @@ class Window:
             raise ValueError(f"a kernel of extent {extent} does not fit into {self._size[axis]} with padding")
         return room // self._stride[axis] + 1
 
-    def pad(self, x: Array, fill: float, work: Work) -> Array:
-        """Return `x` with a border of `fill`, or `x` itself if there is no border."""
-        top, left = self._padding
-        if top == left == 0:
+    def padded(self, shape: Shape) -> Shape | None:
+        """Return the shape of images with a border, or None if there is no border."""
+        if self._padding == (0, 0):
+            return None
+        return *shape[:-2], *(
+            size + 2 * border for size, border in zip(self._size, self._padding, strict=True)
+        )
+
+    def pad(self, x: Array, fill: float, padded: Array | None) -> Array:
+        """Return `padded`, filled with `x` and a border of `fill`, or `x` itself if it is None."""
+        if padded is None:
             return x
-        height, width = self._size
-        padded = work.new_array((*x.shape[:-2], height + 2 * top, width + 2 * left), x.dtype)
         if fill != 0:
             padded.fill(fill)
+        (top, left), (height, width) = self._padding, self._size
         padded[..., top : top + height, left : left + width] = x
         return padded
 

@@ -19,6 +19,7 @@ from etconfig.app.configuring.targets import (
     with_program_values,
     without_undeclared,
 )
+from etconfig.app.installation.engine_version import stale_engine
 from etconfig.app.installation.installation import Installation
 from etconfig.app.installation.misspelled_names import misspelled_backends
 from etconfig.app.validating.validated_programs import (
@@ -292,23 +293,14 @@ def _conditions(grounds: Grounds, file: CheckedFile) -> Iterator[Diagnostic]:
 
 
 @_check("a profile")
-def _evidence(_: Grounds, file: CheckedFile) -> Iterable[Diagnostic]:
-    """Its measurements were not made in the future."""
-    evidence = file.chain[-1].evidence
-    return () if evidence is None else evidence.date_problems(datetime.date.today())
-
-
-@_check("a profile")
-def _place(grounds: Grounds, file: CheckedFile) -> Iterable[Diagnostic]:
-    """In a directory, the path of a profile with `match` ends with its name."""
-    is_found = file.path in grounds.of_directories and file.chain[-1].match is not None
-    return misplaced_profile(file.chain[-1], file.path) if is_found else ()
-
-
-@_check("settings")
-def _plugins(grounds: Grounds, file: CheckedFile) -> Iterable[Diagnostic]:
-    """The plugins of its backends are not broken."""
-    return grounds.specs(file.layers)[1]
+def _profile(grounds: Grounds, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Its measurements are of this engine and in the past; in a directory, its path ends with its name."""
+    profile = file.chain[-1]
+    if profile.evidence is not None:
+        yield from profile.evidence.date_problems(datetime.date.today())
+        yield from stale_engine(profile.name, profile.evidence, grounds.facts, Severity.WARNING)
+    if file.path in grounds.of_directories and profile.match is not None:
+        yield from misplaced_profile(profile, file.path)
 
 
 @_check("settings", "a device")
@@ -319,8 +311,9 @@ def _facts(grounds: Grounds, _: CheckedFile) -> Iterable[Diagnostic]:
 
 @_check("settings")
 def _settings(grounds: Grounds, file: CheckedFile) -> Iterator[Diagnostic]:
-    """Each option exists and accepts its value."""
-    specs, known = grounds.specs(file.layers)[0], grounds.known_fits
+    """The plugins of its backends are not broken; each option exists and accepts its value."""
+    (specs, broken), known = grounds.specs(file.layers), grounds.known_fits
+    yield from broken
     # With a given device its own values count, not values that other devices might have.
     expressions = (lambda: grounds.expressions) if grounds.device is None else None
     for problem in verify_layers(file.layers, specs, grounds.backend_ids, known, expressions):
@@ -384,8 +377,11 @@ def _unresolvable(
     layers = (*file.layers, around, by_hand)
     resolver = Resolver.compile(specs, layers, targets, grounds.backend_ids, grounds.installation.advice)
     yield from resolver.warnings
+    if grounds.device is None:  # the budget of another machine says nothing about this one
+        resolver = replace(resolver, budget=None)
     resolution = resolver.resolve(grounds.facts)
     if grounds.device is not None:
+        yield from (each for each in resolution.warnings if each.code == "budget-unknown")
         yield from resolution.undecided
         yield from verify_on_device(resolution, grounds.facts.values)
         if program is not None:

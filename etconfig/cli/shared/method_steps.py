@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from etconfig.base.records import record
+from etconfig.cli.shared.command_options import input_option
 from etconfig.cli.shared.completion import complete_method
-from etconfig.cli.shared.requests import input_option
 from etconfig.cli.shared.usage import options_in_order
 
 _NAMES = ("method", "instance", "inputs")
