@@ -171,6 +171,7 @@ class _Comments:
 
 
 def text_of(path: Path) -> str | None:
+    """Return the text of a file; None if it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123  (a copy of standard input has another name)
             content = file.read(_MAX_BYTES + 1)

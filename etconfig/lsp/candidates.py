@@ -31,7 +31,10 @@ _COMPARED = re.compile(
 )
 _MENTIONED = r"""^[ \t]*\[\[?[^\]\n]*\b{}s[ \t]*\.[ \t]*(?:"([^"\n]+)"|([\w-]+))"""
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
-_HAS = "has(fact) is true if the fact is known"
+_OTHER_FUNCTIONS = {
+    "has": "has(fact) is true if the fact is known",
+    "share": 'share("threads") and share("memory") are the parts of [budget] that a method, model or instance gets',
+}
 
 
 class EditorWord(NamedTuple):
@@ -224,4 +227,4 @@ def fact_doc(info: FactInfo) -> str:
 
 def function_doc(name: str) -> str:
     """Return how to call a function of expressions."""
-    return _HAS if name == "has" else OPERATIONS[name].usage or ""
+    return _OTHER_FUNCTIONS.get(name) or OPERATIONS[name].usage or ""
