@@ -33,7 +33,7 @@ _MENTIONED = r"""^[ \t]*\[\[?[^\]\n]*\b{}s[ \t]*\.[ \t]*(?:"([^"\n]+)"|([\w-]+))
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _OTHER_FUNCTIONS = {
     "has": "has(fact) is true if the fact is known",
-    "share": 'share("threads") and share("memory") are the parts of [budget] that a method, model or instance gets',
+    "share": 'share("threads") and share("memory") are the parts of [budget] that a method or model gets',
 }
 
 
