@@ -260,6 +260,9 @@ def serve_editor(output: BinaryIO, sheet: Path | None = None) -> None:
     """Talk to a client on standard input and `output` until it leaves."""
     logging.getLogger("pygls").setLevel(logging.ERROR)  # else it warns of each answer that came too soon
     gc.set_threshold(10_000)  # a command that ends soon has no use for it, but this one stays
-    messages = os.fdopen(os.dup(0), "rb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # a process that a detector starts must not read them
-    make_server(sheet).start_io(messages, output)
+    with os.fdopen(os.dup(0), "rb") as messages, Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)  # a process that a detector starts must not read the messages
+        try:
+            make_server(sheet).start_io(messages, output)
+        finally:
+            os.dup2(messages.fileno(), 0)
