@@ -58,8 +58,9 @@ ROOMS: dict[str, set[str]] = {
     "tuning": BOTTOM | {"measuring", "app", "resolver", "profile", "schema", "facts"},
     "fleet": BOTTOM | {"schema", "facts", "expression", "profile", "resolver", "plugin", "app"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
+    "lsp": BOTTOM | {"app", "resolver", "profile", "expression", "facts", "schema"},
     "cli": BOTTOM
-    | {"conformance", "analysis", "measuring", "tuning", "scaffold", "app", "fleet"}
+    | {"conformance", "analysis", "measuring", "tuning", "scaffold", "app", "fleet", "lsp"}
     | {"resolver", "schema", "facts", "profile", "models", "plugin", "wire", "device"}
     # `run` and `inspect` show the contents of these
     | {"method", "tracing", "kernel", "program", "memory"},
@@ -204,6 +205,8 @@ THIRD_PARTY: dict[str, set[str]] = {
     "distributed": {"fleet"},
     "vl_convert": {"measuring"},
     "optuna": {"tuning"},
+    "pygls": {"lsp"},
+    "lsprotocol": {"lsp"},
 }
 """Every third party package and the rooms it may be used in.
 

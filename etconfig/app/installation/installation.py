@@ -124,6 +124,7 @@ class Installation:
         self._project_path: Path | None = None
         self.executor_texts: tuple[tuple[str, str], ...] = ()
         self._given_kernels: tuple[Kernel, ...] = ()
+        self.texts: Mapping[str, str] = {}
 
     def with_executor_texts(self, texts: Iterable[tuple[str, str]]) -> Installation:
         """Return the same installation with options of the executor, as a command line has them.
@@ -172,6 +173,21 @@ class Installation:
         other._is_own_environment = self._is_own_environment
         other._given_kernels = self._given_kernels
         other.executor_texts = self.executor_texts
+        other.texts = self.texts
+        return other
+
+    def with_texts(self, texts: Mapping[str, str]) -> Installation:
+        """Return the same installation, `refreshed`, in which texts count in place of files.
+
+        Example:
+            >>> installation = etconfig.Installation(".").with_texts({"/boards/board.toml": ""})
+
+        Args:
+            texts: Texts of profiles, project files and files of models that an editor has not saved, by the
+                real paths of the files.
+        """
+        other = self.refreshed()
+        other.texts = texts
         return other
 
     def refreshed(self) -> Installation:
@@ -243,7 +259,7 @@ class Installation:
         is_found = self._project_path is None and not self.environ.get(PROJECT_VARIABLE)
         if is_found:
             check_trusted((path,), f"name it: {PROJECT_VARIABLE}={path}")
-        return load_document(path)
+        return load_document(path, self.texts)
 
     @cached_property
     def project(self) -> ProjectFile | None:
@@ -387,7 +403,7 @@ class Installation:
         """
         from etconfig.app.installation.model_catalog import catalog_of_project
 
-        return catalog_of_project(self._project_document, self.fact_registry)
+        return catalog_of_project(self._project_document, self.fact_registry, self.texts)
 
     # --- plugins -------------------------------------------------------------------------
 
@@ -560,7 +576,8 @@ class Installation:
             ),
             *(ProfileSource(str(directory), directory, Provider.USER) for directory in (*named, *own)),
         )
-        return ProfileLibrary(sources, self.fact_registry, (*map(broken_package, broken), *missing))
+        problems = (*map(broken_package, broken), *missing)
+        return ProfileLibrary(sources, self.fact_registry, problems, self.texts)
 
     @property
     def profile_path(self) -> tuple[NamedDirectory, ...]:

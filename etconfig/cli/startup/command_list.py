@@ -15,6 +15,7 @@ COMMAND_SUMMARIES = {
     "init": "Write a project file, a first profile, a test and a job for CI.",
     "inspect": "Show what a program contains and what it needs to run here.",
     "lock": "Record resolutions and what they depend on, for --locked.",
+    "lsp": "Serve an editor on standard input and output.",
     "matrix": "Show side by side what each of several devices gets.",
     "models": "Select the variant of a model for a device; check them all.",
     "new-backend": "Write a complete and tested package for a new backend.",
