@@ -94,8 +94,14 @@ DIRECTORIES = {
 }
 """The options that name a directory, which have tests of their own below or beside their commands."""
 
-MEASURED = {("bench", "output"), ("tune", "output"), ("tune", "study")}
-"""The options of commands that measure first, which have tests beside their commands."""
+BESIDE = {
+    ("bench", "output"),
+    ("fleet test", "page"),
+    ("test", "junit"),
+    ("tune", "output"),
+    ("tune", "study"),
+}
+"""The options of commands that measure or test first, which have tests beside their commands."""
 
 
 def written_by_click() -> Iterator[tuple[str, str]]:
@@ -114,7 +120,7 @@ def written_by_click() -> Iterator[tuple[str, str]]:
 
 
 def test_every_option_that_writes_is_tried() -> None:
-    assert set(written_by_click()) == set(WRITERS) | DIRECTORIES | MEASURED
+    assert set(written_by_click()) == set(WRITERS) | DIRECTORIES | BESIDE
 
 
 @pytest.fixture
