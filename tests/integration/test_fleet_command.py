@@ -134,7 +134,9 @@ class TestFleet:
         import duckdb
         from fleet_devices import write_devices
 
-        known: list[dict[str, object]] = [{"memory.available": size} for size in (100_000, 200_000, 300_000)]
+        known: list[dict[str, object]] = [
+            {"memory.available": size} for size in (100_000, 2_000_000, 3_000_000)
+        ]
         write_devices(duckdb.connect(), place / "fleet.parquet", [*known, {}])
         arguments = ("fleet", "coverage", "fleet.parquet", "--program", "model.pte")
         assert cli(*arguments, "--fits").stdout.split("\n\n")[1] == (
