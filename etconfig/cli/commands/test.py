@@ -28,6 +28,8 @@ from etconfig.cli.shared.writing import OutputPath, check_can_write, force_optio
 
 if TYPE_CHECKING:
     from etconfig.analysis.device_tests import TestReport
+    from etconfig.analysis.expected_matrix import ExpectedMatrix
+    from etconfig.app.installation.installation import Installation
 
 _NAME = "etconfig test"
 _JUNIT = FileKind(
@@ -74,7 +76,6 @@ def command(
       etconfig test --devices sheets --junit results.xml
     """
     from etconfig.analysis.device_tests import run_tests
-    from etconfig.analysis.expected_matrix import load_expected
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.configuring.project_devices import project_devices
 
@@ -85,13 +86,12 @@ def command(
     installation = loaded[0].installation if loaded else request.installation
     sheets = expanded_sheets((*sheet, *devices))
     named = dict(zip(sheet_names(sheets), sheets, strict=True)) if sheets else project_devices(installation)
-    project, path = installation.project, installation.project_path
-    expect = None if project is None or path is None else project.expect
+    path = installation.project_path
     report = run_tests(
         DeviceConfigurations(loaded, installation, **request.settings()),
         named or {"this device": installation.detect_facts()},
         installation,
-        None if expect is None or path is None else load_expected(path.parent / expect.target),
+        _expected(installation),
     )
     if junit is not None:
         write_file(junit, _junit(report), _JUNIT)
@@ -105,6 +105,26 @@ def command(
         show_findings(problems)
         (show if not problems else note)(report.summary)
     return 1 if any(each.is_error for each in problems) else 0
+
+
+def _expected(installation: Installation) -> ExpectedMatrix | None:
+    """Return the options in the file that `expect` of the project file names; None if it names none."""
+    from etconfig.analysis.expected_matrix import load_expected
+
+    project, path = installation.project, installation.project_path
+    expect = None if project is None else project.expect
+    if expect is None or path is None:
+        return None
+    file = path.parent / expect.target
+    if not file.exists():
+        from etconfig.diagnostics import Diagnostic
+        from etconfig.errors import ProfileError
+
+        message = f"there is no file {expect.target!r}"
+        help = f"write it: etconfig matrix --write-expect {expect.target}"
+        problem = Diagnostic(code="unreadable-file", message=message, spans=(expect.span,), help=help)
+        raise ProfileError(diagnostics=(problem,))
+    return load_expected(file)
 
 
 def _junit(report: TestReport) -> bytes:

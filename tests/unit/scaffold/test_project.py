@@ -12,8 +12,8 @@ from etconfig.scaffold.project import NewProject, project_files
 
 def project_file(**given: Any) -> dict[str, Any]:
     settings: dict[str, Any] = {
-        "directory": "d", "programs": (), "models": {}, "devices": ("pi-5",), "backends": (SPECS["PoolBackend"],),
-        "values": {}, "packages": ("etconfig",),
+        "directory": "d", "programs": (), "models": {}, "devices": ("pi-5",), "values": {},
+        "backends": (SPECS["PoolBackend"],), "packages": ("etconfig",),
     }  # fmt: skip
     return tomli.loads(project_files(NewProject(**{**settings, **given}))["etconfig.toml"])
 
