@@ -64,7 +64,7 @@ def project_files(project: NewProject) -> dict[str, str]:
 
 def _project_file(project: NewProject) -> str:
     lines = [
-        f'profile = "{project.name}/default"',
+        'profile = "auto"',
         'profile_path = ["profiles"]',
         *([f"programs = {_array(project.programs)}"] if project.programs else []),
         "# what `etconfig test`, `matrix` and `report` look at: known devices and fact sheets",
@@ -94,7 +94,12 @@ def _tests(backends: Sequence[BackendSpec]) -> list[tuple[str, str]]:
 
 
 def _profile(project: NewProject) -> str:
-    lines = ["[profile]", f'name = "{project.name}/default"', ""]
+    lines = [
+        "[profile]",
+        f'name = "{project.name}/default"',
+        "match = 'true'  # every device; `etconfig tune` writes profiles that extend it",
+        "",
+    ]
     for spec in project.backends:
         lines += [f"[options.{spec.id}]"]
         for name, info in spec.options.option_infos().items():
