@@ -54,7 +54,8 @@ def allow_comments(source: SourceText) -> tuple[list[AllowComment], list[Diagnos
         if order is None:
             continue
         if order["order"] != "allow":
-            if nearest(order["order"], ("allow",)) is not None:
+            is_meant = not CODES.keys().isdisjoint(_CODE.findall(order["rest"]))
+            if is_meant or nearest(order["order"], ("allow",)) is not None:
                 span = source.span(order.start("order"), order.end("order"))
                 problems.append(_problem(f"a comment of etconfig says {order['order']!r}", span, _HELP))
             continue

@@ -13,6 +13,7 @@ from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import OptionError
+from etconfig.report.model import shown_names
 from etconfig.resolver.deciding.arguments import Arguments, BackendArguments
 from etconfig.schema.coerce import Mismatch, coerce, show_value
 from etconfig.schema.declaration import OptionInfo
@@ -185,6 +186,9 @@ def _known(text: str, infos: _Infos) -> str:
     if len(found) == 1:
         return found[0]
     help = did_you_mean(text, found or [*infos, *(path.partition(".")[2] for path in infos)])
+    longer = [path for path in infos if text in path]
+    if help is None and longer:
+        help = f"did you mean {shown_names(longer)}?"
     raise _problem(f"no option is called {text!r}", help or "`etconfig backends NAME` lists them")
 
 

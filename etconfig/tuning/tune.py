@@ -247,7 +247,8 @@ def tune_request(
     engine = engine_text(workplace.installation, arguments.backends[backend].spec, resolution.facts)
     has_threads = any(info.unit is Unit.THREADS for info in _infos(space, arguments))
     device = device_facts(resolution.facts.values, has_threads=has_threads)
-    identity = _identity(workplace, base, options, sha256, engine, device, resolution.fingerprint())
+    here = device_facts(resolution.facts.values, has_threads=True)  # the same for any choice of options
+    identity = _identity(workplace, base, options, sha256, engine, here, resolution.fingerprint())
     study = Study(options.study, identity, files, space)
     try:
         found = find_better(contest, space, study, options.limits, progress or (lambda *shown: None))

@@ -296,7 +296,10 @@ class TestEngines:
             ("values=100000000,3", r"these take more: values \[100000000, 3\] most; give smaller sizes"),
             ("values=" + "9" * 5000, r"given 5,007 characters: 'values=9+'\.\.\.$"),
             ("values=" + "1," * 50000 + "1", r"given 100,008 characters: 'values=1,"),
-            ("values=7", r"values: expected the shape \[\?, 3\], given \[7\]"),
+            (
+                "values=7",
+                r"^as configured cannot be measured: input values: expected the shape \[\?, 3\], given \[7\]",
+            ),
             ("values=7,4", r"values: expected the shape \[\?, 3\], given \[7, 4\]"),
             ("flags=3", r"flags: expected the shape \[2\], given \[3\]"),
             ("other=7,3", r"expected the name of an input: values, flags, given 'other'"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from etconfig.app.configuring.engine_models import BackendsOfModels, Models, with_models
 from etconfig.app.configuring.profile_choice import ProfileChoice, choose_profile
-from etconfig.app.configuring.project_programs import find_unused_settings
+from etconfig.app.configuring.project_programs import find_unused_settings, names_in_project
 from etconfig.app.configuring.several_programs import programs_in
 from etconfig.app.configuring.targets import (
     Delegating,
@@ -332,7 +332,13 @@ def _compile(
         unused = find_unused_settings(installation, program, choice.chain, of_files)
         warnings = (*map(undeclared_warning, undeclared), *unused)
     resolver = Resolver.compile(
-        specs, layers, targets, installation.backend_ids, installation.advice, undeclared=undeclared
+        specs,
+        layers,
+        targets,
+        installation.backend_ids,
+        installation.advice,
+        undeclared=undeclared,
+        elsewhere=partial(names_in_project, installation),
     )
     notes = (
         *installation.project_warnings,

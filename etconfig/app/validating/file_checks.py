@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -375,13 +376,21 @@ def _unresolvable(
     around = Layer(kind=OriginKind.PROJECT, name="project file", facts=facts)
     by_hand = Layer(kind=OriginKind.OVERRIDE, name="fact_overrides", facts=grounds.by_hand)
     layers = (*file.layers, around, by_hand)
-    resolver = Resolver.compile(specs, layers, targets, grounds.backend_ids, grounds.installation.advice)
+    known = grounds.found_programs.known.methods.values()
+    resolver = Resolver.compile(
+        specs,
+        layers,
+        targets,
+        grounds.backend_ids,
+        grounds.installation.advice,
+        elsewhere=lambda: {*chain(*known)},
+    )
     yield from resolver.warnings
     if grounds.device is None:  # the budget of another machine says nothing about this one
         resolver = replace(resolver, budget=None)
     resolution = resolver.resolve(grounds.facts)
     if grounds.device is not None:
-        yield from (each for each in resolution.warnings if each.code == "budget-unknown")
+        yield from (each for each in resolution.warnings if each.code.startswith("budget-"))
         yield from resolution.undecided
         yield from verify_on_device(resolution, grounds.facts.values)
         if program is not None:

@@ -174,7 +174,10 @@ class ConfigurationRequest:
         """
         from etconfig.resolver.deciding.device_problems import notes_on_device
 
-        resolution = self._resolved(self.configure(program))
+        configuration = self.configure(program)
+        resolution = self._resolved(configuration)
+        shown = configuration.resolver.warnings
+        show_diagnostics(each for each in resolution.warnings if each not in shown)
         show_diagnostics(notes_on_device(resolution))
         return resolution
 

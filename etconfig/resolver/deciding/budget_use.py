@@ -334,7 +334,7 @@ def _doubt(use: GroupUse) -> Diagnostic:
         message=message,
         spans=(use.budget.find_span(),),
         notes=tuple(_texts(use.resource, use.unknown)),
-        help="set the options that are unknown" if use.unknown else "set the fact by hand",
+        help="set the options that are unknown" if use.unknown else "set it by hand: --fact NAME=VALUE",
         severity=Severity.NOTE,
     )
 
