@@ -1,4 +1,4 @@
-"""`compare`: measure configurations of a model in turns with the one that resolves now."""
+"""`compare`: measure configurations of a model in turns with the configuration that resolves now."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NOISE, _RESOLVING = "the noise floor", "resolving all configurations"
 
 @record(frozen=True, kw_only=True)
 class Effort:
-    """The size of a measurement: a number of pairs, or the seconds for those of one configuration."""
+    """The size of a measurement: a number of pairs, or the seconds for the pairs of one configuration."""
 
     pairs: int | None = None
     seconds: float = 0.4
@@ -80,7 +80,7 @@ def compare(
     installation: Installation | None = None,
     progress: CompareProgress | None = None,
 ) -> ComparisonReport:
-    """Measure configurations of a model, each in turns with the incumbent: the one that resolves now.
+    """Measure configurations of a model, each in turns with the incumbent, which resolves now.
 
     Two equal objects are measured first: the noise floor. A configuration that cannot be loaded or run is a
     row with the reason. Ctrl-C keeps what was measured.
@@ -101,15 +101,15 @@ def compare(
         inputs: The inputs, in order; by default they are made up from `seed`.
         shapes: The shapes of made up inputs where an engine's model leaves sizes open, by name; else 1.
         seed: The seed of inputs that are made up.
-        reference: The outputs to compare with; by default those of the incumbent.
+        reference: The outputs to compare with; by default the incumbent's outputs.
         data: The data files (.ptd) of a program.
-        executor: The executor of a program; by default that of the project file, else `numpy`.
+        executor: The executor of a program; by default the project file's, else `numpy`.
         optimize: False runs every instruction of a program as it says.
         pairs: The number of pairs for each configuration, at least 6; None for as many as `seconds` allows.
         seconds: The time for each configuration, from 0 on.
         own_processes: Give each configuration a process of its own. Those that differ in an option of the
             whole process always have one.
-        models: A file of models; by default those of the project file.
+        models: A file of models; by default the models of the project file.
         profile: As for `configure`; so are the following.
         require_match: As for `configure`.
         facts: As for `configure`.
@@ -177,8 +177,8 @@ def compare_requests(
         others: The others; labels differ.
         inputs: The inputs, or None for those made up from `seed`.
         seed: The seed.
-        reference: The outputs to compare with; None for those of the incumbent.
-        effort: The pairs or the time for each; by default that of `compare`.
+        reference: The outputs to compare with; None for the incumbent's outputs.
+        effort: The pairs or the time for each; by default as for `compare`.
         own_processes: True for a process for each, also where none is needed.
         progress: As for `compare`.
 

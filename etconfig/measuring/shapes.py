@@ -1,4 +1,4 @@
-"""Shapes of inputs that are made up: those of the model, with sizes that it leaves open."""
+"""Shapes of inputs that are made up: the model's shapes, with sizes that it leaves open."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MadeUpShapes:
         """Return the shapes for the inputs of a model.
 
         Raises:
-            InvalidInputError: a text names no input, or a size is not the one that the model has.
+            InvalidInputError: a text names no input, or a size differs from the model's.
             MeasurementError: the model declares a negative size.
         """
         given = dict(map(_parsed, texts))

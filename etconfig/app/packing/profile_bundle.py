@@ -146,7 +146,7 @@ def pack_bundle(
         profiles: The names or paths of profiles; by default the profile that the project file names, else
             every profile that can be selected. If it is a single one, devices use it without selecting.
         require_match: Let devices refuse `generic/any` if no other profile matches.
-        fact_overrides: Facts set by hand, by name; they win over those of the device.
+        fact_overrides: Facts set by hand, by name; they win over the facts of the device.
         overrides: Options that win over all others, as for `resolve`.
         instances: Names of instances by method, besides the instances of profiles.
         strict: Refuse backends whose recommendation is a function, which a device cannot call. By default

@@ -36,7 +36,7 @@ def _models_option(command: _CommandT) -> _CommandT:
         "file",
         metavar="FILE",
         type=click.Path(path_type=Path),
-        help="A file of models; by default those of the project file.",
+        help="A file of models; by default the models of the project file.",
     )(command)
 
 

@@ -95,7 +95,7 @@ def command(
 ) -> None:
     """Write a bundle for devices, or code with resolved options.
 
-    A bundle contains profiles with their conditions: every profile that can be selected, or those of
+    A bundle contains profiles with their conditions: every profile that can be selected, or the profiles of
     --profile. A device selects among them and resolves the options by itself, in C++. Values that may leave
     their bounds there, and conditions that conflict, are refused now.
 
@@ -168,7 +168,7 @@ def _write_bundle(
         )
     profiles = [standard_input() if name == "-" else name for name in named]
     settings = first.settings()
-    del settings["profile"]  # `profiles` are those of all requests
+    del settings["profile"]  # `profiles` are the profiles of all requests
     packed = make_bundle(
         first.open_all(programs),
         profiles=profiles or None,
@@ -212,7 +212,7 @@ def _is_stream(output: Path) -> bool:
 
 
 def _sources(requests: Sequence[ConfigurationRequest]) -> Iterator[Path]:
-    """Yield the sheets that are read, also those of a pattern or a directory."""
+    """Yield the sheets that are read, also from a pattern or a directory."""
     for request in requests:
         if request.sheet is not None:
             yield request.sheet
@@ -272,7 +272,7 @@ def _write_resolved(programs: Sequence[Path], output: Path, requests: Sequence[C
 def _resolutions(programs: Sequence[Path], requests: Sequence[ConfigurationRequest]) -> dict[str, Resolution]:
     """Return the resolution of each request by the name of its device.
 
-    It is that of its profile for this machine, and if there are several profiles.
+    The name is the profile's for this machine, and if there are several profiles.
     """
     found: dict[str, Resolution] = {}
     is_by_device = len(requests) == 1 or len({request.sheet for request in requests}) > 1

@@ -262,6 +262,6 @@ def show_histogram(
 
 
 def _most_first(item: tuple[str, int]) -> tuple[object, ...]:
-    """Return the key by which values are sorted: those of most devices first, then short ones."""
+    """Return the key by which values are sorted: values of most devices first, then short ones."""
     value, count = item
     return -count, len(value), value
