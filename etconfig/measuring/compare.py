@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -186,15 +186,11 @@ def compare_requests(
         EtconfigError: the incumbent does not resolve, load or run.
     """
     incumbent = workplace.resolved(base)
-    resolved: list[ResolvedOptions | str] = []
-    for each in others:  # all of them, before it is known whether they need processes
-        _shown(progress, _RESOLVING, 0, 1)(0)
-        resolved.append(_resolved(workplace, each))
+    resolved = _all_resolved(workplace, others, progress)
     needed = any(isinstance(each, ResolvedOptions) and each.needs_own_process(incumbent) for each in resolved)
     own_processes = own_processes or needed or workplace.device is not None
     make = partial(make_subject, workplace, in_own_process=own_processes)
     rows: list[MeasuredRow] = []
-    times_ns: list[int] = []
     noise, is_interrupted = None, False
     instructions: tuple[InstructionTime, ...] = ()
     with make(base) as first:
@@ -202,7 +198,7 @@ def compare_requests(
         outputs = first.run(values)
         expected = outputs if reference is None else list(reference)
         own_error = None if reference is None else _checked_error(base, outputs, expected)
-        measured = _Measured(first, values, expected, effort or Effort(), times_ns)
+        measured = _Measured(first, values, expected, effort or Effort(), [])
         own = first
         try:
             with make(base) as own:  # the first one may also have loaded the engine's library
@@ -215,20 +211,10 @@ def compare_requests(
                 row, is_interrupted = _row(make, request, found, incumbent, measured, shown)
                 rows.append(row)
             if not others and not is_interrupted and isinstance(first, LoadedSubject):
-                instructions = first.instruction_times(len(times_ns))
+                instructions = first.instruction_times(len(measured.times_ns))
         except KeyboardInterrupt:
             is_interrupted = True
-        own_row = MeasuredRow(
-            label=base.label,
-            options=incumbent.values,
-            profile=incumbent.profile,
-            fingerprint=incumbent.fingerprint,
-            load_s=own.load_s,
-            runs=len(times_ns),
-            latency_s=quantiles_s(times_ns),
-            peak_bytes=own.peak_bytes,
-            error=own_error,
-        )
+        own_row = _own_row(base, incumbent, own, measured.times_ns, own_error)
     made_up = guessed_note(own.open_inputs) if inputs is None else ()
     return ComparisonReport(
         model=base.model,
@@ -291,6 +277,27 @@ class _Measured:
         return sample, error
 
 
+def _own_row(
+    base: SubjectRequest,
+    incumbent: ResolvedOptions,
+    subject: MeasuredSubject,
+    times_ns: Sequence[int],
+    error: float | None,
+) -> MeasuredRow:
+    """Return the row of the incumbent."""
+    return MeasuredRow(
+        label=base.label,
+        options=incumbent.values,
+        profile=incumbent.profile,
+        fingerprint=incumbent.fingerprint,
+        load_s=subject.load_s,
+        runs=len(times_ns),
+        latency_s=quantiles_s(times_ns),
+        peak_bytes=subject.peak_bytes,
+        error=error,
+    )
+
+
 def _row(
     make: Callable[[SubjectRequest], MeasuredSubject],
     request: SubjectRequest,
@@ -331,6 +338,17 @@ def _row(
         peak_bytes=peak_bytes,
         error=error,
     ), sample.is_interrupted
+
+
+def _all_resolved(
+    workplace: Workplace, requests: Iterable[SubjectRequest], progress: CompareProgress | None
+) -> list[ResolvedOptions | str]:
+    """Resolve all configurations, before it is known whether they need processes; see `_resolved`."""
+    resolved = []
+    for each in requests:
+        _shown(progress, _RESOLVING, 0, 1)(0)
+        resolved.append(_resolved(workplace, each))
+    return resolved
 
 
 def _resolved(workplace: Workplace, request: SubjectRequest) -> ResolvedOptions | str:

@@ -235,11 +235,7 @@ def tune_request(
     resolution, sha256 = resolve_model(workplace, base)
     if options.output is not None:
         _check_not_in_force(workplace, base, resolution, options.output)
-    other = None
-    if control is not None:
-        other = find_model(workplace, replace(base, model=control), method=base.method, models=None)
-        with make_subject(workplace, other, in_own_process=False) as subject:
-            subject.run(subject.generate(options.limits.seed))  # what is wrong with it is said at once
+    other = None if control is None else _control_request(workplace, base, control, options.limits.seed)
     arguments = resolution.arguments(base.method, base.instance)
     space = make_space(arguments, cores_of(resolution.facts), options.only, options.also)
     contest = _contest(workplace, base, options, space, resolution)
@@ -281,6 +277,14 @@ def tune_request(
     if options.output is not None:
         files.write(options.output, text.encode(), TUNED)
     return replace(report, profile_text=text)
+
+
+def _control_request(workplace: Workplace, base: SubjectRequest, control: str, seed: int) -> SubjectRequest:
+    """Return the request for the control model, which runs once so that its problems are reported early."""
+    other = find_model(workplace, replace(base, model=control), method=base.method, models=None)
+    with make_subject(workplace, other, in_own_process=False) as subject:
+        subject.run(subject.generate(seed))
+    return other
 
 
 def _identity(
