@@ -100,7 +100,7 @@ def command(
     their bounds there, and conditions that conflict, are refused now.
 
     With --facts, --device or --here, the conditions are resolved now: the bundle contains one or more
-    configurations with a value for every option, and a program on the device picks one by its name. That is
+    configurations with a value for every option. A program on the device picks one by its name. That is
     the name of the device, or of its fact sheet; of the profile with --here, and with several --profile. Code
     contains one configuration. Options that were set must fit what the language can pass to ExecuTorch;
     others that do not fit are left out and listed in a comment.
