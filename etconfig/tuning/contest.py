@@ -1,4 +1,4 @@
-"""`Contest`: configurations in pairs against the configuration in force; a failure is an answer, too."""
+"""`Contest`: configurations measured in pairs against what is configured; a failure is an answer, too."""
 
 from __future__ import annotations
 

@@ -351,7 +351,7 @@ class LiveArguments(HasView):
         return Follower(refresh_once, interval_s)
 
     def _update_all(self, wanted: Sequence[Arguments]) -> list[Refresh]:
-        """Apply all differences; differences in options of the process in all methods at once."""
+        """Apply all differences, of options of the process to all methods that have them at once."""
         pairs = list(zip(self._methods, wanted, strict=True))
         planned = {index: (method, _changes(method, each)) for index, (method, each) in enumerate(pairs)}
         specs = joint_specs(wanted)
