@@ -59,7 +59,7 @@ class MatrixDevice(HasView):
 
     @cached_property
     def memory(self) -> MemoryFit | None:
-        """The memory that the programs need beside that of the device, if that was asked for."""
+        """The memory that the programs need beside the device's memory, if that was asked for."""
         if self.need is None or self.resolution is None:
             return None
         return self.need.fit(self.resolution.facts)

@@ -124,7 +124,7 @@ def finding_of(subject: str, problem: Diagnostic) -> Finding:
 
 
 FactsOfDevice: TypeAlias = "Callable[[], FactSheet]"
-"""Returns the facts of this device, with those of the project file; see `_known_facts`."""
+"""Returns the facts of this device, with the project file's facts; see `_known_facts`."""
 
 
 @record(frozen=True)

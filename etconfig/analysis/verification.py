@@ -99,9 +99,9 @@ def verify_program(
 
     Args:
         program: The program, as `load_program` returns it.
-        resolution: The arguments of its methods, by default those of `etconfig.resolve(program)`.
+        resolution: The arguments of its methods; by default `etconfig.resolve(program)` resolves them.
         method: The method; by default every method that has cases.
-        tolerance: For all floating-point outputs; by default the one of `torch.testing.assert_close`
+        tolerance: For all floating-point outputs; by default the tolerance of `torch.testing.assert_close`
             for each element type.
 
     Returns:

@@ -90,7 +90,7 @@ def _reference(node: _Schema, root: _Schema) -> _Schema:
 
 
 def _resolved(node: _Schema, root: _Schema) -> Iterator[_Schema]:
-    """Yield the alternatives of a schema, of arrays those of their items."""
+    """Yield the alternatives of a schema, of arrays the alternatives of their items."""
     node = _reference(node, root)
     parts = [*node.get("anyOf", ()), *node.get("oneOf", ())]
     if isinstance(node.get("items"), dict):

@@ -114,7 +114,7 @@ class Session:
 
     @cached_property
     def facts(self) -> FactSheet:
-        """The facts of the device whose values are shown; those of this device if the sheet is wrong."""
+        """The facts of the device whose values are shown; the facts of this device if the sheet is wrong."""
         with suppress(EtconfigError):
             if self.sheet is not None:
                 return load_fact_sheet(self.sheet, self.installation.fact_registry)

@@ -61,7 +61,7 @@ class Work:
         self._sessions.clear()
 
     def interrupt(self) -> None:
-        """Let a slow check end, in another thread than the one that runs it."""
+        """Let a slow check end, from another thread than its own."""
         running = self._running
         if running is not None:
             self._is_interrupted = True

@@ -117,7 +117,7 @@ class LiveArguments(HasView):
         >>> report.refused
         ()
 
-    The parameters are those of `configure`. In place of a program, it takes a `Configuration` that
+    The parameters are the same as of `configure`. In place of a program, it takes a `Configuration` that
     exists already, and then `facts`, those to start from, only.
 
     Args: as for `configure`.
@@ -185,7 +185,7 @@ class LiveArguments(HasView):
             model: For an object of an engine, the name of its model.
             instance: The instance that it was built for, or None.
             backend: The id of its backend; needed only if the model has several.
-            options: The options that it was built with; by default those of the last refresh.
+            options: The options that it was built with; by default the options of the last refresh.
 
         Raises:
             OptionError: its method or model, instance, or backend is not configured.
@@ -298,7 +298,7 @@ class LiveArguments(HasView):
         the files select another one.
 
         Args:
-            facts: The current facts; by default those of the last refresh.
+            facts: The current facts; by default the facts of the last refresh.
 
         Returns, raises: as `refresh`.
         """
@@ -351,7 +351,7 @@ class LiveArguments(HasView):
         return Follower(refresh_once, interval_s)
 
     def _update_all(self, wanted: Sequence[Arguments]) -> list[Refresh]:
-        """Apply all differences; those in options of the process in all that have them at once."""
+        """Apply all differences, of options of the process to all methods that have them at once."""
         pairs = list(zip(self._methods, wanted, strict=True))
         planned = {index: (method, _changes(method, each)) for index, (method, each) in enumerate(pairs)}
         specs = joint_specs(wanted)

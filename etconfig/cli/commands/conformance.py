@@ -73,7 +73,7 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
 @click.option(
     "--programs",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A directory of golden programs, instead of those of the plugin.",
+    help="A directory of golden programs, instead of the plugin's.",
 )
 @click.option(
     "--executor", default="numpy", show_default=True, help="The executor: numpy, or one of a plugin."

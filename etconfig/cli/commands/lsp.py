@@ -22,7 +22,7 @@ def command(sheet: Path | None, stdio: bool) -> None:
     An editor starts it. In profiles, project files and files of models it shows problems while you type and
     values on a device with their origin, completes names and expressions, and offers fixes. The device is
     named by --facts or --device, or by the editor's settings etconfig.device, the name of a known device, and
-    etconfig.facts, the path of a sheet; by default it is this one. It needs etconfig[lsp].
+    etconfig.facts, the path of a sheet. By default it is this one. It needs etconfig[lsp].
 
     \b
     Examples:

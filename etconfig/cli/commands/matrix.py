@@ -59,7 +59,7 @@ _WIDTH, _MIN_WIDTH = 120, 60
     is_flag=True,
     help="Estimate the memory that the programs need on each device, beside what it has free.",
 )
-@click.option("--all", "every", is_flag=True, help="Show every option, not only those that differ.")
+@click.option("--all", "every", is_flag=True, help="Show every option, not only options that differ.")
 @click.option(
     "--expect",
     metavar="FILE.toml",
@@ -97,7 +97,7 @@ def command(
 ) -> int:
     """Show side by side what each of several devices gets.
 
-    The devices are those of `devices` in the project file, unless others are given. Each gets the profile
+    The devices come from `devices` in the project file, unless others are given. Each gets the profile
     that auto selects for it, unless --profile names one for all. Devices are called as --device names them,
     or like the files of their sheets. A sheet that is broken, or a device whose options do not resolve, is
     reported and does not stop the others. Exits with 1 if there is such a device, or if anything differs

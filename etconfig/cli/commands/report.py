@@ -52,7 +52,7 @@ def command(
 
     The page has the profile of each device and the reasons for it, the sources of every option, a table of
     options and devices, problems, tests, memory, evidence and the programs. It needs no network, has a dark
-    and a light form, and can be printed. The devices are those of the project file, unless others are given;
+    and a light form, and can be printed. The devices come from the project file, unless others are given;
     without any, this one. Exits with 1 if a device gets no options; the page says why. Needs the extra
     `report`.
 

@@ -63,8 +63,8 @@ def command(
     """Check that the project's tests hold on each of its devices.
 
     The tests are [[test]] of the project file: conditions on options and facts. Two more are for every
-    device: that its options resolve, and that they are those of the file that `expect` names. The devices
-    are those of `devices` in the project file, unless others are given; without any, this one. Exits with 1
+    device: that its options resolve, and that they agree with the file that `expect` names. The devices
+    come from `devices` in the project file, unless others are given; without any, this one. Exits with 1
     if a test fails.
 
     \b

@@ -55,13 +55,13 @@ _MAX_UNMATCHED = 5
     "programs",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Check against this program too; by default against those of the project file. Repeatable.",
+    help="Check against this program too; by default against the project file's. Repeatable.",
 )
 @click.option(
     "--models",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Check against the models of this file that engines run; by default those of the project file.",
+    help="Check against the models of this file that engines run; by default the project file's.",
 )
 @partial(device_options, several=True)
 @click.option(
@@ -99,10 +99,10 @@ def command(
     """Check configuration files; exit with 1 if there are errors.
 
     Without FILES, checks the project file, and the profiles and models that it names. Files named
-    etconfig.toml and pyproject.toml are project files, those with [model.NAME] and no [profile] are files
+    etconfig.toml and pyproject.toml are project files, files with [model.NAME] and no [profile] are files
     of models, all others are profiles. In a directory, every *.toml below it is checked. With --facts,
-    --device or --fact, the arguments must resolve on each of these devices: those of a profile where its
-    `match` holds, those of a project file everywhere, with the profile that it names or that auto selects.
+    --device or --fact, the arguments must resolve on each of these devices: a profile's where its
+    `match` holds, a project file's everywhere, with the profile that it names or that auto selects.
     A file called - is a profile on standard input. Files that do not exist or cannot be read do not keep
     the others from being checked; the exit status is then 2.
 

@@ -85,7 +85,7 @@ def differences_view(differences: Sequence[MatrixDifference]) -> View:
 def matrix_cases(
     matrix: DeviceMatrix, differences: Sequence[MatrixDifference], shown: Shown
 ) -> Iterator[JunitCase]:
-    """Yield each device as a check: it gets options, and those that are expected."""
+    """Yield each device as a check: it gets options, and gets the expected ones."""
     names = dict.fromkeys([*(each.device for each in matrix), *(each.device for each in differences)])
     found = {each.device: each for each in matrix}
     for name in names:
