@@ -63,8 +63,10 @@ def _models(installation: Installation) -> Iterator[Finding]:
         yield from (finding_of("model", problem) for problem in error.diagnostics)
         return
     for model in catalog:
-        variants = count_text(len(model.variants), "variant")
-        yield Finding("model", "ok", f"{model.name}, {variants}, from {model.span.place}")
+        kind = count_text(len(model.variants), "variant")
+        if model.backends:
+            kind = f"run by {', '.join(each.target for each in model.backends)}"
+        yield Finding("model", "ok", f"{model.name}, {kind}, from {model.span.place}")
 
 
 def _executor_findings(installation: Installation) -> Iterator[Finding]:

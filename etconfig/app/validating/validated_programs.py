@@ -96,6 +96,9 @@ def _models_of_project(installation: Installation) -> FoundPrograms:
     except ConfigError:  # reported with the rest of the project file
         return FoundPrograms()
     loaded = {each.name: _CheckableModels(each.backends_of, installation) for each in found}
+    for models in loaded.values():
+        named = ((model.name, model.path) for model in installation.models.of_engines)
+        models.files = {name: path for name, path in named if path is not None and path.is_file()}
     return FoundPrograms(loaded=loaded, references={each.name: each.reference for each in found})
 
 

@@ -114,7 +114,11 @@ def command(
         raise click.UsageError("the options of a configuration are for --effective and --memory: add one")
     if backend is not None and not with_memory:
         raise click.UsageError("--backend is for --memory of an engine's model: add --memory")
-    model = model_of_engine(program, request.installation, backend) if with_memory else None
+    model = model_of_engine(program, request.installation, backend)
+    if model is not None and not with_memory:
+        raise click.UsageError(
+            f"{program} is a model of an engine, not a program: add --memory to estimate it"
+        )
     if model is not None:
         given = {"--data": data, "--memory-plan": picture, "--executor": executor, "--effective": effective}
         refuse(given, f"{program} is a model of an engine")

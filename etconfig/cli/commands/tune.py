@@ -192,7 +192,7 @@ def _print_report(report: TuneReport, output: Path | None) -> None:
     if report.profile_text is None:
         return
     if output is not None:
-        show(f"written to {output}; use it with --profile {output}")
+        show(f"written to {output}; auto selects it in a directory of profiles, else give --profile {output}")
         return
     show("with --output PROFILE it writes:")
     show()

@@ -161,6 +161,7 @@ class BudgetUse(HasView):
         for each in self.uses:
             limit = "unknown" if each.limit is None else amount_text(each.resource, each.limit)
             taken = amount_text(each.resource, each.taken) + (" or more" if each.unknown else "")
+            taken += " in options" if each.resource == "memory" else ""  # programs are estimated
             members = ", ".join(each.members[:_MAX_SHOWN])
             rows.append((each.resource, each.group or "", members, taken, limit, str(each.budget.origin)))
         return Table(headers=("BUDGET", "GROUP", "INSTANCES", "TAKEN", "LIMIT", "FROM"), rows=rows)
