@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etconfig.analysis.expected_matrix import ExpectedMatrix
+from etconfig.analysis.expected_matrix import ExpectedMatrix, load_expected
 from etconfig.analysis.matrix_building import matrix_device
 from etconfig.app.configuring.project_tests import (
     OUTCOMES,
@@ -22,6 +22,7 @@ from etconfig.app.configuring.project_tests import (
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, on_devices
 from etconfig.diagnostics.render import to_jsonable
+from etconfig.errors import ProfileError
 from etconfig.facts.sheet import FactSheet
 from etconfig.profile.device_tests import DeviceTest
 from etconfig.report.has_view import HasView
@@ -128,6 +129,35 @@ class TestReport(HasView):
     def _view(self) -> View:
         return View(title=self.summary, tables=[self.table])
 
+    @property
+    def each(self) -> View:
+        """Every result with the reason, for pages."""
+        rows = [
+            (each.outcome, each.test, each.device, "; ".join(problem.full_text for problem in each.problems))
+            for each in self.results
+        ]
+        table = Table(headers=("outcome", "test", "device", "why"), rows=rows)
+        return View(title="Tests", lines=[self.summary], tables=[table])
+
+
+def project_expected(installation: Installation) -> ExpectedMatrix | None:
+    """Return the options that the file of `expect` in the project file names; None without one.
+
+    Raises:
+        ConfigError: the file is wrong.
+    """
+    project, path = installation.project, installation.project_path
+    expect = None if project is None else project.expect
+    if expect is None or path is None:
+        return None
+    file = path.parent / expect.target
+    if not file.exists():
+        message = f"there is no file {expect.target!r}"
+        help = f"write it: etconfig matrix --write-expect {expect.target}"
+        problem = Diagnostic(code="unreadable-file", message=message, spans=(expect.span,), help=help)
+        raise ProfileError(diagnostics=(problem,))
+    return load_expected(file)
+
 
 def run_tests(
     configurations: DeviceConfigurations,
@@ -146,20 +176,28 @@ def run_tests(
     Raises:
         ConfigError: the project file, or a test, is wrong.
     """
+    registry = installation.fact_registry
+    rows = (matrix_device(configurations, name, sheet, registry) for name, sheet in devices.items())
+    return tests_on(rows, installation, expected)
+
+
+def tests_on(
+    devices: Iterable[MatrixDevice], installation: Installation, expected: ExpectedMatrix | None
+) -> TestReport:
+    """Do the same as `run_tests` on devices that are resolved."""
     project = installation.project
     tests = check_tests(installation, () if project is None else project.tests)
     results: list[TestResult] = []
     rows: list[MatrixDevice] = []
-    for name, sheet in devices.items():
-        row, resolution = matrix_device(configurations, name, sheet, installation.fact_registry)
+    for row in devices:
         rows.append(row)
         errors = tuple(each for each in row.problems if each.is_error)
-        results.append(_result(RESOLVES, name, errors))
-        if resolution is not None:
-            options = tests.on(resolution)
-            results += (_tried(each, options, name) for each in tests)
+        results.append(_result(RESOLVES, row.device, errors))
+        if row.resolution is not None:
+            options = tests.on(row.resolution)
+            results += (_tried(each, options, row.device) for each in tests)
     results += [] if expected is None else _compared(expected, rows)
-    order = {name: at for at, name in enumerate(devices)}
+    order = {row.device: at for at, row in enumerate(rows)}
     return TestReport(sorted(results, key=lambda each: order.get(each.device, len(order))))
 
 

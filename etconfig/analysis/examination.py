@@ -35,7 +35,8 @@ from etconfig.method import ExecutorReport
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.profile.profile import Reference
-from etconfig.report.model import count_text
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text
 from etconfig.resolver.deciding.recommendation import ADVICE_INSTEAD, RECOMMEND_DEPRECATED, recommend
 
 
@@ -125,11 +126,11 @@ def finding_of(subject: str, problem: Diagnostic) -> Finding:
 
 
 FactsOfDevice: TypeAlias = "Callable[[], FactSheet]"
-"""Returns the facts of this device, with those of the project file; see `_known_facts`."""
+"""Returns the facts of this device, with the project file's facts; see `_known_facts`."""
 
 
 @record(frozen=True)
-class InstallationReport:
+class InstallationReport(HasView):
     """The findings of an examination, in the order of the checks."""
 
     findings: tuple[Finding, ...]
@@ -138,6 +139,14 @@ class InstallationReport:
     def is_sound(self) -> bool:
         """True if nothing is broken. Backends that cannot run here are warnings, and do not count."""
         return not any(finding.status == "error" for finding in self.findings)
+
+    def _view(self) -> View:
+        counts = Counter(each.status for each in self.findings)
+        rows = [(each.status, each.subject, each.detail, each.help or "") for each in self.findings]
+        return View(
+            title=", ".join(f"{count} {status}" for status, count in counts.items()),
+            tables=(Table(headers=("STATUS", "WHAT", "FOUND", "HELP"), rows=rows),),
+        )
 
     def to_jsonable(self) -> list[dict[str, Any]]:
         """The findings as plain data, as `etconfig doctor --json` prints them."""

@@ -120,7 +120,7 @@ class Allowances:
     def __init__(self, read: Callable[[Path], str | None] | None = None) -> None:
         self.paths: dict[str, Path] = {}
         """The paths of files whose names in findings are others, such as `<stdin>`."""
-        self._read = _text_of if read is None else read
+        self._read = text_of if read is None else read
         self._files: dict[str, _Comments] = {}
 
     def allows(self, problem: Diagnostic) -> bool:
@@ -131,6 +131,10 @@ class Allowances:
         key = problem.code, problem.spans[0].line
         comments.used.add(key)
         return key in comments.allowing
+
+    def forget(self) -> None:
+        """Forget what files contain: their comments are read again."""
+        self._files.clear()
 
     def problems(self, file: str) -> Sequence[Diagnostic]:
         """Return the problems of the comments of a file."""
@@ -167,7 +171,8 @@ class _Comments:
         self.used: set[tuple[str, int]] = set()
 
 
-def _text_of(path: Path) -> str | None:
+def text_of(path: Path) -> str | None:
+    """Return the text of a file; None if it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123  (a copy of standard input has another name)
             content = file.read(_MAX_BYTES + 1)

@@ -1,4 +1,4 @@
-"""Shapes of inputs that are made up: those of the model, with sizes that it leaves open."""
+"""Shapes of inputs that are made up: the model's shapes, with sizes that it leaves open."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class DeviceTest:
 
 
 def read_tests(section: TomlTable, expressions: ExpressionParser) -> tuple[DeviceTest, ...]:
-    """Read the tests; their problems are added to those of the table."""
+    """Read the tests; their problems are added to the problems of the table."""
     found: dict[str, DeviceTest] = {}
     for table in section.array_of_tables("test"):
         table.check_keys(("name", "where", "assert", "methods"), "test")

@@ -621,7 +621,7 @@ class TestPicture:
         monkeypatch.setitem(sys.modules, "vl_convert", None)
         done = cli(*BENCH, "--output", "bench.svg")
         assert (done.status, done.stdout) == (2, "")
-        assert done.stderr.startswith("error: a picture needs vl-convert-python, which is not installed: ")
+        assert "needs the package vl-convert-python, which is not installed" in done.stderr
         assert "[report]'" in done.stderr
         assert not (place / "bench.svg").exists()
 
@@ -638,9 +638,8 @@ class TestPicture:
             assert (done.status, done.stdout.splitlines()[-1]) == (0, f"drawn in {name}")
         assert (place / "bench.svg").read_text() == f"{MARK}\n<svg></svg>\n"
         page = (place / "bench.html").read_text()
-        assert page.startswith(f"{MARK}\n<!DOCTYPE html>")
-        assert page.count("<svg></svg>") == page.count("<table") == 1
-        assert "<script" not in page
+        assert page.startswith("<!DOCTYPE html>")
+        assert page.count("<svg ") == page.count("<table") == 1
         assert [each["label"] for each in drawn[0]["data"]["values"]] == ["num_threads=1", "num_threads=2"]
         (place / "own.svg").write_text("<svg/>")
         done = cli(*BENCH, "--output", "own.svg")

@@ -207,8 +207,8 @@ class TestRefusals:
             ),
             ((BACKEND, "--kit", "2.0"), error("there is no kit '2.0'; this etconfig has 1.0 to 1.1", SEE)),
             (
-                (BACKEND, "--report", "r.html"),
-                error("invalid value for '--report': r.html must end in .json, .xml, .svg", SEE),
+                (BACKEND, "--report", "r.htm"),
+                error("invalid value for '--report': r.htm must end in .json, .xml, .html, .svg", SEE),
             ),
             (
                 (BACKEND, "--executor", "nmpy"),

@@ -156,7 +156,7 @@ def user_layers(
     Args:
         installation: The profiles.
         chain: The profiles of the first layers.
-        layers: The layers of these profiles, and those of other sources.
+        layers: The layers of these profiles, and the layers of other sources.
     """
     of_user = (
         layer for profile, layer in zip(chain, layers, strict=False) if _is_of_user(installation, profile)

@@ -60,8 +60,8 @@ class Grounds:
 
     Attributes:
         installation: The schemas, facts and profiles that files may refer to.
-        programs: The programs that files are for, by the names that messages use; by default those of the
-            project file. Names are checked against all of them, and the arguments of each must resolve.
+        programs: The programs that files are for, by the names that messages use; by default the
+            project file's. Names are checked against all of them, and the arguments of each must resolve.
         device: If given, arguments must resolve on it, also without a program. If a check needs a
             device and none is given, it uses this one.
         fact_overrides: Facts set by hand, by name; they win over the facts of files.

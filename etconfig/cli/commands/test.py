@@ -28,8 +28,6 @@ from etconfig.cli.shared.writing import OutputPath, check_can_write, force_optio
 
 if TYPE_CHECKING:
     from etconfig.analysis.device_tests import TestReport
-    from etconfig.analysis.expected_matrix import ExpectedMatrix
-    from etconfig.app.installation.installation import Installation
 
 _NAME = "etconfig test"
 _JUNIT = FileKind(
@@ -65,8 +63,8 @@ def command(
     """Check that the project's tests hold on each of its devices.
 
     The tests are [[test]] of the project file: conditions on options and facts. Two more are for every
-    device: that its options resolve, and that they are those of the file that `expect` names. The devices
-    are those of `devices` in the project file, unless others are given; without any, this one. Exits with 1
+    device: that its options resolve, and that they agree with the file that `expect` names. The devices
+    come from `devices` in the project file, unless others are given; without any, this one. Exits with 1
     if a test fails.
 
     \b
@@ -75,7 +73,7 @@ def command(
       etconfig test model.pte --device 'google/*'
       etconfig test --devices sheets --junit results.xml
     """
-    from etconfig.analysis.device_tests import run_tests
+    from etconfig.analysis.device_tests import project_expected, run_tests
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.configuring.project_devices import project_devices
 
@@ -91,7 +89,7 @@ def command(
         DeviceConfigurations(loaded, installation, **request.settings()),
         named or {"this device": installation.detect_facts()},
         installation,
-        _expected(installation),
+        project_expected(installation),
     )
     if junit is not None:
         write_file(junit, _junit(report), _JUNIT)
@@ -105,26 +103,6 @@ def command(
         show_findings(problems)
         (show if not problems else note)(report.summary)
     return 1 if any(each.is_error for each in problems) else 0
-
-
-def _expected(installation: Installation) -> ExpectedMatrix | None:
-    """Return the options in the file that `expect` of the project file names; None if it names none."""
-    from etconfig.analysis.expected_matrix import load_expected
-
-    project, path = installation.project, installation.project_path
-    expect = None if project is None else project.expect
-    if expect is None or path is None:
-        return None
-    file = path.parent / expect.target
-    if not file.exists():
-        from etconfig.diagnostics import Diagnostic
-        from etconfig.errors import ProfileError
-
-        message = f"there is no file {expect.target!r}"
-        help = f"write it: etconfig matrix --write-expect {expect.target}"
-        problem = Diagnostic(code="unreadable-file", message=message, spans=(expect.span,), help=help)
-        raise ProfileError(diagnostics=(problem,))
-    return load_expected(file)
 
 
 def _junit(report: TestReport) -> bytes:

@@ -87,7 +87,7 @@ class Seconds(FiniteNumber):
     "--study",
     type=OutputPath(),
     metavar="FILE",
-    help="Keep every outcome here, and go on with those that are; by default here, if --output is given.",
+    help="Keep every outcome here, and go on with outcomes that are; by default here, if --output is given.",
 )
 @click.option(
     "--verify",

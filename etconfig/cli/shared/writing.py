@@ -81,7 +81,7 @@ def files_of_command() -> FilesOfRun:
 
 @contextmanager
 def writing(path: Path | None = None) -> Iterator[None]:
-    """Turn errors of writing a file into those of the command.
+    """Turn errors of writing a file into errors of the command.
 
     Args:
         path: The file as the user knows it; by default the error's file.

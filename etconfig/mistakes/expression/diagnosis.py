@@ -22,7 +22,7 @@ ProblemFinder: TypeAlias = Callable[[ExpressionSource], Sequence[Diagnostic]]
 
 @record(frozen=True)
 class _RespelledSource(ExpressionSource):
-    """An expression after its foreign spellings were replaced, with the quotes of the one that is written."""
+    """An expression after its foreign spellings were replaced, with the quotes as they were written."""
 
     written: ExpressionSource
 

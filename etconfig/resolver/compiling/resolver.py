@@ -219,7 +219,7 @@ class Resolver:
     def resolve(self, facts: FactSheet) -> Resolution:
         """Return the arguments on a device with these facts.
 
-        Hand-set facts of the layers replace those of `facts`. The result of the last call is
+        Hand-set facts of the layers replace the values in `facts`. The result of the last call is
         used again if the facts that decide have not changed. Several threads may call it at the same time.
 
         Raises:

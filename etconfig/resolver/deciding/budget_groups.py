@@ -62,7 +62,7 @@ class BudgetGroups:
 
     @cached_property
     def weights(self) -> Mapping[MethodInstance, int]:
-        """The parts of each instance whose weight is not 1; its own name beats that of its method."""
+        """The parts of each instance whose weight is not 1; its own name beats the name of its method."""
         weights = self._budget.weights or {}
         methods = {method for method, _ in self.counted}
         methods_first = sorted(weights, key=lambda name: name not in methods)

@@ -288,7 +288,7 @@ def _contribution(
 def _counted(
     resource: str, members: Iterable[Mapping[str, Sequence[Contribution]]]
 ) -> tuple[list[Contribution], list[Contribution]]:
-    """Return the contributions that a group sums, and those that are unknown."""
+    """Return the contributions that a group sums, and the unknown contributions."""
     counted: list[Contribution] = []
     unknown: list[Contribution] = []
     pools: set[tuple[object, ...]] = set()
