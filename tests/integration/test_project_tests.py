@@ -176,6 +176,13 @@ class TestDeclaration:
         )
         assert cli("test").status == 2
 
+    def test_where_holds_on_some_devices(self, cli: Cli) -> None:
+        project(f"{CORES}where = 'os.name == \"embedded\"'")
+        done = cli("validate")
+        assert (done.status, "warning[unusual-value]" in done.stdout) == (0, True)
+        project(f"{CORES}# etconfig: allow unusual-value\nwhere = 'os.name == \"embedded\"'")
+        assert cli("validate", "--strict").status == 0
+
     @pytest.mark.parametrize(
         ("text", "code"),
         [("nobody", "unknown-device"), ("none.json", "unreadable-file"), ("none/*", "unknown-device")],

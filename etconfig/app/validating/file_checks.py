@@ -262,6 +262,8 @@ def _tests(grounds: Grounds, _: CheckedFile) -> Iterator[Diagnostic]:
         from etconfig.app.configuring.project_tests import check_tests
 
         check_tests(grounds.installation, project.tests)
+        places = [each.where for each in project.tests if each.where is not None]
+        yield from grounds.conditions.problems(places) if places else ()
 
 
 @_check("models")
