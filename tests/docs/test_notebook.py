@@ -15,7 +15,7 @@ pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "examples" / "notebook" / "two_devices.ipynb"
-VARYING = ("etconfig.compare", "etconfig.tune", "explain(", "device_page")
+VARYING = ("etconfig.compare", "etconfig.tune", "explain(", "what_if(", "device_page")
 """Cells with numbers of a machine, with a path that is cut, or with a whole page."""
 
 
