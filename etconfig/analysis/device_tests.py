@@ -12,7 +12,6 @@ from etconfig.analysis.expected_matrix import ExpectedMatrix, load_expected
 from etconfig.analysis.matrix_building import matrix_device
 from etconfig.app.configuring.project_tests import (
     OUTCOMES,
-    RESOLVES,
     CheckedTest,
     OptionsUnderTest,
     TestOutcome,
@@ -24,7 +23,7 @@ from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, on_devices
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import ProfileError
 from etconfig.facts.sheet import FactSheet
-from etconfig.profile.device_tests import DeviceTest
+from etconfig.profile.device_tests import EXPECTED, RESOLVES, DeviceTest
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_names
 
@@ -39,9 +38,6 @@ _UNDECIDED = (
     "is undecided",
     "add the facts to the sheets, ask for others, or leave such devices out: where = 'has(...)'",
 )
-
-EXPECTED = "expected options"
-"""The name of the test that a device gets the options in the file that `expect` names."""
 
 
 @record(frozen=True, kw_only=True)

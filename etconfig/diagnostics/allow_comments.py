@@ -49,6 +49,7 @@ def allow_comments(source: SourceText) -> tuple[list[AllowComment], list[Diagnos
     if "etconfig:" not in source.text:
         return found, problems
     lines = source.text.split("\n")
+    about = _subjects(lines)
     for start in _comment_starts(source.text):
         order = _ORDER.match(source.text, start)
         if order is None:
@@ -63,7 +64,8 @@ def allow_comments(source: SourceText) -> tuple[list[AllowComment], list[Diagnos
         codes = [*_CODE.finditer(source.text, order.start("rest"), reason.start() if reason else order.end())]
         if not codes:
             problems.append(_problem("a comment allows no code", source.span(start, order.end()), _HELP))
-        line = _line_of(source, start, lines)
+        line, column = source.line_and_column(start)
+        line = line if lines[line - 1][: column - 1].strip() else about[line - 1]
         for code in codes:
             span = source.span(code.start(), code.end())
             wrong = code_problem(code[0], span)
@@ -100,14 +102,13 @@ def _comment_starts(text: str) -> Iterator[int]:
             at = string_end(text, at) if is_long else min(string_end(text, at), line_end)
 
 
-def _line_of(source: SourceText, start: int, lines: Sequence[str]) -> int:
-    """Return the line that a comment is about: its own, or the next one that is not only a comment."""
-    line, column = source.line_and_column(start)
-    if lines[line - 1][: column - 1].strip():
-        return line
-    while line < len(lines) and lines[line - 1].lstrip()[:1] in ("", "#"):
-        line += 1
-    return line
+def _subjects(lines: Sequence[str]) -> Sequence[int]:
+    """Return the line that each line is about: itself, or the next one if it is only a comment."""
+    found = [*range(1, len(lines) + 1)]
+    for at in range(len(lines) - 2, -1, -1):
+        if lines[at].lstrip()[:1] in ("", "#"):
+            found[at] = found[at + 1]
+    return found
 
 
 class Allowances:
@@ -120,6 +121,8 @@ class Allowances:
     def __init__(self, read: Callable[[Path], str | None] | None = None) -> None:
         self.paths: dict[str, Path] = {}
         """The paths of files whose names in findings are others, such as `<stdin>`."""
+        self.cut_short: set[str] = set()
+        """The files of which not everything was checked, so that comments are not called unused."""
         self._read = text_of if read is None else read
         self._files: dict[str, _Comments] = {}
 
@@ -143,7 +146,7 @@ class Allowances:
     def unused(self, file: str, unchecked: Collection[str] = ()) -> Iterator[Diagnostic]:
         """Yield a warning for each code that a comment of a file allows in vain, if it was looked for."""
         comments = self._of_file(file)
-        for each in comments.all:
+        for each in () if file in self.cut_short else comments.all:
             if (each.code, each.line) not in comments.used and each.code not in unchecked:
                 yield Diagnostic(
                     code="unused-allowance",

@@ -15,6 +15,10 @@ from etconfig.profile.table import TomlTable
 
 _OPTION = re.compile(r"'[A-Z]\w*\.\w+'$")
 _WHERE_HELP = "`where` selects devices by facts; read options in `assert`"
+RESOLVES = "resolves"
+"""The name of the test that every device has: its options resolve."""
+EXPECTED = "expected options"
+"""The name of the test that a device gets the options in the file that `expect` names."""
 _HELP = 'such as assert = "XnnpackBackend.num_threads <= cpu.available_cores"'
 
 
@@ -48,15 +52,16 @@ def read_tests(section: TomlTable, expressions: ExpressionParser) -> tuple[Devic
             if name == "":
                 table.report("invalid-name", "a test needs a name", table.value_span("name"))
             continue
-        if name in found:
+        if name in found or name in (RESOLVES, EXPECTED):
             message = f"two tests are called {name!r}"
+            message += "" if name in found else ", of which etconfig adds one"
             table.report("invalid-name", message, table.value_span("name"), "give each a name")
             continue
         found[name] = DeviceTest(
             name=name,
             where=where,
             assertion=Reference(assertion, partial(table.value_span, "assert")),
-            methods=tuple(table.strings("methods")) or ("*",),
+            methods=tuple(table.strings("methods")) if "methods" in table.data else ("*",),
         )
     return tuple(found.values())
 

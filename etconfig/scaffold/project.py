@@ -8,7 +8,8 @@ from pathlib import PurePath
 
 from etconfig.base.packages import IS_PUBLISHED, OWN_PACKAGES, source_path
 from etconfig.base.records import record
-from etconfig.schema.option_type import OptionKind
+from etconfig.diagnostics.escape import escape_text
+from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.spec import BackendSpec
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
@@ -85,12 +86,18 @@ def _project_file(project: NewProject) -> str:
 def _tests(backends: Sequence[BackendSpec]) -> list[tuple[str, str]]:
     """Return a test of each option that is a number of threads; without any, a test that shows the form."""
     found = [
-        (f"{spec.id}.{name}: no more threads than cores", f"{spec.id}.{name} <= cpu.logical_cores")
+        (f"{spec.id}.{name}: no more threads than cores", _limited(f"{spec.id}.{name}", info.type))
         for spec in backends
         for name, info in spec.options.option_infos().items()
         if info.type.kind is OptionKind.INTEGER and info.consumes and info.consumes.resource == "threads"
     ]
     return found or [("every device has a name for its system", 'os.name != ""')]
+
+
+def _limited(option: str, type_: OptionType) -> str:
+    """Return a condition that an option is no more than the cores of a device."""
+    found = f"{option} <= cpu.logical_cores"
+    return f"!has({option}) || {found}" if type_.is_optional else found
 
 
 def _profile(project: NewProject) -> str:
@@ -154,4 +161,4 @@ def _array(texts: Sequence[str]) -> str:
 
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return f'"{escape_text(escaped)}"'

@@ -80,6 +80,28 @@ def test_counts_are_those_of_the_devices_one_by_one(place: Path, cli: Callable[.
     assert len(counted) >= 12
 
 
+@pytest.mark.parametrize(
+    ("rules", "arguments", "status"),
+    [
+        ("", (), 1),
+        ('undecided-test = "warning"', (), 0),
+        ('undecided-test = "warning"', ("--fail-on", "warning"), 1),
+        ('undecided-test = "off"', ("--fail-on", "note"), 0),
+        ('failed-test = "off"', (), 1),
+    ],
+)
+def test_levels_decide_as_for_etconfig_test(
+    place: Path, cli: Callable[..., Outcome], rules: str, arguments: tuple[str, ...], status: int
+) -> None:
+    head, _, tests = PROJECT.partition("[[test]]")
+    Path("etconfig.toml").write_text(f"{head}[rules]\n{rules}\n[[test]]{tests.partition('[[test]]')[0]}")
+    Path("board.toml").write_text(PROFILE.partition("[[when]]")[0])
+    Path("devices.jsonl").write_text('{"device_id": "a"}\n')
+    Path("sheet.json").write_text('{"etconfig_fact_sheet": 1, "facts": {}}')
+    assert cli("fleet", "test", "devices.jsonl", *arguments).status == status
+    assert cli("test", "--facts", "sheet.json", *arguments).status == status
+
+
 def test_without_failures_the_status_is_0(place: Path, cli: Callable[..., Outcome]) -> None:
     Path("etconfig.toml").write_text(PROJECT.partition("[[test]]")[0])
     Path("board.toml").write_text(PROFILE.partition("[[when]]")[0])

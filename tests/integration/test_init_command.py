@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,7 +29,9 @@ def written(directory: Path) -> list[Path]:
     return [directory / each.format("project") for each in FILES]
 
 
-@pytest.mark.parametrize("name", ["digits.pte", 'a "b" \\ c.pte', "models/digits.pte"])
+@pytest.mark.parametrize(
+    "name", ["digits.pte", 'a "b" \\ c.pte', "models/digits.pte", "a\n\x7f\u202e\U000e0001.pte"]
+)
 def test_the_files_of_a_program_pass(empty: Path, cli: Cli, name: str) -> None:
     path = empty / name
     path.parent.mkdir(exist_ok=True)
@@ -82,6 +85,23 @@ def test_nothing_is_written_where_one_of_the_files_is(empty: Path, cli: Cli) -> 
         "error: nothing is written, since etconfig.toml would be replaced\n",
     )
     assert {path.name for path in empty.iterdir()} == {"digits.pte", "etconfig.toml"}
+
+
+@pytest.mark.parametrize("name", ["profiles", ".github"])
+def test_nothing_is_written_where_a_directory_cannot_be(empty: Path, cli: Cli, name: str) -> None:
+    shutil.copy(DIGITS, empty)
+    (empty / name).write_text("")
+    done = cli("init")
+    assert (done.status, done.stdout, "Not a directory" in done.stderr) == (2, "", True)
+    assert [path for path in empty.rglob("*") if path.is_file()] == [empty / "digits.pte", empty / name][::-1]
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file system takes only UTF-8")
+def test_a_name_that_is_not_utf_8_is_refused(empty: Path, cli: Cli) -> None:
+    shutil.copy(DIGITS, empty / "\udcff.pte")
+    done = cli("init")
+    assert (done.status, "\\udcff.pte, which is not UTF-8; rename it" in done.stderr) == (2, True)
+    assert len([*empty.iterdir()]) == 1
 
 
 def test_without_a_program_it_says_what_it_needs(empty: Path, cli: Cli) -> None:

@@ -133,8 +133,33 @@ class TestResults:
         (suite,) = ElementTree.parse("results.xml").getroot()
         assert (suite.get("tests"), suite.get("failures")) == ("4", "1")
         assert cli("test", "--junit", "results.xml").status == 1  # its own file is replaced
+        (case,) = suite.iter("failure")
+        lines = str(case.text).splitlines()
+        assert len({*lines}) == len(lines)
         Path("other.xml").write_text("<testsuites/>")
         assert cli("test", "--junit", "other.xml").status == 2
+
+    @pytest.mark.parametrize("path", ["etconfig.toml", "sheets/small.json", "expected.toml"])
+    @pytest.mark.parametrize(
+        "command", [("test", "--junit"), ("matrix", "--write-expect")], ids=["test", "matrix"]
+    )
+    def test_a_file_of_the_project_is_not_replaced(
+        self, cli: Cli, command: tuple[str, str], path: str
+    ) -> None:
+        project("")
+        assert cli("matrix", "--facts", "sheets", "--write-expect", "expected.toml").status == 0
+        project('devices = ["sheets"]\nexpect = "expected.toml"')
+        before = Path(path).read_bytes()
+        done = cli(*command, path, "--force")
+        if (command[0], path) == ("matrix", "expected.toml"):  # which it is for
+            assert done.status == 0
+        else:
+            assert done.stderr.endswith(f"cannot write {path}: the command reads it; give another file\n")
+        assert Path(path).read_bytes() == before
+
+    def test_one_for_no_method_is_not_for_all(self, cli: Cli) -> None:
+        project(f'devices = ["sheets"]\n{CORES}methods = []')
+        assert outcomes(cli("test", "--json"))["cores", "small"] == "skipped"
 
 
 @pytest.mark.usefixtures("devices")
@@ -147,6 +172,8 @@ class TestDeclaration:
             ('name = "a"', "missing-key", "has no 'assert'"),
             ('assert = "true"', "missing-key", "has no 'name'"),
             ('name = ""\nassert = "true"', "invalid-name", "needs a name"),
+            ('name = "resolves"\nassert = "true"', "invalid-name", "etconfig adds one"),
+            ('name = "expected options"\nassert = "true"', "invalid-name", "etconfig adds one"),
             ('name = "a"\nassert = "true"\nmethod = "x"', "unknown-key", "has no key 'method'"),
             ('name = "a"\nassert = "cpu.arch"', "expression-type", "needs a bool"),
             ('name = "a"\nassert = "ReferenceCpuBackend.num_thread > 1"', "unknown-fact", "num_thread'"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,15 @@ class TestValidate:
         assert done.status == 1
         assert [each["code"] for each in json.loads(done.stdout)] == ["invalid-rule", "unusual-value"]
 
+    @pytest.mark.parametrize(
+        "line", ["x = ", "discription = 1", "options.ReferenceCpuBackend.num_thread = 1"]
+    )
+    def test_no_comment_is_called_unused_where_an_error_keeps_checks_from_running(
+        self, board: Path, cli: Cli, line: str
+    ) -> None:
+        board.write_text(f"{UNUSUAL}# etconfig: allow option-conflict, unknown-fact\n{line}\n")
+        assert "unused-allowance" not in cli("validate", board.name).stdout
+
     def test_other_values_on_other_devices_are_one_finding(self, place: Path, cli: Cli) -> None:
         (place / "board.toml").write_text(
             "[profile]\nname = 'board'\n[options.ReferenceCpuBackend]\n"
@@ -86,6 +96,72 @@ class TestValidate:
         assert found["notes"][-1] == "on raspberry-pi/pi-4, raspberry-pi/pi-5"
         done = cli("validate", "board.toml", *devices, "--format", "concise")
         assert "(on raspberry-pi/pi-4, raspberry-pi/pi-5)" in done.stdout
+
+
+def expected_status(
+    files: Mapping[str, Sequence[tuple[str, bool]]],
+    levels: Mapping[str, str],
+    of_files: Sequence[tuple[str, Mapping[str, str]]],
+    fail_on: str,
+) -> int:
+    """The exit status as the pages say; of each file, its findings in lines with or without a comment."""
+    found = []
+    for path, lines in files.items():
+        codes = [code for code, is_allowed in lines if code and not is_allowed]
+        is_whole = not any(code == "unknown-option" for code, _ in lines)
+        codes += ["unused-allowance" for code, is_allowed in lines if is_allowed and not code and is_whole]
+        for code in codes:
+            level = levels.get(code, "error" if code == "unknown-option" else "warning")
+            for where, given in of_files:
+                if where in ("**", path, path.partition("/")[0], f"*/{path.partition('/')[2]}"):
+                    level = given.get(code, level)
+            found.append(level)
+    counted = ("error", "warning", "note")
+    return int(any(each in counted[: counted.index(fail_on) + 1] for each in found))
+
+
+class TestModel:
+    """Rules, files, comments and `--fail-on` together."""
+
+    def test_the_status_is_that_of_an_independent_model(self, place: Path, cli: Cli) -> None:
+        chance = random.Random(4)
+        codes = {"": "1", "unusual-value": "os.name == 'embedded'", "unknown-option": ""}
+        options, values = ("num_threads", "scratch_bytes", "accumulate"), ("1", "16384", "'fp64'")
+        names = ("unusual-value", "unknown-option", "unused-allowance")
+
+        def some_levels() -> dict[str, str]:
+            chosen = [name for name in names if chance.random() < 0.4]
+            return {name: chance.choice(("error", "warning", "note", "off")) for name in chosen}
+
+        for _ in range(40):
+            files: dict[str, Sequence[tuple[str, bool]]] = {}
+            for path in chance.sample(("a/x.toml", "a/y.toml", "b/x.toml"), chance.randint(1, 3)):
+                lines = files[path] = [
+                    (chance.choice([*codes]), chance.random() < 0.5) for _ in range(chance.randint(0, 3))
+                ]
+                text = f"[profile]\nname = '{path[0]}{path[2]}'\n"
+                for at, (code, is_allowed) in enumerate(lines):
+                    condition = codes[code] if code == "unusual-value" else f"cpu.logical_cores > {at + 1}"
+                    option = f"none{at}" if code == "unknown-option" else options[at]
+                    allowed = f" # etconfig: allow {code or names[at % 2]}" if is_allowed else ""
+                    both = (allowed, "") if code == "unusual-value" else ("", allowed)
+                    text += f'[[when]]\nif = "{condition}"{both[0]}\n'
+                    text += f"options.ReferenceCpuBackend.{option} = {values[at]}{both[1]}\n"
+                (place / path).parent.mkdir(exist_ok=True)
+                (place / path).write_text(text)
+            levels, fail_on = some_levels(), chance.choice(("error", "warning", "note"))
+            of_files = [
+                (chance.choice(("a", "b/x.toml", "*/x.toml", "c", "**")), some_levels())
+                for _ in range(chance.randint(0, 3))
+            ]
+            lines_of = [f'{code} = "{level}"' for code, level in levels.items()]
+            for where, given in of_files:
+                lines_of += ["[[rules.files]]", f'paths = ["{where}"]']
+                lines_of += [f'{code} = "{level}"' for code, level in given.items()]
+            rules("\n".join(lines_of))
+            done = cli("validate", *files, "--fail-on", fail_on)
+            texts = {path: (place / path).read_text() for path in files}
+            assert done.status == expected_status(files, levels, of_files, fail_on), (texts, lines_of, done)
 
 
 class TestOtherCommands:
@@ -150,9 +226,12 @@ class TestListing:
         assert rows["untrusted-file"]["is_fixed"]
         assert cli("rules").stdout.splitlines()[0].split() == ["CODE", "LEVEL", "FIX", "MEANING"]
 
-    def test_wrong_rules_are_an_error(self, place: Path, cli: Cli) -> None:
+    def test_wrong_rules_are_an_error_and_the_codes_are_listed(self, place: Path, cli: Cli) -> None:
+        codes = [each["code"] for each in json.loads(cli("rules", "--json").stdout)]
         rules('unusual-valu = "off"')
-        assert cli("rules").status == 2
+        done = cli("rules", "--json")
+        assert (done.status, "no finding has the code 'unusual-valu'" in done.stderr) == (2, True)
+        assert [each["code"] for each in json.loads(done.stdout)] == codes
 
     def test_explain_shows_the_page_of_a_code(self, place: Path, cli: Cli) -> None:
         done = cli("explain", "unusual-value")

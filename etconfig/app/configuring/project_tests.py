@@ -22,9 +22,6 @@ from etconfig.schema.spec import BackendSpec
 TestOutcome: TypeAlias = Literal["passed", "failed", "undecided", "skipped"]
 """`undecided` if a fact in it is unknown; `skipped` if it is for other devices or methods."""
 
-RESOLVES = "resolves"
-"""The name of the test that every device has: its options resolve."""
-
 OUTCOMES: tuple[TestOutcome, ...] = ("passed", "failed", "undecided", "skipped")
 
 

@@ -113,19 +113,23 @@ class Validator(Grounds):
         assert self.by_hand is not None  # if they are wrong, this file is not to blame
         file = self._read(path)
         failed: set[FileCheck | None] = set()
+        if not file.is_whole:
+            self.allowances.cut_short.add(str(path))
         for name, check in CHECKS.items():
-            if (
-                name in without
-                or check.rests_on in failed
-                or not all(NEEDS[need](self, file) for need in check.needs)
-            ):
+            if check.rests_on in failed:
+                self.allowances.cut_short.add(str(path))
+                continue
+            if name in without or not all(NEEDS[need](self, file) for need in check.needs):
                 continue
             try:
                 for problem in check.find(self, file):
                     if problem.is_error:
                         failed.add(check)
+                    if problem.code == "document-too-large":
+                        self.allowances.cut_short.add(str(path))
                     yield problem
             except ConfigError as error:
+                self.allowances.cut_short.add(str(path))
                 yield from error.diagnostics
 
     def selection_problems(self) -> tuple[Diagnostic, ...]:

@@ -14,7 +14,7 @@ from etconfig.base.written_files import FileKind
 from etconfig.cli.shared.command_options import make_installation, programs_argument
 from etconfig.cli.shared.output import note, print_error, show
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import write_file
+from etconfig.cli.shared.writing import write_file, writing
 from etconfig.report.model import shown_names
 
 if TYPE_CHECKING:
@@ -44,14 +44,18 @@ def command(programs: Sequence[Path]) -> None:
     """
     from etconfig.scaffold.project import NewProject, project_files
 
-    here = Path.cwd()
     installation = make_installation().without_project()
+    here = Path.cwd()
     specs = _installed(installation)
     models = {} if programs else _models(here, specs)
     backends = {name: backend for name, (backend, _) in models.items()}
     paths = [*programs] or _found(here, {".pte"})
     if not paths and not models:
         raise click.UsageError("there is no program (.pte) or model here; name one: etconfig init model.pte")
+    sheets = _sheets(here)
+    for each in (*paths, *sheets):
+        if not str(each).isascii() and str(each).encode(errors="ignore").decode() != str(each):
+            raise click.ClickException(f"no TOML file can name {each}, which is not UTF-8; rename it")
     loaded = _opened(paths, installation)
     ids = {backend for each in loaded for method in each.method_names for backend in each.backends(method)}
     needed = [spec for spec in specs if spec.id in {*ids, *backends.values()}]
@@ -64,7 +68,7 @@ def command(programs: Sequence[Path]) -> None:
             directory=here.name,
             programs=[path.as_posix() for path in paths],
             models=models,
-            devices=[each.as_posix() for each in _sheets(here)] or _DEVICES,
+            devices=[each.as_posix() for each in sheets] or _DEVICES,
             backends=needed,
             values=_values(loaded, backends, installation),
             packages=sorted({"etconfig", *(_distribution(installation, spec.id) for spec in needed)}),
@@ -73,8 +77,10 @@ def command(programs: Sequence[Path]) -> None:
     present = [name for name in files if os.path.lexists(name)]
     if present:
         raise click.ClickException(f"nothing is written, since {shown_names(present)} would be replaced")
+    with writing():  # nothing is written where a directory cannot be
+        for name in files:
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
         write_file(Path(name), text.encode(), _KIND)
         show(f"{name} written")
     note("next: etconfig validate, then etconfig test")
@@ -89,7 +95,8 @@ def _found(here: Path, suffixes: Iterable[str]) -> list[Path]:
 
 
 def _is_searched(path: Path) -> bool:
-    return path.is_dir() and not path.name.startswith(".") and not path.is_symlink()
+    is_own = path.is_dir() and not path.is_symlink() and not path.name.startswith(".")
+    return is_own and os.access(path, os.R_OK | os.X_OK)
 
 
 def _installed(installation: Installation) -> list[BackendSpec]:

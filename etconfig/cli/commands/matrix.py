@@ -34,7 +34,7 @@ from etconfig.cli.shared.output import (
 from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.standard_output import terminal_width
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
+from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
 from etconfig.diagnostics import on_devices
 
 if TYPE_CHECKING:
@@ -125,7 +125,6 @@ def command(
     if write_expect is not None:
         from etconfig.analysis.expected_matrix import EXPECTED
 
-        note_reads(sheets)
         check_can_write(write_expect, EXPECTED)
     from etconfig.analysis.expected_matrix import load_expected
 

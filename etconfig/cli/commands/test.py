@@ -24,7 +24,7 @@ from etconfig.cli.shared.input_files import expanded_sheets, sheet_names
 from etconfig.cli.shared.output import judged, note, print_json, show, show_findings, show_table
 from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
+from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
 
 if TYPE_CHECKING:
     from etconfig.analysis.device_tests import TestReport
@@ -84,7 +84,9 @@ def command(
     installation = loaded[0].installation if loaded else request.installation
     sheets = expanded_sheets((*sheet, *devices))
     named = dict(zip(sheet_names(sheets), sheets, strict=True)) if sheets else project_devices(installation)
-    path = installation.project_path
+    project, path = installation.project, installation.project_path
+    expect = None if project is None or project.expect is None else project.expect.target
+    note_reads([*named.values(), *([] if expect is None or path is None else [path.parent / expect])])
     report = run_tests(
         DeviceConfigurations(loaded, installation, **request.settings()),
         named or {"this device": installation.detect_facts()},
@@ -117,7 +119,9 @@ def _junit(report: TestReport) -> bytes:
                 group=each.device,
                 outcome=outcomes[each.outcome],  # type: ignore[arg-type]
                 message=each.problems[0].message if each.problems else "",
-                text="\n".join(f"{problem}\n{problem.full_text}" for problem in each.problems),
+                text="\n".join(
+                    line for p in each.problems for line in (str(p), *p.all_notes, p.help) if line
+                ),
             )
             for each in report.results
         ],

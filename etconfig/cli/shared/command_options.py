@@ -23,6 +23,7 @@ from etconfig.cli.shared.input_files import (
 )
 from etconfig.cli.shared.output import keep_leveling
 from etconfig.cli.shared.usage import options_in_order
+from etconfig.cli.shared.writing import note_reads
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
@@ -309,6 +310,7 @@ def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
     except OSError as error:
         raise click.ClickException(f"cannot read the current directory: {error.strerror}") from error
     installation = Installation(directory, profile_directories=profile_paths)
+    note_reads(filter(None, [installation.project_path]))
     context = click.get_current_context(silent=True)
     texts = () if context is None else context.meta.get(_EXECUTOR_TEXTS, ())
     kept: list[Allowances] = []

@@ -11,6 +11,7 @@ from etconfig.base.records import record
 from etconfig.cli.shared.input_files import sheet_names
 from etconfig.cli.shared.output import fail, show, show_diagnostics, with_progress
 from etconfig.cli.shared.requests import ConfigurationRequest
+from etconfig.cli.shared.writing import note_reads
 from etconfig.diagnostics import on_devices
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import ConfigError
@@ -183,6 +184,7 @@ def matrix_of(
     configurations = DeviceConfigurations(loaded, installation, **request.settings())
     of_sheets = dict(zip(sheet_names(sheets), sheets, strict=True))
     named: list[tuple[str, FactSheet | Path]] = [*(of_sheets or project_devices(installation)).items()]
+    note_reads(sheet for _, sheet in named if isinstance(sheet, Path))
     if or_here and not named:
         named = [("this device", request.device.facts)]
     devices = with_progress(named, "resolving")

@@ -181,4 +181,4 @@ def _sentence(error: click.UsageError) -> str:
         guess = did_you_mean(error.option_name, known)
         return f"no option {error.option_name!r}" + (f"; {guess}" if guess else "")
     text = error.format_message().rstrip(".")
-    return text[:1].lower() + text[1:]
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]  # the name of an argument

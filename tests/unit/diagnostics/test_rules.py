@@ -197,6 +197,12 @@ class TestComments:
         assert all(allowances.allows(finding(line=line)) for line in range(1, 20_001))
         assert [*allowances.unused("a/b.toml")] == []
 
+    @pytest.mark.parametrize("line", ["# etconfig: allow unusual-value", "#", ""])
+    def test_lines_above_one_take_no_square_of_time(self, line: str) -> None:
+        text = f"# etconfig: allow unusual-value\n{line}\n" * 20_000 + "x = 1"
+        found, _ = allow_comments(SourceText("a/b.toml", text))
+        assert {each.line for each in found} == {40_001}
+
 
 class TestDevices:
     """A finding of several devices is one."""

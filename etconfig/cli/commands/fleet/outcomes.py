@@ -21,7 +21,7 @@ from etconfig.cli.shared.fleet_requests import (
     plan_options,
     workers_option,
 )
-from etconfig.cli.shared.output import note, show
+from etconfig.cli.shared.output import judged, note, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, files_of_command
 from etconfig.report.model import Table, View, count_text
@@ -170,15 +170,18 @@ def test_fleet(
     """Count the devices on which the project's tests hold; exit with 1 if one fails.
 
     The tests are [[test]] of the project file, as for etconfig test; that the options of a device resolve
-    is one more. A test that needs a fact which a device lacks is undecided, which fails, too.
+    is one more. A test that needs a fact which a device lacks is undecided, which fails, too, unless
+    [rules] give it another level.
 
     \b
     Examples:
       etconfig fleet test devices.parquet
       etconfig fleet test devices.parquet --program model.pte --json
     """
-    from etconfig.app.configuring.project_tests import OUTCOMES, RESOLVES, check_tests
+    from etconfig.app.configuring.project_tests import OUTCOMES, check_tests
+    from etconfig.diagnostics import Diagnostic
     from etconfig.fleet.running.reports import share_text
+    from etconfig.profile.device_tests import RESOLVES
 
     check_page(page)
     installation = make_installation(request.profile_paths)
@@ -202,7 +205,15 @@ def test_fleet(
         rows=[(name, *row, share_text(row[0], sum(row[:3]))) for name, row in rows.items()],
     )
     give_tables(View(title="Tests", tables=[table]), data, page, as_json=as_json)
-    bad = sum(any(row[1:3]) for row in rows.values())
+    codes = ("failed-test", "undecided-test")
+    found = [
+        Diagnostic(code=code, message=each.test.name, spans=(each.test.assertion.span,))
+        for each in tests
+        for code, count in zip(codes, rows[each.test.name][1:3], strict=True)
+        if count
+    ]
+    bad = len({each.message for each in judged(found) if each.is_error})
+    bad += any(rows[RESOLVES][1:3])
     note(f"{count_text(result.devices, 'device')}: {bad:,} of {count_text(len(rows), 'test')} failed")
     return 1 if bad or not result.devices else 0
 
