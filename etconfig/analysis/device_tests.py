@@ -226,7 +226,7 @@ def _untried(test: DeviceTest, options: OptionsUnderTest) -> Diagnostic:
     methods = dict.fromkeys(each.method for each in options.resolution)
     help = "`where` holds on none, or no method has the backend whose options it names; add a device"
     if not any(fnmatchcase(method, pattern) for method in methods for pattern in test.methods):
-        guess = did_you_mean(test.methods[0], methods)
+        guess = did_you_mean(next(iter(test.methods), ""), methods)
         help = guess or f"`methods` names none of {shown_names(methods)}"
     return Diagnostic(
         code="untried-test",
