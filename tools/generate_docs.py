@@ -34,6 +34,7 @@ from kit_docs import KIT_PARTS
 from kit_docs import table as markdown_table
 from public_api import KINDS, PUBLIC_MODULES, kind_of
 
+from etconfig.app.validating.document_schema import models_schema, profile_schema, project_schema
 from etconfig.app.validating.file_checks import CHECKS
 from etconfig.cli.shared.usage import DISPLAY_OPTIONS
 from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
@@ -51,6 +52,17 @@ PACKAGE = ROOT / "etconfig"
 FRONT_PAGE = ROOT / "README.md"
 SITE_PAGE = ROOT / "docs" / "README.md"
 """The same text, for the site."""
+SCHEMAS = ROOT / "docs" / "schemas"
+CATALOG = {
+    "profile": (
+        "etconfig profile",
+        "Options of ExecuTorch backends for a device",
+        ["**/etconfig/profiles/**/*.toml"],
+    ),
+    "project": ("etconfig project", "Options of ExecuTorch backends in a project", ["etconfig.toml"]),
+    "models": ("etconfig models", "Variants of models for devices", ["etconfig.models.toml"]),
+}
+"""The titles, descriptions and patterns of files in SchemaStore's catalog."""
 PAGES = [
     FRONT_PAGE,
     *sorted(set((ROOT / "docs").glob("*.md")) - {SITE_PAGE}),
@@ -84,6 +96,7 @@ def current_files() -> Iterator[tuple[Path, str]]:
             yield SITE_PAGE, site_page(current)
     yield from diagnostic_pages()
     yield from pictures().items()
+    yield from published_schemas()
 
 
 def with_current_parts(text: str) -> str:
@@ -112,6 +125,23 @@ def site_page(text: str) -> str:
     paragraph, _, others = rest.lstrip().partition("\n\n")
     note = "<!-- Written by tools/generate_docs.py from README.md -->"
     return f"{first}{note}\n\n{title}\n{paragraph}\n\n<!-- site: search -->\n\n{others}"
+
+
+def published_schemas() -> Iterator[tuple[Path, str]]:
+    """Yield the schemas of documents without options of plugins, and their entries for SchemaStore."""
+    schemas = {
+        "profile": profile_schema((), BUILTIN_FACTS),
+        "project": project_schema((), BUILTIN_FACTS),
+        "models": models_schema(),
+    }
+    entries = []
+    for kind, schema in schemas.items():
+        url = f"https://www.schemastore.org/etconfig-{kind}.json"
+        head = {"$schema": schema.pop("$schema"), "id": url}
+        yield SCHEMAS / f"etconfig-{kind}.json", json.dumps(head | schema, indent=2) + "\n"
+        title, description, patterns = CATALOG[kind]
+        entries.append({"name": title, "description": description, "fileMatch": patterns, "url": url})
+    yield SCHEMAS / "catalog.json", json.dumps({"schemas": entries}, indent=2) + "\n"
 
 
 # --- the parts -----------------------------------------------------------------------------
@@ -176,6 +206,7 @@ def first_line(room: str) -> str:
 
 
 GUIDES = {
+    "lsp": "tools.md",
     "bench": "measure.md",
     "conformance": "conformance.md",
     "devices": "facts.md#known-devices",

@@ -17,6 +17,7 @@ _HOME = {
     "VerificationReport": "verification",
     "VerifiedCase": "verification",
     "describe_machine": "machine",
+    "device_page": "matrix_page",
     "examine_installation": "examination",
     "generate_inputs": "generated_inputs",
     "inspect_program": "inspection",
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from etconfig.analysis.inspection import inspect_program
     from etconfig.analysis.machine import MachineReport, describe_machine
     from etconfig.analysis.matrix_building import resolve_devices
+    from etconfig.analysis.matrix_page import device_page
     from etconfig.analysis.program_report import MethodReport, ProgramReport
     from etconfig.analysis.verification import VerificationReport, VerifiedCase, verify_program
 
@@ -46,6 +48,7 @@ __all__ = [
     "VerificationReport",
     "VerifiedCase",
     "describe_machine",
+    "device_page",
     "examine_installation",
     "generate_inputs",
     "inspect_program",

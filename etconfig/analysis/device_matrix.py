@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
@@ -19,6 +20,10 @@ from etconfig.resolver.explaining.difference import ABSENT_TEXT, canonical
 from etconfig.resolver.explaining.explain import show_setting
 from etconfig.resolver.explaining.toml_text import toml_value
 
+if TYPE_CHECKING:
+    from etconfig.memory.need import MemoryNeed
+    from etconfig.resolver.deciding.resolution import Resolution
+
 MATRIX_KEY = "etconfig_matrix"
 """The key of the version, in JSON and in files of expected values."""
 MATRIX_VERSION = 1
@@ -29,7 +34,7 @@ _MAX_SHORT = 56
 
 
 @record(frozen=True, kw_only=True)
-class MatrixDevice:
+class MatrixDevice(HasView):
     """The arguments of one device.
 
     Attributes:
@@ -39,7 +44,8 @@ class MatrixDevice:
         is_fallback: True if `auto` found only a profile that matches every device.
         problems: The errors, and the warnings that do not stop the work.
         options: The value of every option as plain data, by option path; empty if there are errors.
-        memory: The memory that the programs need beside that of the device, if that was asked for.
+        need: The memory that the programs need, if that was asked for.
+        resolution: The resolution; None if there are errors.
     """
 
     device: str
@@ -48,12 +54,28 @@ class MatrixDevice:
     is_fallback: bool = False
     problems: tuple[Diagnostic, ...] = ()
     options: Mapping[str, Any]
-    memory: MemoryFit | None = None
+    need: MemoryNeed | None = None
+    resolution: Resolution | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def memory(self) -> MemoryFit | None:
+        """The memory that the programs need beside the device's memory, if that was asked for."""
+        if self.need is None or self.resolution is None:
+            return None
+        return self.need.fit(self.resolution.facts)
 
     @property
     def has_errors(self) -> bool:
         """True if the device gets no arguments."""
         return any(problem.is_error for problem in self.problems)
+
+    def _view(self) -> View:
+        rows = [(path, value_text(value)) for path, value in self.options.items()]
+        return View(
+            title=f"{self.device}, profile {self.profile or 'none'}",
+            lines=[*map(str, self.problems)],
+            tables=(Table(headers=("OPTION", "VALUE"), rows=rows),),
+        )
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the device as plain data."""

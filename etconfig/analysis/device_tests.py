@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etconfig.analysis.expected_matrix import ExpectedMatrix
+from etconfig.analysis.expected_matrix import ExpectedMatrix, load_expected
 from etconfig.analysis.matrix_building import matrix_device
 from etconfig.app.configuring.project_tests import (
     OUTCOMES,
@@ -18,12 +19,13 @@ from etconfig.app.configuring.project_tests import (
     check_tests,
 )
 from etconfig.base.records import record
-from etconfig.diagnostics import Diagnostic, Severity, on_devices
+from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, on_devices
 from etconfig.diagnostics.render import to_jsonable
+from etconfig.errors import ProfileError
 from etconfig.facts.sheet import FactSheet
-from etconfig.profile.device_tests import EXPECTED, RESOLVES
+from etconfig.profile.device_tests import EXPECTED, RESOLVES, DeviceTest
 from etconfig.report.has_view import HasView
-from etconfig.report.model import Table, View, count_text
+from etconfig.report.model import Table, View, count_text, shown_names
 
 if TYPE_CHECKING:
     from etconfig.analysis.device_matrix import MatrixDevice
@@ -47,6 +49,7 @@ class TestResult:
         device: The name of the device.
         outcome: How it ended.
         problems: Why it did not pass.
+        untried: The warning of a skipped test, in case that no other device tries it.
     """
 
     __test__ = False  # pytest collects what is called Test
@@ -55,6 +58,7 @@ class TestResult:
     device: str
     outcome: TestOutcome
     problems: tuple[Diagnostic, ...] = ()
+    untried: Diagnostic | None = None
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -82,9 +86,13 @@ class TestReport(HasView):
             for problem in each.problems:
                 found.setdefault(problem, {})[each.device] = None
         devices = {each.device for each in self.results}
+        return [*on_devices(found, len(devices)), *self._untried.values()]
+
+    @property
+    def _untried(self) -> dict[str, Diagnostic]:
+        """The warning for each test that no device tried, by its name."""
         tried = {each.test for each in self.results if each.outcome != "skipped"}
-        untried = dict.fromkeys(each.test for each in self.results if each.test not in tried)
-        return [*on_devices(found, len(devices)), *map(_untried, untried)]
+        return {each.test: each.untried for each in self.results if each.untried and each.test not in tried}
 
     @property
     def summary(self) -> str:
@@ -92,9 +100,9 @@ class TestReport(HasView):
         tests = dict.fromkeys(each.test for each in self.results)
         devices = dict.fromkeys(each.device for each in self.results)
         bad = [each for each in self.results if each.outcome in ("failed", "undecided")]
-        good_tests = len(tests) - len({each.test for each in bad})
+        good_tests = len(tests) - len({each.test for each in bad}.union(self._untried))
         good_devices = len(devices) - len({each.device for each in bad})
-        verb = "holds" if good_tests == 1 else "hold"
+        verb = "holds" if 1 in (good_tests, len(tests)) else "hold"
         return (
             f"{good_tests:,} of {count_text(len(tests), 'test')} {verb} on every device; "
             f"all hold on {good_devices:,} of {count_text(len(devices), 'device')}"
@@ -117,14 +125,34 @@ class TestReport(HasView):
     def _view(self) -> View:
         return View(title=self.summary, tables=[self.table])
 
+    @property
+    def each(self) -> View:
+        """Every result with the reason, for pages."""
+        rows = [
+            (each.outcome, each.test, each.device, "; ".join(problem.full_text for problem in each.problems))
+            for each in self.results
+        ]
+        table = Table(headers=("outcome", "test", "device", "why"), rows=rows)
+        return View(title="Tests", lines=[self.summary], tables=[table])
 
-def _untried(test: str) -> Diagnostic:
-    return Diagnostic(
-        code="untried-test",
-        message=f"no device tries the test {test!r}",
-        severity=Severity.WARNING,
-        help="`where` holds on none, or no method has the backend whose options it names; add a device",
-    )
+
+def project_expected(installation: Installation) -> ExpectedMatrix | None:
+    """Return the options that the file of `expect` in the project file names; None without one.
+
+    Raises:
+        ConfigError: the file is wrong.
+    """
+    project, path = installation.project, installation.project_path
+    expect = None if project is None else project.expect
+    if expect is None or path is None:
+        return None
+    file = path.parent / expect.target
+    if not file.exists():
+        message = f"there is no file {expect.target!r}"
+        help = f"write it: etconfig matrix --write-expect {expect.target}"
+        problem = Diagnostic(code="unreadable-file", message=message, spans=(expect.span,), help=help)
+        raise ProfileError(diagnostics=(problem,))
+    return load_expected(file)
 
 
 def run_tests(
@@ -144,20 +172,28 @@ def run_tests(
     Raises:
         ConfigError: the project file, or a test, is wrong.
     """
+    registry = installation.fact_registry
+    rows = (matrix_device(configurations, name, sheet, registry) for name, sheet in devices.items())
+    return tests_on(rows, installation, expected)
+
+
+def tests_on(
+    devices: Iterable[MatrixDevice], installation: Installation, expected: ExpectedMatrix | None
+) -> TestReport:
+    """Do the same as `run_tests` on devices that are resolved."""
     project = installation.project
     tests = check_tests(installation, () if project is None else project.tests)
     results: list[TestResult] = []
     rows: list[MatrixDevice] = []
-    for name, sheet in devices.items():
-        row, resolution = matrix_device(configurations, name, sheet, installation.fact_registry)
+    for row in devices:
         rows.append(row)
         errors = tuple(each for each in row.problems if each.is_error)
-        results.append(_result(RESOLVES, name, errors))
-        if resolution is not None:
-            options = tests.on(resolution)
-            results += (_tried(each, options, name) for each in tests)
+        results.append(_result(RESOLVES, row.device, errors))
+        if row.resolution is not None:
+            options = tests.on(row.resolution)
+            results += (_tried(each, options, row.device) for each in tests)
     results += [] if expected is None else _compared(expected, rows)
-    order = {name: at for at, name in enumerate(devices)}
+    order = {row.device: at for at, row in enumerate(rows)}
     return TestReport(sorted(results, key=lambda each: order.get(each.device, len(order))))
 
 
@@ -180,7 +216,25 @@ def _tried(checked: CheckedTest, options: OptionsUnderTest, device: str) -> Test
     trials, facts = [*checked.trials(options)], options.resolution.facts.values
     outcome = checked.outcome(trials, facts)
     found = () if outcome in ("passed", "skipped") else _problems(checked, trials, options)
-    return TestResult(test=checked.test.name, device=device, outcome=outcome, problems=tuple(found))
+    untried = _untried(checked.test, options) if outcome == "skipped" else None
+    return TestResult(
+        test=checked.test.name, device=device, outcome=outcome, problems=tuple(found), untried=untried
+    )
+
+
+def _untried(test: DeviceTest, options: OptionsUnderTest) -> Diagnostic:
+    methods = dict.fromkeys(each.method for each in options.resolution)
+    help = "`where` holds on none, or no method has the backend whose options it names; add a device"
+    if not any(fnmatchcase(method, pattern) for method in methods for pattern in test.methods):
+        guess = did_you_mean(next(iter(test.methods), ""), methods)
+        help = guess or f"`methods` names none of {shown_names(methods)}"
+    return Diagnostic(
+        code="untried-test",
+        message=f"no device tries the test {test.name!r}",
+        spans=(test.assertion.span,),
+        severity=Severity.WARNING,
+        help=help,
+    )
 
 
 def _problems(

@@ -35,7 +35,8 @@ from etconfig.method import ExecutorReport
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.profile.profile import Reference
-from etconfig.report.model import count_text
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text
 from etconfig.resolver.deciding.recommendation import ADVICE_INSTEAD, RECOMMEND_DEPRECATED, recommend
 
 
@@ -62,8 +63,10 @@ def _models(installation: Installation) -> Iterator[Finding]:
         yield from (finding_of("model", problem) for problem in error.diagnostics)
         return
     for model in catalog:
-        variants = count_text(len(model.variants), "variant")
-        yield Finding("model", "ok", f"{model.name}, {variants}, from {model.span.place}")
+        kind = count_text(len(model.variants), "variant")
+        if model.backends:
+            kind = f"run by {', '.join(each.target for each in model.backends)}"
+        yield Finding("model", "ok", f"{model.name}, {kind}, from {model.span.place}")
 
 
 def _executor_findings(installation: Installation) -> Iterator[Finding]:
@@ -123,11 +126,11 @@ def finding_of(subject: str, problem: Diagnostic) -> Finding:
 
 
 FactsOfDevice: TypeAlias = "Callable[[], FactSheet]"
-"""Returns the facts of this device, with those of the project file; see `_known_facts`."""
+"""Returns the facts of this device, with the project file's facts; see `_known_facts`."""
 
 
 @record(frozen=True)
-class InstallationReport:
+class InstallationReport(HasView):
     """The findings of an examination, in the order of the checks."""
 
     findings: tuple[Finding, ...]
@@ -136,6 +139,14 @@ class InstallationReport:
     def is_sound(self) -> bool:
         """True if nothing is broken. Backends that cannot run here are warnings, and do not count."""
         return not any(finding.status == "error" for finding in self.findings)
+
+    def _view(self) -> View:
+        counts = Counter(each.status for each in self.findings)
+        rows = [(each.status, each.subject, each.detail, each.help or "") for each in self.findings]
+        return View(
+            title=", ".join(f"{count} {status}" for status, count in counts.items()),
+            tables=(Table(headers=("STATUS", "WHAT", "FOUND", "HELP"), rows=rows),),
+        )
 
     def to_jsonable(self) -> list[dict[str, Any]]:
         """The findings as plain data, as `etconfig doctor --json` prints them."""

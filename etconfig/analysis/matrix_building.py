@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from etconfig.app.installation.installation import Installation
     from etconfig.profile.layer import Layer
     from etconfig.resolver.compiling.override_forms import Overrides
-    from etconfig.resolver.deciding.resolution import Resolution
 
 _EXPECTED = 'paths of fact sheets, or sheets by name, as {"pixel-8": sheet}'
 
@@ -134,7 +133,7 @@ def _device(
     with_memory: bool,
 ) -> MatrixDevice:
     """Resolve for one device; equal options of several are one object, kept in `known`."""
-    found, _ = matrix_device(configurations, device, sheet, registry, with_memory=with_memory)
+    found = matrix_device(configurations, device, sheet, registry, with_memory=with_memory)
     return replace(found, options=known.setdefault(canonical(found.options), found.options))
 
 
@@ -145,8 +144,8 @@ def matrix_device(
     registry: FactRegistry,
     *,
     with_memory: bool = False,
-) -> tuple[MatrixDevice, Resolution | None]:
-    """Resolve for one device; the resolution is None if that fails."""
+) -> MatrixDevice:
+    """Resolve for one device."""
     profile = None
     try:
         facts = sheet if isinstance(sheet, FactSheet) else load_fact_sheet(sheet, registry)
@@ -156,17 +155,17 @@ def matrix_device(
         resolution = configuration.resolve(facts)
         need = need_of_programs(configuration.program, resolution) if with_memory else None
     except ConfigError as error:
-        return MatrixDevice(device=device, profile=profile, problems=error.diagnostics, options={}), None
+        return MatrixDevice(device=device, profile=profile, problems=error.diagnostics, options={})
     except PluginError as error:
         problem = replace(plugin_warning(error), severity=Severity.ERROR)
-        return MatrixDevice(device=device, profile=profile, problems=(problem,), options={}), None
-    found = MatrixDevice(
+        return MatrixDevice(device=device, profile=profile, problems=(problem,), options={})
+    return MatrixDevice(
         device=device,
         profile=resolution.profile,
         selected_by=resolution.selected_by,
         is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
         problems=(*resolution.warnings, *notes_on_device(resolution)),
         options=option_values(resolution),
-        memory=None if need is None else need.fit(resolution.facts),
+        need=need,
+        resolution=resolution,
     )
-    return found, resolution

@@ -7,8 +7,11 @@ from dataclasses import fields
 from typing import Any
 
 from etconfig.analysis.plain import describe_value, plain_data
+from etconfig.base.number_text import format_bytes
 from etconfig.base.records import record
 from etconfig.program.memory_plan import MemoryPlan
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text
 
 
 @record(frozen=True, kw_only=True)
@@ -145,7 +148,7 @@ class RunObstacle:
 
 
 @record(frozen=True, kw_only=True)
-class MethodReport:
+class MethodReport(HasView):
     """A method of a program.
 
     Attributes:
@@ -179,6 +182,11 @@ class MethodReport:
     memory_plan: MemoryPlan
     obstacles: tuple[RunObstacle, ...]
 
+    def _view(self) -> View:
+        calls = [*self.operators.items(), *((each.backend, each.calls) for each in self.delegates)]
+        table = Table(headers=("OPERATOR OR BACKEND", "CALLS"), rows=calls)
+        return View(title=f"{self.name}, {count_text(self.instructions, 'instruction')}", tables=(table,))
+
     def to_jsonable(self) -> dict[str, Any]:
         """The report as plain data; `memory` has the arenas of the memory plan."""
         data: dict[str, Any] = {}
@@ -205,7 +213,7 @@ class SharedStateReport:
 
 
 @record(frozen=True, kw_only=True)
-class ProgramReport:
+class ProgramReport(HasView):
     """The contents of a program, and what it needs to run here.
 
     Attributes:
@@ -235,6 +243,25 @@ class ProgramReport:
     unclaimed: tuple[UnclaimedBytes, ...]
     shared_state: tuple[SharedStateReport, ...]
     methods: tuple[MethodReport, ...]
+
+    def _view(self) -> View:
+        sizes = f"{format_bytes(self.size_bytes)}, constants {format_bytes(self.constant_bytes)}"
+        rows = [
+            (
+                each.name,
+                ", ".join(each.inputs),
+                ", ".join(each.outputs),
+                ", ".join(dict.fromkeys(delegate.backend for delegate in each.delegates)),
+                format_bytes(sum(each.planned_memory_bytes)),
+            )
+            for each in self.methods
+        ]
+        table = Table(headers=("METHOD", "INPUTS", "OUTPUTS", "DELEGATES", "PLANNED MEMORY"), rows=rows)
+        return View(
+            title=self.path or "program in memory",
+            lines=[f"{sizes}, {count_text(len(self.segments), 'segment')}"],
+            tables=(table,),
+        )
 
     def to_jsonable(self) -> dict[str, Any]:
         """The report as plain data, as `etconfig inspect --json` prints it."""

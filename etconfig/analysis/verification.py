@@ -10,6 +10,8 @@ from etconfig.app.programs.loaded_program import LoadedProgram
 from etconfig.base.parameters import check_type
 from etconfig.base.records import record
 from etconfig.method.bundled_cases import CaseResult, OutputResult, Tolerance
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, part_text
 from etconfig.resolver.deciding.resolution import Resolution
 
 
@@ -39,7 +41,7 @@ class VerifiedCase:
 
 
 @record(frozen=True)
-class VerificationReport:
+class VerificationReport(HasView):
     """The recorded cases of a program that were run, in the order of the file."""
 
     cases: tuple[VerifiedCase, ...]
@@ -48,6 +50,16 @@ class VerificationReport:
     def agrees(self) -> bool:
         """True if every case ran and gave the recorded outputs."""
         return all(case.result.agrees for case in self.cases)
+
+    def _view(self) -> View:
+        rows = [
+            (each.method, each.index, "yes" if each.result.agrees else "no", each.result.problem or "")
+            for each in self.cases
+        ]
+        agreeing = part_text(sum(each.result.agrees for each in self.cases), len(rows), "case", "agree")
+        return View(
+            title=agreeing, tables=(Table(headers=("METHOD", "CASE", "AGREES", "PROBLEM"), rows=rows),)
+        )
 
     def to_jsonable(self) -> dict[str, Any]:
         """The report as plain data, as `etconfig verify --json` prints it."""
@@ -87,9 +99,9 @@ def verify_program(
 
     Args:
         program: The program, as `load_program` returns it.
-        resolution: The arguments of its methods, by default those of `etconfig.resolve(program)`.
+        resolution: The arguments of its methods; by default `etconfig.resolve(program)` resolves them.
         method: The method; by default every method that has cases.
-        tolerance: For all floating-point outputs; by default the one of `torch.testing.assert_close`
+        tolerance: For all floating-point outputs; by default the tolerance of `torch.testing.assert_close`
             for each element type.
 
     Returns:

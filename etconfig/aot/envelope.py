@@ -177,7 +177,7 @@ def open_envelope(
 ) -> memoryview:
     """Return the payload in an envelope, if it is undamaged and this backend and device can run it.
 
-    It is `Envelope.read` and `Envelope.check` in one call, with the arguments of the latter. The payload is a
+    It is `Envelope.read` and `Envelope.check` in one call, with the arguments of `check`. The payload is a
     read-only view into `data`.
 
     Example:

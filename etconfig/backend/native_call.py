@@ -17,7 +17,7 @@ class NativeCall:
     Attributes:
         function: The address of the function `run`.
         handle: The resource handle.
-        call: The address of an EtconfigRun. Its options and its resource are those in force; its other
+        call: The address of an EtconfigRun. Its options and its resource are in force; its other
             members are not to be used.
         refresh: Brings `call` up to date with an ExecuteContext.
         failure: Returns the exception for a status and a text of `function`.

@@ -102,7 +102,7 @@ _NOT_REPORTED = EffectiveOption.unknown("the backend does not report it")
 
 @record(frozen=True, kw_only=True)
 class ComparedOption:
-    """One option: the value that was requested beside the one in force.
+    """One option: the value that was requested beside the value in force.
 
     Attributes:
         name: The option's name.

@@ -78,7 +78,7 @@ def _raise_ctrl_c(_number: int, _frame: FrameType | None) -> None:
 
 
 def is_of_signal_handler(error: BaseException) -> bool:
-    """Return True if a signal handler raised an exception, such as the one of SIGALRM for a time limit.
+    """Return True if a signal handler raised an exception, such as a handler of SIGALRM for a time limit.
 
     Such an exception belongs to the caller, not to the code that it interrupted. Python passes a handler the
     frame that it interrupts, which is its caller in the traceback. A handler that is written in C,

@@ -9,7 +9,7 @@ from etconfig.base.records import record
 
 @record(frozen=True, kw_only=True)
 class PairedRatio:
-    """The time of the second side divided by that of the first: less than 1 is faster.
+    """The time of the second side divided by the time of the first: less than 1 is faster.
 
     Attributes:
         ratio: The median over all pairs.

@@ -36,7 +36,7 @@ else:
         if frozen:
             cls.__setattr__ = _refuse_assignment
             cls.__delattr__ = _refuse_deletion
-        if repr and "__repr__" not in own:
+        if repr and cls.__repr__ is object.__repr__:
             cls.__repr__ = _shown
         if eq and "__eq__" not in own:
             cls.__eq__, cls.__hash__ = _comparison(cls)

@@ -445,7 +445,7 @@ def _keep_rights(beside: Path, path: Path) -> None:
             try:
                 os.chown(beside, -1, old.st_gid)
             except OSError:
-                mode &= ~0o070  # the rights of one group are not those of another
+                mode &= ~0o070  # rights meant for one group do not suit another
     if sys.platform == "linux":
         with suppress(OSError):
             for name in os.listxattr(path):  # such as access lists

@@ -55,7 +55,8 @@ def allow_comments(source: SourceText) -> tuple[list[AllowComment], list[Diagnos
         if order is None:
             continue
         if order["order"] != "allow":
-            if nearest(order["order"], ("allow",)) is not None:
+            is_meant = not CODES.keys().isdisjoint(_CODE.findall(order["rest"]))
+            if is_meant or nearest(order["order"], ("allow",)) is not None:
                 span = source.span(order.start("order"), order.end("order"))
                 problems.append(_problem(f"a comment of etconfig says {order['order']!r}", span, _HELP))
             continue
@@ -122,7 +123,7 @@ class Allowances:
         """The paths of files whose names in findings are others, such as `<stdin>`."""
         self.cut_short: set[str] = set()
         """The files of which not everything was checked, so that comments are not called unused."""
-        self._read = _text_of if read is None else read
+        self._read = text_of if read is None else read
         self._files: dict[str, _Comments] = {}
 
     def allows(self, problem: Diagnostic) -> bool:
@@ -133,6 +134,10 @@ class Allowances:
         key = problem.code, problem.spans[0].line
         comments.used.add(key)
         return key in comments.allowing
+
+    def forget(self) -> None:
+        """Forget what files contain: their comments are read again."""
+        self._files.clear()
 
     def problems(self, file: str) -> Sequence[Diagnostic]:
         """Return the problems of the comments of a file."""
@@ -169,7 +174,8 @@ class _Comments:
         self.used: set[tuple[str, int]] = set()
 
 
-def _text_of(path: Path) -> str | None:
+def text_of(path: Path) -> str | None:
+    """Return the text of a file; None if it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123  (a copy of standard input has another name)
             content = file.read(_MAX_BYTES + 1)

@@ -77,7 +77,7 @@ def shorten(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def escape_text(text: str, *, keep: str = "") -> str:
-    """Escape unprintable characters except the ones in `keep`; commands of CI services stay as they are."""
+    """Escape unprintable characters that are not in `keep`; commands of CI services stay as they are."""
     if text.translate(dict.fromkeys(map(ord, keep))).isprintable() if keep else text.isprintable():
         return text
     return "".join(c if c in keep or c.isprintable() else _notation(c) for c in text)

@@ -36,10 +36,10 @@ class RepositoryNames:
 
     def __call__(self, diagnostic: Diagnostic) -> Diagnostic:
         """Return the diagnostic with other names of files, also where its texts name places."""
-        names = {span.file: self._name(span.file) for span in diagnostic.spans}
+        names = {span.file: self.name_of(span.file) for span in diagnostic.spans}
         fix = diagnostic.fix
         if fix is not None:
-            fix = replace(fix, span=_renamed(fix.span, self._name(fix.span.file)))
+            fix = replace(fix, span=_renamed(fix.span, self.name_of(fix.span.file)))
         return replace(
             diagnostic,
             message=self._text(diagnostic.message, names),
@@ -49,7 +49,8 @@ class RepositoryNames:
             fix=fix,
         )
 
-    def _name(self, file: str) -> str:
+    def name_of(self, file: str) -> str:
+        """Return the name of a file as the code host shows it; other texts stay as they are."""
         if not os.path.lexists(file):  # the name of an option, for example
             return file
         path = Path(os.path.abspath(file))  # noqa: PTH100  (keeps links)

@@ -82,7 +82,7 @@ class DeferredPart:
 
 
 class DeferredFacts(_Deferred[Fact]):
-    """Facts of which those of some plugins are detected when something asks for one of them, or lists all.
+    """Facts; the facts of some plugins are detected when something asks for one of them, or lists all.
 
     Args:
         found: The facts that are known already.

@@ -29,7 +29,7 @@ def redact(sheet: FactSheet) -> FactSheet:
     """Return a sheet that can be given away: of a model, not of one device or its user.
 
     Facts that identify the device lose their values, and so do texts that a plugin provides without
-    declaring whether they do. Of origins and reasons, paths are removed, except for those of the system.
+    declaring whether they do. Of origins and reasons, paths are removed, except for paths of the system.
     """
     removed = [name for name in sheet.values if _may_identify(sheet.registry.get(name))]
     facts = _without(sheet, removed, _REMOVED).facts

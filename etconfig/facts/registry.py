@@ -261,12 +261,12 @@ class FactRegistry:
         return tuple(info.name for info in self.infos if not info.is_family)
 
     def in_order(self, values: dict[str, FactValue]) -> dict[str, FactValue]:
-        """Return values in the order of the facts, and then those of members of families in their own."""
+        """Return values in the order of the facts, then members of families in their own order."""
         ordered = {name: values[name] for name in self.plain_names if name in values}
         return ordered if len(ordered) == len(values) else {**ordered, **values}
 
     def begins_with(self, other: FactRegistry) -> bool:
-        """Return True if the first facts are those of another registry, in the same order."""
+        """Return True if the first facts are the facts of another registry, in the same order."""
         return self.infos[: len(other.infos)] == other.infos
 
     def get(self, name: str) -> FactInfo | None:
@@ -299,12 +299,12 @@ class FactRegistry:
 class LazyFactRegistry(FactRegistry):
     """The facts of one registry, and the facts that plugins add in their own namespaces.
 
-    A plugin that hangs or breaks when it is imported affects only those who name a fact outside of the first
+    A plugin that hangs or breaks when it is imported affects only users who name a fact outside of the first
     registry, or who list all facts.
 
     Args:
         first: The facts that need no plugin.
-        declared: Returns those of the others that are known without importing a plugin.
+        declared: Returns the other facts that are known without importing a plugin.
         complete: Returns the registry of all facts, which begins with the first. It may import plugins.
     """
 
@@ -342,11 +342,11 @@ class LazyFactRegistry(FactRegistry):
         return self._complete._by_name
 
     def begins_with(self, other: FactRegistry) -> bool:
-        """Return True if the first facts are those of another registry, in the same order."""
+        """Return True if the first facts are the facts of another registry, in the same order."""
         return self._first.begins_with(other) or super().begins_with(other)
 
     def in_order(self, values: dict[str, FactValue]) -> dict[str, FactValue]:
-        """Return values in the order of the facts, and then those of members of families in their own."""
+        """Return values in the order of the facts, then members of families in their own order."""
         known = (self._first, self._declared)
         if not all(any(name in registry for registry in known) for name in values):
             return super().in_order(values)

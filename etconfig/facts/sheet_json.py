@@ -9,7 +9,7 @@
       }
     }
 
-`unit` and `origin` are optional; a unit must be the one in the registry.
+`unit` and `origin` are optional; a unit must match the registry.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class FlatBufferWriter:
         """
         fields = {field.name: field for field in layout.fields}
         present = [(fields[name], value) for name, value in values.items() if value is not None]
-        # Every table ends at a multiple of 8, so that those with the same fields look alike and share a
+        # Every table ends at a multiple of 8, so that tables with the same fields look alike and share a
         # vtable. The widest fields are written first, which takes the least padding.
         self._builder.Prep(_LARGEST_ALIGNMENT, 0)
         self._builder.StartObject(layout.slot_count)

@@ -22,7 +22,8 @@ from etconfig.fleet.running.moved_devices import FleetDifference
 from etconfig.fleet.running.part_result import PartResult
 from etconfig.fleet.running.reports import coverage_data, option_histogram
 from etconfig.fleet.running.runs import FleetRuns, PlannedRun
-from etconfig.report.model import part_text
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, part_text
 
 
 def open_fleet(
@@ -69,7 +70,7 @@ def open_fleet(
     return Fleet([str(as_path("inventories", each)) for each in given], table, reading, workers)
 
 
-class FleetResult:
+class FleetResult(HasView):
     """The options that the devices of a fleet get, counted; from `Fleet.resolve`."""
 
     def __init__(self, counted: PartResult, plan: FleetPlan) -> None:
@@ -107,9 +108,10 @@ class FleetResult:
         """Return the coverage, as `etconfig fleet coverage --json` prints it."""
         return coverage_data(self._counted, self._plan)
 
-    def __repr__(self) -> str:
+    def _view(self) -> View:
         found = part_text(self.resolved, self.devices, "device", "get")
-        return f"<{type(self).__name__}: {found} options>"
+        table = Table(headers=("PROFILE", "DEVICES"), rows=[*self.profiles.items()])
+        return View(title=f"{found} options", tables=(table,))
 
 
 class Fleet:

@@ -1,9 +1,9 @@
-"""`compare`: measure configurations of a model in turns with the one that resolves now."""
+"""`compare`: measure configurations of a model in turns with the configuration that resolves now."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -47,7 +47,7 @@ _NOISE, _RESOLVING = "the noise floor", "resolving all configurations"
 
 @record(frozen=True, kw_only=True)
 class Effort:
-    """The size of a measurement: a number of pairs, or the seconds for those of one configuration."""
+    """The size of a measurement: a number of pairs, or the seconds for the pairs of one configuration."""
 
     pairs: int | None = None
     seconds: float = 0.4
@@ -80,7 +80,7 @@ def compare(
     installation: Installation | None = None,
     progress: CompareProgress | None = None,
 ) -> ComparisonReport:
-    """Measure configurations of a model, each in turns with the incumbent: the one that resolves now.
+    """Measure configurations of a model, each in turns with the incumbent, which resolves now.
 
     Two equal objects are measured first: the noise floor. A configuration that cannot be loaded or run is a
     row with the reason. Ctrl-C keeps what was measured.
@@ -101,15 +101,15 @@ def compare(
         inputs: The inputs, in order; by default they are made up from `seed`.
         shapes: The shapes of made up inputs where an engine's model leaves sizes open, by name; else 1.
         seed: The seed of inputs that are made up.
-        reference: The outputs to compare with; by default those of the incumbent.
+        reference: The outputs to compare with; by default the incumbent's outputs.
         data: The data files (.ptd) of a program.
-        executor: The executor of a program; by default that of the project file, else `numpy`.
+        executor: The executor of a program; by default the project file's, else `numpy`.
         optimize: False runs every instruction of a program as it says.
         pairs: The number of pairs for each configuration, at least 6; None for as many as `seconds` allows.
         seconds: The time for each configuration, from 0 on.
         own_processes: Give each configuration a process of its own. Those that differ in an option of the
             whole process always have one.
-        models: A file of models; by default those of the project file.
+        models: A file of models; by default the models of the project file.
         profile: As for `configure`; so are the following.
         require_match: As for `configure`.
         facts: As for `configure`.
@@ -177,8 +177,8 @@ def compare_requests(
         others: The others; labels differ.
         inputs: The inputs, or None for those made up from `seed`.
         seed: The seed.
-        reference: The outputs to compare with; None for those of the incumbent.
-        effort: The pairs or the time for each; by default that of `compare`.
+        reference: The outputs to compare with; None for the incumbent's outputs.
+        effort: The pairs or the time for each; by default as for `compare`.
         own_processes: True for a process for each, also where none is needed.
         progress: As for `compare`.
 
@@ -186,15 +186,11 @@ def compare_requests(
         EtconfigError: the incumbent does not resolve, load or run.
     """
     incumbent = workplace.resolved(base)
-    resolved: list[ResolvedOptions | str] = []
-    for each in others:  # all of them, before it is known whether they need processes
-        _shown(progress, _RESOLVING, 0, 1)(0)
-        resolved.append(_resolved(workplace, each))
+    resolved = _all_resolved(workplace, others, progress)
     needed = any(isinstance(each, ResolvedOptions) and each.needs_own_process(incumbent) for each in resolved)
     own_processes = own_processes or needed or workplace.device is not None
     make = partial(make_subject, workplace, in_own_process=own_processes)
     rows: list[MeasuredRow] = []
-    times_ns: list[int] = []
     noise, is_interrupted = None, False
     instructions: tuple[InstructionTime, ...] = ()
     with make(base) as first:
@@ -202,7 +198,7 @@ def compare_requests(
         outputs = first.run(values)
         expected = outputs if reference is None else list(reference)
         own_error = None if reference is None else _checked_error(base, outputs, expected)
-        measured = _Measured(first, values, expected, effort or Effort(), times_ns)
+        measured = _Measured(first, values, expected, effort or Effort(), [])
         own = first
         try:
             with make(base) as own:  # the first one may also have loaded the engine's library
@@ -215,20 +211,10 @@ def compare_requests(
                 row, is_interrupted = _row(make, request, found, incumbent, measured, shown)
                 rows.append(row)
             if not others and not is_interrupted and isinstance(first, LoadedSubject):
-                instructions = first.instruction_times(len(times_ns))
+                instructions = first.instruction_times(len(measured.times_ns))
         except KeyboardInterrupt:
             is_interrupted = True
-        own_row = MeasuredRow(
-            label=base.label,
-            options=incumbent.values,
-            profile=incumbent.profile,
-            fingerprint=incumbent.fingerprint,
-            load_s=own.load_s,
-            runs=len(times_ns),
-            latency_s=quantiles_s(times_ns),
-            peak_bytes=own.peak_bytes,
-            error=own_error,
-        )
+        own_row = _own_row(base, incumbent, own, measured.times_ns, own_error)
     made_up = guessed_note(own.open_inputs) if inputs is None else ()
     return ComparisonReport(
         model=base.model,
@@ -291,6 +277,27 @@ class _Measured:
         return sample, error
 
 
+def _own_row(
+    base: SubjectRequest,
+    incumbent: ResolvedOptions,
+    subject: MeasuredSubject,
+    times_ns: Sequence[int],
+    error: float | None,
+) -> MeasuredRow:
+    """Return the row of the incumbent."""
+    return MeasuredRow(
+        label=base.label,
+        options=incumbent.values,
+        profile=incumbent.profile,
+        fingerprint=incumbent.fingerprint,
+        load_s=subject.load_s,
+        runs=len(times_ns),
+        latency_s=quantiles_s(times_ns),
+        peak_bytes=subject.peak_bytes,
+        error=error,
+    )
+
+
 def _row(
     make: Callable[[SubjectRequest], MeasuredSubject],
     request: SubjectRequest,
@@ -331,6 +338,17 @@ def _row(
         peak_bytes=peak_bytes,
         error=error,
     ), sample.is_interrupted
+
+
+def _all_resolved(
+    workplace: Workplace, requests: Iterable[SubjectRequest], progress: CompareProgress | None
+) -> list[ResolvedOptions | str]:
+    """Resolve all configurations, before it is known whether they need processes; see `_resolved`."""
+    resolved = []
+    for each in requests:
+        _shown(progress, _RESOLVING, 0, 1)(0)
+        resolved.append(_resolved(workplace, each))
+    return resolved
 
 
 def _resolved(workplace: Workplace, request: SubjectRequest) -> ResolvedOptions | str:

@@ -1,11 +1,13 @@
-"""A report as a picture: Vega-Lite draws it, through vl-convert, without a browser or a connection."""
+"""Intervals as a picture: Vega-Lite draws it, through vl-convert, without a browser or a connection."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from etconfig.base.packages import how_to_install
+from etconfig.base.paired_ratio import PairedRatio
 from etconfig.measuring.report import ComparisonReport
+from etconfig.report.page.writer import check_extra
 
 MARK = "<!-- measurements, drawn by etconfig -->"
 """The first line of each picture."""
@@ -14,59 +16,42 @@ _COLORS = {"faster": "#3f8f8b", "slower": "#e45756", "same": "#888888"}
 _WIDTH = 480
 
 
-def check_can_draw() -> None:
-    """Check that the library is installed, before anything is measured.
+Interval: TypeAlias = "tuple[str, PairedRatio, str]"
+"""A configuration, its ratio to what is configured, and the verdict: `faster`, `slower` or `same`."""
 
-    Raises:
-        ImportError: it is not; the error says how to install it.
-    """
-    try:
-        import vl_convert  # noqa: F401
-    except ImportError as error:
-        install = how_to_install("'etconfig[report]'")
-        raise ImportError(f"a picture needs vl-convert-python, which is not installed: {install}") from error
+
+def check_can_draw() -> None:
+    """Check that the library is installed, before anything is measured. Raises MissingPackageError."""
+    check_extra("vl_convert", "vl-convert-python", "a picture of measurements")
 
 
 def comparison_svg(report: ComparisonReport) -> str:
     """Draw the ratios and intervals of a report as an SVG document, without scripts.
 
     Raises:
-        ImportError: the library is not installed.
+        MissingPackageError: the library is not installed.
+    """
+    title = {"text": report.title, "subtitle": report.noise_text, "anchor": "start"}
+    rows = [(row.label, row.ratio, report.verdict(row) or "") for row in report.rows if row.ratio is not None]
+    return f"{MARK}\n{draw_intervals(rows, title, report.noise)}\n"
+
+
+def draw_intervals(rows: Sequence[Interval], title: object = None, noise: PairedRatio | None = None) -> str:
+    """Draw ratios and their intervals as an SVG document, without scripts.
+
+    Raises:
+        MissingPackageError: the library is not installed.
     """
     check_can_draw()
     import vl_convert
 
-    svg: str = vl_convert.vegalite_to_svg(vega_lite(report))
-    return f"{MARK}\n{svg}\n"
+    svg: str = vl_convert.vegalite_to_svg(vega_lite(rows, title, noise))
+    return svg
 
 
-def comparison_html(report: ComparisonReport) -> str:
-    """Return a page with the picture and the table of a report, without scripts.
-
-    Raises:
-        ImportError: the library is not installed.
-    """
-    style = "body{font:14px sans-serif;margin:2em}td,th{padding:.2em .8em .2em 0}svg{margin:1em 0}"
-    return (
-        f'{MARK}\n<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>etconfig bench</title>'
-        f"<style>{style}</style></head>\n<body>\n{comparison_svg(report).removeprefix(MARK)}"
-        f"{report._repr_html_()}\n</body></html>\n"
-    )
-
-
-def vega_lite(report: ComparisonReport) -> dict[str, Any]:
+def vega_lite(rows: Sequence[Interval], title: object, noise: PairedRatio | None) -> dict[str, Any]:
     """Return the picture as a specification of Vega-Lite."""
-    values = [
-        {
-            "label": row.label,
-            "ratio": row.ratio.ratio,
-            "low": row.ratio.low,
-            "high": row.ratio.high,
-            "verdict": report.verdict(row),
-        }
-        for row in report.rows
-        if row.ratio is not None
-    ]
+    values = [{"label": label, "verdict": verdict, **each.to_jsonable()} for label, each, verdict in rows]
     y = {"field": "label", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 400}}
     x = {"type": "quantitative", "scale": {"zero": False}, "title": "time, as a share of the incumbent's"}
     color = {
@@ -75,7 +60,6 @@ def vega_lite(report: ComparisonReport) -> dict[str, Any]:
         "title": None,
         "scale": {"domain": list(_COLORS), "range": list(_COLORS.values())},
     }
-    noise = report.noise
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "rule", "strokeWidth": 2},
@@ -92,8 +76,9 @@ def vega_lite(report: ComparisonReport) -> dict[str, Any]:
         layers.insert(0, {"mark": {"type": "rect", "color": "#eeeeee"}, "encoding": band})
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": {"text": report.title, "subtitle": report.noise_text, "anchor": "start"},
+        "title": title,
         "width": _WIDTH,
+        "padding": 16,
         "height": {"step": 22},
         "data": {"values": values},
         "layer": layers,

@@ -39,7 +39,7 @@ class MeasuredRow:
 
     Attributes:
         label: Its name.
-        options: Its values that differ from those of the incumbent, by path; all for the incumbent.
+        options: Its values that differ from the incumbent's, by path; all for the incumbent.
         profile: Its profile.
         fingerprint: The fingerprint of its arguments; None if it does not resolve.
         failure: Why it could not be measured, or None; then the following are None or empty.
@@ -136,7 +136,7 @@ class ComparisonReport(HasView):
         return "faster" if row.ratio.ratio < 1 else "slower"
 
     def slower_than(self, limit: float) -> tuple[MeasuredRow, ...]:
-        """Return the rows that are slower than the incumbent by more than a share, and those that failed.
+        """Return the rows that are slower than the incumbent by more than a share, and rows that failed.
 
         Only a row whose whole interval is beyond the limit counts as slower.
         """
@@ -193,7 +193,7 @@ class ComparisonReport(HasView):
 
 
 def quantiles_s(times_ns: Sequence[int]) -> dict[str, float]:
-    """Return the latencies of `QUANTILES` in seconds, each that of a run; empty without runs."""
+    """Return the latencies of `QUANTILES` in seconds, each the latency of a run; empty without runs."""
     ranked = sorted(times_ns)
     if not ranked:
         return {}

@@ -96,10 +96,10 @@ def find_model(
         workplace: The plugins and the device.
         request: All else; its `model` is a path or a name, and its `backend` chooses one of several engines.
         method: The method, or the name that profiles have for an engine's model; None for the default.
-        models: The file of models; None for those of the project file.
+        models: The file of models; None for the models of the project file.
 
     Raises:
-        MeasurementError: no installed engine takes the file, several do, or the name is that of an engine's
+        MeasurementError: no installed engine takes the file, several do, or the name is of an engine's
             model, whose file is not known.
         ConfigError, ModelError, ProgramError: as for `etconfig.select_model`.
     """

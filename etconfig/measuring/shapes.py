@@ -1,4 +1,4 @@
-"""Shapes of inputs that are made up: those of the model, with sizes that it leaves open."""
+"""Shapes of inputs that are made up: the model's shapes, with sizes that it leaves open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from etconfig.base.records import record
-from etconfig.errors import InvalidInputError, MeasurementError
+from etconfig.errors import MeasurementError
 
 if TYPE_CHECKING:
     from etconfig.backend import ModelInput
@@ -38,8 +38,8 @@ class MadeUpShapes:
         """Return the shapes for the inputs of a model.
 
         Raises:
-            InvalidInputError: a text names no input, or a size is not the one that the model has.
-            MeasurementError: the model declares a negative size.
+            MeasurementError: a text names no input, or a size is not the one that the model has; or the model
+                declares a negative size.
         """
         given = dict(map(_parsed, texts))
         found, guessed = [], []
@@ -56,12 +56,9 @@ class MadeUpShapes:
             found.append(wanted or shape)
         if given:
             name = next(iter(given))
-            raise InvalidInputError(
-                method=label,
-                input=f"the shape of {name}",
-                expected=f"the name of an input: {', '.join(each.name for each in inputs)}",
-                given=repr(name),
-            )
+            names = ", ".join(each.name for each in inputs)
+            reason = f"shapes: expected the name of an input: {names}, given {name!r}"
+            raise MeasurementError(label=label, reason=reason)
         return cls(tuple(found), tuple(guessed))
 
 
@@ -118,9 +115,5 @@ def _check(label: str, declared: ModelInput, wanted: tuple[int, ...]) -> None:
     )
     if not fits:
         sizes = ", ".join("?" if size is None else str(size) for size in declared.shape)
-        raise InvalidInputError(
-            method=label,
-            input=declared.name,
-            expected=f"the shape [{sizes}]",
-            given=str(list(wanted)),
-        )
+        reason = f"input {declared.name}: expected the shape [{sizes}], given {list(wanted)}"
+        raise MeasurementError(label=label, reason=reason)

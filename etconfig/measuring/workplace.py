@@ -42,7 +42,7 @@ class SubjectRequest:
         backend: The id of the backend whose engine runs it; None for a program.
         method: The method of a program; of an engine's model, the name that profiles have for it.
         instance: The named instance, or None.
-        executor: The executor of a program, or None for that of the project file.
+        executor: The executor of a program, or None for the executor of the project file.
         optimize: False runs every instruction as the program says.
         profile: The profile, as `etconfig.configure` takes it.
         require_match: As `etconfig.configure` takes it.
@@ -159,7 +159,7 @@ class ResolvedOptions:
 
     Attributes:
         values: Each value as plain data, by `BACKEND.OPTION` or `executor.OPTION`.
-        of_process: The paths of those that apply to a whole process.
+        of_process: The paths of options that apply to a whole process.
         profile: The name of the profile.
         fingerprint: The fingerprint of the resolution.
         runs_on: The executor of a program, or the id of the backend whose engine runs the model.

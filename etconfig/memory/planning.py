@@ -43,7 +43,7 @@ class PlannedInstance:
         program: The program.
         method: The name of the method.
         label: The name of the instance in reports, such as `forward@left`.
-        backends: The declarations and options of its backends, by id; of those that are left out, the memory
+        backends: The declarations and options of its backends, by id; of other backends, the memory
             is assumed.
         share_memory_arenas: True if the methods of the program share their arenas.
         kernel_bytes: The memory that the executor's kernels take.

@@ -58,7 +58,7 @@ class Method(HasView):
         self._host = request.host
         self._warm_up_s: tuple[float, ...] = ()
         self._pending_options: OptionChanges | None = None
-        """The changes that end those for one call: not None while such a call is under way."""
+        """The changes that end the changes for one call: not None while such a call is under way."""
         self._runnable: RunnableMethod | None = runnable
         # A token of the call that is inside, if any. Not a lock: Ctrl-C between taking it and entering
         # `try` would leave it taken forever. `dict.setdefault` tests and sets in one atomic step.
@@ -411,7 +411,7 @@ class Method(HasView):
             self._pending_options = self._way_back(changes)
             try:
                 self._update_delegates(runnable, changes)
-            except DelegateError:  # the former options are in force
+            except DelegateError:  # the old options are in force
                 is_refused = True
                 raise
             return runnable.execute_request(request)

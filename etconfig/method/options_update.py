@@ -76,7 +76,7 @@ def joint_update(backend: BoundBackend, method: str) -> Iterator[None]:
 
 
 def _by_path(changes: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield the path and the value of each change, also of those in tables and options objects."""
+    """Yield the path and the value of each change, also in tables and options objects."""
     for key, value in changes.items():
         check_type("changes", key, str, 'paths of options as keys, as "NpuBackend.power_mode"')
         table = value if isinstance(value, Mapping) else _set_options(value)

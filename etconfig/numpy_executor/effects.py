@@ -57,7 +57,7 @@ class EffectsReader:
         """Return the tensors that one instruction reads and writes.
 
         A program gives the outputs of a kernel call twice: as its last arguments, and again after
-        them. PyTorch's operators, other than those in place, write nothing else. Other operators, and
+        them. PyTorch's operators, unless they work in place, write nothing else. Other operators, and
         delegates, may read and write every tensor.
         """
         if isinstance(instruction, model.KernelCall):

@@ -35,7 +35,7 @@ class Registers(Sequence[Register]):
     """One register for each value of a plan, with memory as the plan's memory plan says.
 
     Planned tensors share arenas, one for each memory id; where they overlap, that is intended. Constants are
-    read-only views of the program's bytes, or of its data files'. Lists become tuples; those of
+    read-only views of the program's bytes, or of its data files'. Lists become tuples; lists of
     integers and tensors hold registers, since their items may change.
 
     A register is made, and a constant read, on first use: of most tensors of a large plan, only the

@@ -158,7 +158,7 @@ class _Scan:
             self._check_group(directory, group)
 
     def _check_group(self, directory: str, group: str) -> None:
-        """Report a misspelled group. Others may be those of a newer etconfig."""
+        """Report a misspelled group. Others may be from a newer etconfig."""
         from etconfig.diagnostics import nearest  # imported late: most groups exist
 
         words = {known.rpartition(".")[2]: known for known in GROUPS}  # the beginning is the same in all

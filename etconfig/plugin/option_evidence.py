@@ -25,7 +25,7 @@ class Observable(enum.Enum):
     THREADS = "threads"
     """The number of threads that share the work of an execute, or that are there after it."""
     FILES = "files"
-    """The files that are opened, and those in the directory `{tmp}` of the kit afterwards."""
+    """The files that are opened, and the files in the directory `{tmp}` of the kit afterwards."""
     TRACE = "trace"
     """The names of the trace events that the backend records."""
 

@@ -1,7 +1,7 @@
 """Expressions that were checked ahead of time: `conditions.json` beside the bundled profiles.
 
 A command that selects a profile evaluates the conditions of all bundled profiles, and resolving evaluates
-the advice of backends, such as those of etconfig's own packages. With this file neither parses and checks
+the advice of backends, such as in etconfig's own packages. With this file neither parses and checks
 them, nor imports the modules that do. `tools/check_conditions.py` writes it; an expression that is not in it
 is parsed.
 """

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import partial
 
 from etconfig.base.records import record
+from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ProfileError
 from etconfig.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.profile.profile import Reference
 from etconfig.profile.table import TomlTable
 
+_OPTION = re.compile(r"'[A-Z]\w*\.\w+'$")
+_WHERE_HELP = "`where` selects devices by facts; read options in `assert`"
 RESOLVES = "resolves"
 """The name of the test that every device has: its options resolve."""
 EXPECTED = "expected options"
@@ -35,7 +40,7 @@ class DeviceTest:
 
 
 def read_tests(section: TomlTable, expressions: ExpressionParser) -> tuple[DeviceTest, ...]:
-    """Read the tests; their problems are added to those of the table."""
+    """Read the tests; their problems are added to the problems of the table."""
     found: dict[str, DeviceTest] = {}
     for table in section.array_of_tables("test"):
         table.check_keys(("name", "where", "assert", "methods"), "test")
@@ -68,5 +73,11 @@ def _condition(table: TomlTable, expressions: ExpressionParser) -> Expression | 
     try:
         return expressions.parse(text, partial(table.value_span, "where"), ExpressionType.BOOL)
     except ProfileError as error:
-        table.add(*error.diagnostics)
+        table.add(*map(_without_options, error.diagnostics))
         return None
+
+
+def _without_options(problem: Diagnostic) -> Diagnostic:
+    """Return a problem of `where` with a help for options, which only `assert` may read."""
+    is_option = problem.code == "unknown-fact" and _OPTION.search(problem.message) is not None
+    return replace(problem, help=_WHERE_HELP, fix=None) if is_option else problem

@@ -86,13 +86,19 @@ class Document:
         return self.source.span(position.value_start, position.value_end)
 
 
-def load_document(path: Path) -> Document:
+def load_document(path: Path, texts: Mapping[str, str] | None = None) -> Document:
     """Read and parse the file at `path`.
+
+    Args:
+        path: The file.
+        texts: Texts that count in place of files, by the real paths of these, such as unsaved ones.
 
     Raises:
         DocumentError: it cannot be read, is too large, is not UTF-8, or is not valid TOML.
     """
     name = str(path)
+    if texts and (text := texts.get(os.path.realpath(path))) is not None:
+        return parse_document(text, name, path=path)
     try:
         content = _read_bounded(path)
     except (OSError, ValueError) as error:  # a path with a null character is a ValueError

@@ -95,7 +95,7 @@ class ProfileReader:
         profile = self._read.get(file.real_path)
         if profile is None:
             self._salvaged = None
-            document = self.wrong = load_document(file.path)
+            document = self.wrong = load_document(file.path, self.library.texts)
             profile, error = salvage_profile(document, self.expressions)
             if error is not None:
                 self._salvaged = profile
@@ -115,7 +115,7 @@ class ProfileReader:
         """
         if self.wrong is not None and self.wrong.path == path:
             return self.wrong
-        return load_document(path)
+        return load_document(path, self.library.texts)
 
     def forget(self, file: ProfileFile) -> None:
         """Forget the profile in `file`, unless one that is kept extends it; it is read again when needed."""

@@ -156,7 +156,7 @@ class Layer:
         assignments: In merge order: a later one wins over an earlier one on the same option.
         instances: The named instances that this source declares.
         facts: Hand-set facts, by name.
-        is_bundled: True for a profile that comes with etconfig. Nobody asked for its settings, so those of
+        is_bundled: True for a profile that comes with etconfig. Nobody asked for its settings, so settings of
             backends that are missing or not used do not matter.
         budget: What all instances may take together, or None.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,11 +94,13 @@ class ProfileLibrary:
         sources: The directories.
         registry: The facts that profiles may name.
         missing: The problems of directories that should be among the sources, and cannot be.
+        texts: Texts that count in place of files, by the real paths of these.
     """
 
     sources: tuple[ProfileSource, ...]
     registry: FactRegistry = BUILTIN_FACTS
     missing: tuple[Diagnostic, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -256,7 +258,7 @@ class ProfileLibrary:
 
     def _check_exists(self, path: Path, written: str, spans: tuple[Span, ...]) -> None:
         """Refuse a path to no file if the name of a profile was meant; else it is reported on reading."""
-        if os.path.lexists(path):
+        if os.path.lexists(path) or self._real_path(path) in self.texts:
             return
         from etconfig.errors import ProfileError
         from etconfig.mistakes.profile.profile_names import no_such_file

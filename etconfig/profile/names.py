@@ -35,7 +35,7 @@ NAME_RULES = {
     "backend": "a backend id has letters, digits, _ and -, and starts with a letter or _",
     "option": "an option's name has letters, digits and _, and starts with a letter or _",
 }
-"""The names that `is_name_of` accepts, in words for diagnostics; those of models are as of instances."""
+"""The names that `is_name_of` accepts, in words for diagnostics; names of models are as of instances."""
 
 
 def is_profile_name(name: str) -> bool:

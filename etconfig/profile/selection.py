@@ -156,11 +156,11 @@ class Dependencies:
         conditions: The conditions, each text once, in the order of their precedence. What counts is whether
             one holds: one that is unknown or cannot be computed does not.
         computed_from: The facts whose values count, sorted by name.
-        advice: The facts that the declared advice of backends reads, sorted by name; they are among those of
-            `conditions` and `computed_from`.
+        advice: The facts that the declared advice of backends reads, sorted by name; all of them are in
+            `conditions` or `computed_from`.
         functions: The ids of the backends that recommend values by a function, sorted. Which facts it reads
             is known after a call only.
-        by_hand: The facts that layers set by hand, with their values, sorted by name. They replace those of
+        by_hand: The facts that layers set by hand, with their values, sorted by name. They replace facts of
             the device, in conditions too.
     """
 

@@ -167,7 +167,7 @@ class ProfileSelector:
 
     @cached_property
     def dependencies(self) -> Dependencies:
-        """The facts that decide which profile is selected: those of all conditions."""
+        """The facts that decide which profile is selected: the facts of all conditions."""
         return dependencies_on(self.conditions.values())
 
     def match(self, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:

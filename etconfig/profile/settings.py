@@ -239,7 +239,7 @@ class _Reader:
                 self.options(entry, condition, method=method, instance=name)
 
     def methods(self, entries: Sequence[tuple[str, TomlTable]], condition: Expression | None) -> None:
-        """Read the options of methods, the globs first; of two globs, the one of the later line wins."""
+        """Read the options of methods, the globs first; of two globs, the glob on the later line wins."""
         start = len(self.assignments)
         for name, entry in entries:
             entry.check_keys(("options",), "method")

@@ -62,7 +62,7 @@ class MemoryPlan:
 
     Attributes:
         instructions: The number of instructions in all chains.
-        arena_bytes: The sizes of the arenas by memory id, without those of no bytes and the reserved
+        arena_bytes: The sizes of the arenas by memory id, without empty arenas and the reserved
             memory 0.
         allocations: The planned tensors that something uses.
     """

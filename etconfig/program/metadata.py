@@ -189,7 +189,7 @@ def _short_text(value: model.EValue) -> str:
 
 
 def delegated_backends(program: Program) -> frozenset[str]:
-    """Return the ids of the backends of all methods; those of a malformed method are left out."""
+    """Return the ids of the backends of all methods; backends of a malformed method are left out."""
     found: set[str] = set()
     for name in program.method_names:
         with suppress(ProgramError):  # a program whose methods are verified later

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Verification(enum.Enum):
     """The time at which plans are read and verified. Both levels verify everything before it is used.
 
-    The names are those of executorch.runtime.Verification, whose Minimal trusts the file instead.
+    The names come from executorch.runtime.Verification, whose Minimal trusts the file instead.
     """
 
     Minimal = "minimal"

@@ -53,7 +53,7 @@ _EXPECTED = (
 
 
 class LoadMode(enum.Enum):
-    """The way in which a file comes into memory. The names are those of ExecuTorch's Module::LoadMode.
+    """The way in which a file comes into memory. The names come from ExecuTorch's Module::LoadMode.
 
     A mapping reads nothing ahead and shares its pages with other processes. But truncating the file while
     it is mapped kills the process (SIGBUS), and writing to it changes bytes after they were verified. Map

@@ -1,1 +1,1 @@
-"""Results for people: a title, lines and tables, and their writers for text, Markdown, HTML and JSON."""
+"""Results for people: a title, lines and tables, and their writers for text, Markdown, pages and JUnit."""

@@ -1,4 +1,4 @@
-"""`HasView`: the base of objects that show themselves, as text and in notebooks."""
+"""`HasView`: the base of objects that show themselves: in a line, as text, and in notebooks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ if TYPE_CHECKING:
 
 
 class HasView:
-    """A base of objects that show themselves, as text and in notebooks; `_view` describes them."""
+    """A base of objects that show themselves: in a line, as text, in notebooks; `_view` describes them."""
 
     def _view(self) -> View:
         """Return the description."""
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        from etconfig.report.model import shown_text
+
+        return f"<{type(self).__name__}: {shown_text(self._view().title)}>"
 
     def __str__(self) -> str:
         from etconfig.report.text import own_text

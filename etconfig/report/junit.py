@@ -36,38 +36,29 @@ class JunitCase:
 def junit_xml(name: str, cases: Iterable[JunitCase], properties: Mapping[str, str] | None = None) -> bytes:
     """Return one test suite with its cases."""
     cases = list(cases)
+    root = _added(None, "testsuites", name=name)
     counts = Counter(case.outcome for case in cases)
-    root = ElementTree.Element("testsuites", name=_printable(name))
-    suite = ElementTree.SubElement(
-        root,
-        "testsuite",
-        name=_printable(name),
-        errors=str(counts["error"]),
-        failures=str(counts["failure"]),
-        skipped=str(counts["skipped"]),
-        tests=str(len(cases)),
-        time=f"{sum(case.seconds for case in cases):.3f}",
-    )
+    numbers = {"errors": counts["error"], "failures": counts["failure"], "skipped": counts["skipped"]}
+    seconds = sum(case.seconds for case in cases)
+    suite = _added(root, "testsuite", name=name, **numbers, tests=len(cases), time=f"{seconds:.3f}")
     if properties:
-        listed = ElementTree.SubElement(suite, "properties")
+        listed = _added(suite, "properties")
         for key, value in properties.items():
-            ElementTree.SubElement(listed, "property", name=key, value=_printable(value))
+            _added(listed, "property", name=key, value=value)
     for case in cases:
-        element = ElementTree.SubElement(
-            suite,
-            "testcase",
-            classname=_printable(case.group),
-            name=_printable(case.name),
-            time=f"{case.seconds:.3f}",
-        )
+        element = _added(suite, "testcase", classname=case.group, name=case.name, time=f"{case.seconds:.3f}")
         if case.outcome != "passed":
-            reason = ElementTree.SubElement(element, case.outcome, message=_printable(case.message))
-            reason.text = _printable(case.text) or None
+            _added(element, case.outcome, message=case.message).text = _printable(case.text) or None
         elif case.text:
-            ElementTree.SubElement(element, "system-out").text = _printable(case.text)
+            _added(element, "system-out").text = _printable(case.text)
     ElementTree.indent(root)
     content: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return content + b"\n"
+
+
+def _added(parent: ElementTree.Element | None, tag: str, **attributes: object) -> ElementTree.Element:
+    texts = {name: _printable(str(value)) for name, value in attributes.items()}
+    return ElementTree.Element(tag, texts) if parent is None else ElementTree.SubElement(parent, tag, texts)
 
 
 def _printable(text: str) -> str:

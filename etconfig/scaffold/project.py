@@ -28,7 +28,7 @@ class NewProject:
     Attributes:
         directory: The name of the directory.
         programs: The paths of its programs.
-        models: The backend of each model that an engine runs without a program, by name.
+        models: The backend and the file of each model that an engine runs without a program, by name.
         devices: The names of known devices, and the paths of fact sheets.
         backends: The schemas of the backends that these need.
         values: The value of each option on this device, by `BACKEND.OPTION`.
@@ -37,7 +37,7 @@ class NewProject:
 
     directory: str
     programs: Sequence[str]
-    models: Mapping[str, str]
+    models: Mapping[str, tuple[str, str]]
     devices: Sequence[str]
     backends: Sequence[BackendSpec]
     values: Mapping[str, str]
@@ -65,15 +65,15 @@ def project_files(project: NewProject) -> dict[str, str]:
 
 def _project_file(project: NewProject) -> str:
     lines = [
-        f'profile = "{project.name}/default"',
+        'profile = "auto"',
         'profile_path = ["profiles"]',
         *([f"programs = {_array(project.programs)}"] if project.programs else []),
         "# what `etconfig test`, `matrix` and `report` look at: known devices and fact sheets",
         f"devices = {_array(project.devices)}",
         "",
     ]
-    for name, backend in project.models.items():
-        lines += [f"[model.{name}]", f'backends = ["{backend}"]', ""]
+    for name, (backend, file) in project.models.items():
+        lines += [f"[model.{name}]", f'backends = ["{backend}"]', f"file = {_quoted(file)}", ""]
     for name, assertion in _tests(project.backends):
         lines += ["[[test]]", f'name = "{name}"', f"assert = '{assertion}'", ""]
     lines += [
@@ -84,9 +84,9 @@ def _project_file(project: NewProject) -> str:
 
 
 def _tests(backends: Sequence[BackendSpec]) -> list[tuple[str, str]]:
-    """Return a test of the threads of each backend that has such an option, else one that shows the form."""
+    """Return a test of each option that is a number of threads; without any, a test that shows the form."""
     found = [
-        (f"{spec.id}: no more threads than cores", _limited(f"{spec.id}.{name}", info.type))
+        (f"{spec.id}.{name}: no more threads than cores", _limited(f"{spec.id}.{name}", info.type))
         for spec in backends
         for name, info in spec.options.option_infos().items()
         if info.type.kind is OptionKind.INTEGER and info.consumes and info.consumes.resource == "threads"
@@ -101,7 +101,12 @@ def _limited(option: str, type_: OptionType) -> str:
 
 
 def _profile(project: NewProject) -> str:
-    lines = ["[profile]", f'name = "{project.name}/default"', ""]
+    lines = [
+        "[profile]",
+        f'name = "{project.name}/default"',
+        "match = 'true'  # every device; `etconfig tune` writes profiles that extend it",
+        "",
+    ]
     for spec in project.backends:
         lines += [f"[options.{spec.id}]"]
         for name, info in spec.options.option_infos().items():

@@ -1,7 +1,7 @@
 """Create options from values that were checked one by one, without having pydantic check them again.
 
 This is possible where pydantic could find nothing that `coerce` has not found: all values are immutable or
-copied, etconfig knows all bounds, and the class has no validators except those of the whole object.
+copied, etconfig knows all bounds, and the class has no validators except validators of the whole object.
 pydantic's validator of such a class is built only when the class is called: building the first one takes as
 long as importing all schemas.
 """

@@ -28,7 +28,7 @@ class Consumes:
         'threads'
 
     Attributes:
-        resource: `threads` or `memory`, in bytes. Threads count with the one that calls.
+        resource: `threads` or `memory`, in bytes. Threads include the calling thread.
         counts: What other values than numbers stand for, and numbers that stand for another one, such as 0
             for all cores: a number, the name of the fact that has it, or None if it is unknown. A value that
             is not a number and is not named here is unknown.

@@ -203,9 +203,9 @@ def option(
         keys_of_options: Keys that another option sets, by key: they are refused with the name of that option.
         newer_keys: The option that takes the keys of an engine that is newer than `known_keys`, which the
             refusal of an unknown key names.
-        also_called: Other spellings of the choices, such as those of the engine's own API, and the choice of
+        also_called: Other spellings of the choices, such as in the engine's own API, and the choice of
             each: they are refused with what to write.
-        names_methods: True if the texts of the array are names of methods, which are compared with those of
+        names_methods: True if the texts of the array are names of methods, which are compared with methods of
             the program.
         tune: What `etconfig tune` tries: values, a `TuneRange`, True for the values that follow from the
             type (choices, true and false, numbers of threads up to the cores), False for nothing. Once an

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from etconfig.schema.constraints import Constraint
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-"""The bounds of every integer, in addition to its own: those of TOML, of expressions and of devices."""
+"""The bounds of every integer, in addition to its own: the bounds of TOML, of expressions and of devices."""
 
 ChoiceValue: TypeAlias = "str | int"
 """One of the values of a choice."""

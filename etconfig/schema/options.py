@@ -250,7 +250,7 @@ def _former_names(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) ->
 
 
 class OptionTable(BackendOptions):
-    """A table of options inside an option: its fields are declared with `option()`, as those of a backend.
+    """A table of options inside an option: its fields are declared with `option()`, as a backend's fields.
 
     An option has the type of a subclass, of a union of several, or of an array of these. The subclasses of a
     union share one field that has one text in each, the discriminator: it chooses the class of a table. It

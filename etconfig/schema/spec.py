@@ -205,7 +205,7 @@ class BackendSpec:
         joint_update: Returns a context manager in which all updates, of delegates and of objects that `build`
             returned, count as one. Options of the whole process may differ between them meanwhile. Its exit
             raises if they disagree at the end, or passes an error of the block on, and then the settings
-            of the process are those from before. One may be entered inside of another in the same thread:
+            of the process are as before. One may be entered inside of another in the same thread:
             the outermost one decides. None if each update stands for itself.
         data_names: Returns the names of the data that a payload leaves to the program or to data files:
             `data_names(payload)`, so that `inspect` lists missing ones; none if it cannot read the payload.

@@ -1,4 +1,4 @@
-"""The values of an option that `etconfig tune` tries: those declared, or those that follow from its type."""
+"""The values of an option that `etconfig tune` tries: as declared, or as they follow from its type."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _thread_ladder(cores: int) -> Iterable[int]:
 
 def _small_range(option_type: OptionType) -> Iterable[int]:
     """Return all integers within the bounds, if they are few."""
-    from annotated_types import Ge, Le  # of declarations, only those with bounds need it
+    from annotated_types import Ge, Le  # only declarations with bounds need it
 
     bounds = {each.kind: each.bound for each in option_type.constraints}
     low, high = bounds.get(Ge), bounds.get(Le)

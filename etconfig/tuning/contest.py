@@ -1,4 +1,4 @@
-"""`Contest`: configurations measured in pairs against the one in force; a failure is an answer, too."""
+"""`Contest`: configurations measured in pairs against what is configured; a failure is an answer, too."""
 
 from __future__ import annotations
 
@@ -151,8 +151,8 @@ class Contest:
         objective: What is made small.
         tolerance: The largest difference of an output, as a share of the largest expected value.
         bounds: What configurations must keep.
-        inputs: Inputs that were given; None to make them up. Given ones are those of the confirmation, too.
-        reference: Expected outputs for these inputs; None for those of what is configured.
+        inputs: Inputs that were given; None to make them up. Given ones serve the confirmation, too.
+        reference: Expected outputs for these inputs; None for the outputs of what is configured.
     """
 
     make: MakeSubject
@@ -248,7 +248,7 @@ class Contest:
         return found.ratio
 
     def inputs_for(self, subject: MeasuredSubject, seed: int) -> Sequence[Any]:
-        """Return the inputs for a seed: those that were given, or made up."""
+        """Return the inputs for a seed: the given inputs, or made up ones."""
         return subject.generate(seed) if self.inputs is None else self.inputs
 
 
@@ -263,7 +263,7 @@ def ratio_of(*samples: PairSample) -> PairedRatio:
     """Return the ratio of some samples, each of two newly loaded sides.
 
     Loads differ by more than the pairs of one load say, such as by where memory lies: the 95 % interval of
-    several samples is that of Student's t over their medians, and not less than that over all pairs. Without
+    several samples is Student's t interval over their medians, and not less than that over all pairs. Without
     enough pairs for an interval, it is from 0 to infinity.
     """
     whole = PairSample(

@@ -1,4 +1,4 @@
-"""The search: successive halving over all combinations, or over those that Optuna proposes of very many."""
+"""The search: successive halving over all combinations, or, of very many, over Optuna's proposals."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def search(space: Space, plan: Plan, evaluate: Evaluate, has_time: TimeLeft, see
 def _round(
     configurations: Sequence[Combination], rung: int, plan: Plan, evaluate: Evaluate, has_time: TimeLeft
 ) -> list[Trial]:
-    """Compare configurations; return those that may be better, the best first."""
+    """Compare configurations; return the trials that may be better, the best first."""
     found = []
     for each in configurations:
         if not has_time():
@@ -114,7 +114,7 @@ def _round(
 
 
 def _hopeful(outcomes: Iterable[Trial]) -> list[Trial]:
-    """Return those that may be better, the best first: what is worse with certainty is not measured again."""
+    """Return trials that may be better, best first: what is worse with certainty is not measured again."""
     found = [each for each in outcomes if each.failure is None and each.ratio and each.ratio.low < 1]
     return sorted(found, key=lambda outcome: outcome.value)
 

@@ -13,6 +13,7 @@ from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import OptionError
+from etconfig.report.model import shown_names
 from etconfig.resolver.deciding.arguments import Arguments, BackendArguments
 from etconfig.schema.coerce import Mismatch, coerce, show_value
 from etconfig.schema.declaration import OptionInfo
@@ -23,7 +24,7 @@ _FIXED = (OriginKind.PROGRAM, OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 """Values from these sources are not up for a search: the user, or the program, has decided."""
 
 Combination: TypeAlias = "Mapping[str, object]"
-"""Plain values by `BACKEND.OPTION`: those in which it differs from what is configured."""
+"""Plain values by `BACKEND.OPTION`, where it differs from what is configured."""
 
 
 @record(frozen=True, kw_only=True)
@@ -65,11 +66,11 @@ class Space:
 
     @property
     def size(self) -> int:
-        """The number of combinations, with the one that is configured."""
+        """The number of combinations, with the configured one."""
         return math.prod(1 + len(each.values) for each in self.dimensions)
 
     def configurations(self) -> Iterator[Combination]:
-        """Yield every combination but the one that is configured."""
+        """Yield every combination but the configured one."""
         choices = [(each.incumbent, *each.values) for each in self.dimensions]
         for values in product(*choices):
             found = self.configuration(values)
@@ -111,7 +112,7 @@ def make_space(arguments: Arguments, cores: int, only: Sequence[str] = (), also:
     Args:
         arguments: What is configured.
         cores: The number of cores that threads may use.
-        only: The options to try, by `BACKEND.OPTION` or name; by default those that suit.
+        only: The options to try, by `BACKEND.OPTION` or name; by default all that suit.
         also: Further options with values, as `PATH=V1,V2`.
 
     Raises:
@@ -185,6 +186,9 @@ def _known(text: str, infos: _Infos) -> str:
     if len(found) == 1:
         return found[0]
     help = did_you_mean(text, found or [*infos, *(path.partition(".")[2] for path in infos)])
+    longer = [path for path in infos if text in path]
+    if help is None and longer:
+        help = f"did you mean {shown_names(longer)}?"
     raise _problem(f"no option is called {text!r}", help or "`etconfig backends NAME` lists them")
 
 

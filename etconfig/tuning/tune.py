@@ -63,11 +63,11 @@ class TuneOptions:
         objective: One of `OBJECTIVES`.
         limits: The limits of the search.
         bounds: What configurations must keep, such as `memory < 64 MiB`.
-        only: The options to try; by default those that suit.
+        only: The options to try; by default all that suit.
         also: Further options with values, as `PATH=V1,V2`.
         tolerance: The largest difference of outputs, as a share of the largest expected value.
         inputs: The inputs; None to make them up.
-        reference: The outputs to compare with; None for those of what is configured.
+        reference: The outputs to compare with; None for the outputs of what is configured.
         output: The file of the profile; None to write none.
         study: The file of all outcomes; None to keep them in memory.
     """
@@ -140,14 +140,14 @@ def tune(
         objective: `latency`, `throughput` (as many copies as cores at once) or `memory`.
         budget_s: The time that all may take, about, in seconds.
         bounds: What configurations must keep: `memory < 64 MiB`, `latency < 5 ms`, `error < 0.001`.
-        only: The options to try; by default those whose plugins declare it, else those with few values.
+        only: The options to try; by default each whose plugin declares it, else each with few values.
         also: Further options with values, as `PATH=V1,V2`.
         control: Another model, on which the better options are measured, too.
         min_gain: The least gain that counts, as a share.
         tolerance: The largest difference of outputs, as a share of the largest expected value.
         inputs: The inputs, in order; by default they are made up.
         shapes: As for `compare`.
-        reference: The outputs to compare with; by default those of what is configured.
+        reference: The outputs to compare with; by default the outputs of what is configured.
         output: The file of the profile, which is written if something is better.
         study: The file of all outcomes; a second run goes on with it.
         backend: As for `compare`; so are `method`, `instance`, `data`, `executor`, `models` and `overrides`.
@@ -235,11 +235,7 @@ def tune_request(
     resolution, sha256 = resolve_model(workplace, base)
     if options.output is not None:
         _check_not_in_force(workplace, base, resolution, options.output)
-    other = None
-    if control is not None:
-        other = find_model(workplace, replace(base, model=control), method=base.method, models=None)
-        with make_subject(workplace, other, in_own_process=False) as subject:
-            subject.run(subject.generate(options.limits.seed))  # what is wrong with it is said at once
+    other = None if control is None else _control_request(workplace, base, control, options.limits.seed)
     arguments = resolution.arguments(base.method, base.instance)
     space = make_space(arguments, cores_of(resolution.facts), options.only, options.also)
     contest = _contest(workplace, base, options, space, resolution)
@@ -247,7 +243,8 @@ def tune_request(
     engine = engine_text(workplace.installation, arguments.backends[backend].spec, resolution.facts)
     has_threads = any(info.unit is Unit.THREADS for info in _infos(space, arguments))
     device = device_facts(resolution.facts.values, has_threads=has_threads)
-    identity = _identity(workplace, base, options, sha256, engine, device, resolution.fingerprint())
+    here = device_facts(resolution.facts.values, has_threads=True)  # the same for any choice of options
+    identity = _identity(workplace, base, options, sha256, engine, here, resolution.fingerprint())
     study = Study(options.study, identity, files, space)
     try:
         found = find_better(contest, space, study, options.limits, progress or (lambda *shown: None))
@@ -281,6 +278,14 @@ def tune_request(
     if options.output is not None:
         files.write(options.output, text.encode(), TUNED)
     return replace(report, profile_text=text)
+
+
+def _control_request(workplace: Workplace, base: SubjectRequest, control: str, seed: int) -> SubjectRequest:
+    """Return the request for the control model, which runs once so that its problems are reported early."""
+    other = find_model(workplace, replace(base, model=control), method=base.method, models=None)
+    with make_subject(workplace, other, in_own_process=False) as subject:
+        subject.run(subject.generate(seed))
+    return other
 
 
 def _identity(

@@ -124,7 +124,7 @@ def base_of(profile: Profile, path: Path) -> str:
 
 
 def profile_name(output: Path, directories: Iterable[Path]) -> str:
-    """Return the name of a profile in a file: the one that its path gives it in a directory of profiles."""
+    """Return the name of a profile in a file, as its path gives it in a directory of profiles."""
     place = output.absolute().with_suffix("")
     above = (each.absolute() for each in directories)
     parts = next((place.relative_to(each).parts for each in above if each in place.parents), (place.name,))

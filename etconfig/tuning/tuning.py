@@ -105,7 +105,7 @@ def find_better(
 
 
 class _Search:
-    """One search; the arguments are those of `find_better`."""
+    """One search, with the arguments of `find_better`."""
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class _Search:
         )
 
     def _left_out(self, winner: Trial, gains: dict[str, PairedRatio]) -> tuple[bool, dict[str, object]]:
-        """Leave out each option; return True if there was time for all, and those that matter.
+        """Leave out each option; return True if there was time for all, and the options that matter.
 
         The ratio of each option that matters goes into `gains`.
         """

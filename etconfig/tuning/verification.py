@@ -1,4 +1,4 @@
-"""`verify_tuned`: measure a tuned profile again, against the one that it extends."""
+"""`verify_tuned`: measure a tuned profile again, against the profile that it extends."""
 
 from __future__ import annotations
 

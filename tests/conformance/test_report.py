@@ -13,7 +13,7 @@ from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcomes import Outcome, Result
 from etconfig.conformance.runner import report as report_module
 from etconfig.conformance.runner.report import Report
-from etconfig.conformance.runner.report_files import badge_svg, junit_xml
+from etconfig.conformance.runner.report_files import MARKS, badge_svg, report_junit, report_view
 
 LEVELS = {"loads": 0, "runs": 1, "isolates": 2, "shrinks": 3, "grows": 3}
 
@@ -125,13 +125,15 @@ class TestDocuments:
             shrinks=Outcome.FAILED,
             grows=Result(check_id="grows", outcome=Outcome.XFAILED, message="bad \x00 byte", reason="old"),
         )
-        suite = ElementTree.fromstring(junit_xml(made))
+        suite = ElementTree.fromstring(report_junit(made))[0]
         counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
         assert counts == {"tests": "5", "failures": "1", "errors": "1", "skipped": "1"}
         ends = {
             case.get("name"): [(child.tag, child.get("message")) for child in case]
             for case in suite.iter("testcase")
         }
+        shown = [row[0] for row in report_view(made).tables[0].rows]
+        assert [MARKS.get(str(each)) for each in shown] == ["error", "error", None, None, "off"]
         assert ends == {
             "loads": [],
             "runs": [],

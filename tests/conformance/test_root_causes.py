@@ -19,7 +19,7 @@ from etconfig.conformance.runner import report as report_module
 from etconfig.conformance.runner import runner
 from etconfig.conformance.runner.dependence import UnknownCheckError
 from etconfig.conformance.runner.report import Report
-from etconfig.conformance.runner.report_files import junit_xml
+from etconfig.conformance.runner.report_files import report_junit
 from etconfig.conformance.runner.runner import run_conformance
 
 CHECKS = {check.id: check for check in all_checks()}
@@ -158,7 +158,7 @@ class TestReport:
         assert data["results"][3]["rests_on"] == "root"
 
     def test_junit_has_the_root_cause_first(self, report: Report):
-        suite = ElementTree.fromstring(junit_xml(report))
+        suite = ElementTree.fromstring(report_junit(report))[0]
         cases = [(case.get("name"), [each.tag for each in case]) for case in suite.iter("testcase")]
         assert cases[0] == ("root", ["failure"])
         assert ("leaf", ["skipped"]) in cases

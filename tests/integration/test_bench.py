@@ -296,7 +296,10 @@ class TestEngines:
             ("values=100000000,3", r"these take more: values \[100000000, 3\] most; give smaller sizes"),
             ("values=" + "9" * 5000, r"given 5,007 characters: 'values=9+'\.\.\.$"),
             ("values=" + "1," * 50000 + "1", r"given 100,008 characters: 'values=1,"),
-            ("values=7", r"values: expected the shape \[\?, 3\], given \[7\]"),
+            (
+                "values=7",
+                r"^as configured cannot be measured: input values: expected the shape \[\?, 3\], given \[7\]",
+            ),
             ("values=7,4", r"values: expected the shape \[\?, 3\], given \[7, 4\]"),
             ("flags=3", r"flags: expected the shape \[2\], given \[3\]"),
             ("other=7,3", r"expected the name of an input: values, flags, given 'other'"),
@@ -618,7 +621,7 @@ class TestPicture:
         monkeypatch.setitem(sys.modules, "vl_convert", None)
         done = cli(*BENCH, "--output", "bench.svg")
         assert (done.status, done.stdout) == (2, "")
-        assert done.stderr.startswith("error: a picture needs vl-convert-python, which is not installed: ")
+        assert "needs the package vl-convert-python, which is not installed" in done.stderr
         assert "[report]'" in done.stderr
         assert not (place / "bench.svg").exists()
 
@@ -635,9 +638,8 @@ class TestPicture:
             assert (done.status, done.stdout.splitlines()[-1]) == (0, f"drawn in {name}")
         assert (place / "bench.svg").read_text() == f"{MARK}\n<svg></svg>\n"
         page = (place / "bench.html").read_text()
-        assert page.startswith(f"{MARK}\n<!DOCTYPE html>")
-        assert page.count("<svg></svg>") == page.count("<table") == 1
-        assert "<script" not in page
+        assert page.startswith("<!DOCTYPE html>")
+        assert page.count("<svg ") == page.count("<table") == 1
         assert [each["label"] for each in drawn[0]["data"]["values"]] == ["num_threads=1", "num_threads=2"]
         (place / "own.svg").write_text("<svg/>")
         done = cli(*BENCH, "--output", "own.svg")

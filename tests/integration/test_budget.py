@@ -86,6 +86,33 @@ class TestCommands:
         write('[budget]\nmemory = "2 MiB"\n[options.ReferenceCpuBackend]\nscratch_bytes = "16 KiB"\n')
         assert cli("validate", "board.toml", "--program", "model.pte", "--facts", PI5).status == 0
 
+    def test_more_instances_than_threads_are_a_warning(self, cli: Cli, write: Callable[..., Path]) -> None:
+        write("[budget]\nthreads = 1\n", SHARED)
+        for command in (
+            ("validate", "board.toml", "--program", "model.pte"),
+            ("resolve", "model.pte", "--profile", "board.toml"),
+            ("explain", "ReferenceCpuBackend.num_threads", "model.pte", "--profile", "board.toml"),
+            ("matrix", "model.pte", "--profile", "board.toml"),
+        ):
+            done = cli(*command, "--facts", PI5)
+            assert (done.status, (done.stdout + done.stderr).count("warning[budget-exceeded]")) == (0, 1), (
+                command
+            )
+
+    def test_it_may_name_what_other_programs_have(self, cli: Cli, place: Path) -> None:
+        (place / "etconfig.toml").write_text(
+            'programs = ["model.pte"]\n'
+            '[model.embed2]\nbackends = ["ReferenceCpuBackend"]\n'
+            '[instances.left]\nmethod = "forward"\n'
+            "[budget]\nthreads = 64\nsplit = { embed2 = 2, left = 2, 'forward@left' = 3, nobody = 2 }\n"
+        )
+        done = cli("resolve", "model.pte", "--no-defaults")
+        assert "'nobody'" in done.stderr
+        assert "the budget names 'embed2'" not in done.stderr
+        (place / "models.toml").write_text('[model.embed3]\nbackends = ["ReferenceCpuBackend"]\n')
+        done = cli("resolve", "--models", "models.toml", "--no-defaults")
+        assert (done.status, done.stderr.count("the budget names")) == (0, 1)
+
     def test_groups_of_memory_are_loaded_alone(self, cli: Cli, write: Callable[..., Path]) -> None:
         text = '[budget]\nmemory = "200 KiB"\n[groups]\n' + "".join(
             f"{name}.together = ['{name}']\n" for name in ("left", "right", "embed")

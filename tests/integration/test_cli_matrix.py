@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import tomli
@@ -491,16 +492,37 @@ class TestMarkup:
         results = [row for row in self.rows(done.stdout) if len(row) == 12]
         assert len(results) == 2 + 1
 
-    def test_html_is_one_page_without_scripts(self, cli: Cli, hostile: Path) -> None:
+    def test_html_is_one_page_with_its_own_markup_alone(self, cli: Cli, hostile: Path) -> None:
         done = cli("matrix", "model.pte", "--facts", "hostile", "--format", "html", "--all")
         assert (done.status, FORBIDDEN.search(done.stdout)) == (0, None)
         found = _Tags()
         found.feed(done.stdout)
         assert found.tags <= {
-            *("html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "br", "code"),
-            *("div", "table", "caption", "thead", "tbody", "tr", "th", "td", "details", "summary"),
+            *("html", "head", "meta", "title", "style", "body", "main", "nav", "section", "script"),
+            *(
+                "h1",
+                "h2",
+                "h3",
+                "h4",
+                "p",
+                "pre",
+                "a",
+                "br",
+                "div",
+                "table",
+                "caption",
+                "thead",
+                "tbody",
+                "tr",
+                "th",
+                "td",
+            ),
+            *("details", "summary"),
         }
-        assert found.attributes <= {"lang", "charset", "http-equiv", "content", "name", "class", "scope"}
+        assert found.attributes <= {
+            *("lang", "charset", "http-equiv", "content", "name", "class", "scope"),
+            *("id", "href", "title", "role", "tabindex", "aria-label"),
+        }
         assert "&lt;script&gt;alert(1)&lt;" in done.stdout
 
     def test_differences_and_problems_come_first(self, cli: Cli, sheets: Path) -> None:
@@ -514,7 +536,23 @@ class TestMarkup:
         positions = [markdown.stdout.index(text) for text in ("2 differences", "Problems:", "Devices<")]
         assert positions == sorted(positions)
         page = cli(*changed, "--format", "html")
-        assert "<td><code>4</code></td><td><code>3</code></td>" in page.stdout
+        assert "<td>4</td><td>3</td>" in page.stdout
+
+    def test_junit_has_a_case_for_each_device(self, cli: Cli, sheets: Path) -> None:
+        arguments = ("matrix", "model.pte", "--facts", "sheets")
+        cli(*arguments, "--write-expect", "golden.toml")
+        (sheets / "broken.json").write_text("{")
+        done = cli(*arguments, "--expect", "golden.toml", "--set", f"{THREADS}=3", "--format", "junit")
+        suite = ElementTree.fromstring(done.stdout)[0]
+        ends = {case.get("name"): [each.tag for each in case] for case in suite}
+        assert ends == {
+            "broken": ["error"],
+            "laptop-on-battery": ["failure"],
+            "pixel-8": ["failure"],
+            "raspberry-pi-5": ["failure"],
+        }
+        counts = {name: suite.get(name) for name in ("tests", "errors", "failures")}
+        assert counts == {"tests": "4", "errors": "1", "failures": "3"}
 
     @pytest.mark.parametrize("form", ["text", "json", "markdown", "html", "github"])
     def test_hostile_names_are_printed_safely_and_read_back(self, cli: Cli, place: Path, form: str) -> None:

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from command_line import DATA, DIGITS
+from public_api import PUBLIC_MODULES
 
 import etconfig
+from etconfig.analysis import VerifiedCase
 from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.fact import Fact
@@ -19,6 +21,7 @@ from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.report.html import own_html
 from etconfig.report.model import MAX_CELL, Table, View
+from etconfig.report.page.writer import Page
 from etconfig.report.text import MAX_OWN_ROWS, own_text
 from etconfig.resolver.compiling.overrides import layer_from_overrides
 from etconfig.resolver.compiling.resolver import Resolver, Target
@@ -108,6 +111,60 @@ class TestOneLine:
     def test_empty_objects(self) -> None:
         assert repr(etconfig.FactSheet.empty()).startswith("<FactSheet: 0 of ")
         assert "no backend" in repr(etconfig.Arguments(method="main", instance=None, backends={}))
+
+
+def results(program: etconfig.LoadedProgram, config: etconfig.Resolution) -> Iterator[object]:
+    """Yield what public functions return that a person prints."""
+    live = etconfig.LiveArguments(program, profile="auto", facts=PI5)
+    configuration = etconfig.configure(program, profile="auto", facts=PI5)
+    arguments = config.arguments("forward")
+    bundle = etconfig.pack_resolutions({"pi-5": config})
+    matrix = etconfig.resolve_devices(program, devices={"pi-5": PI5, "none": etconfig.FactSheet.empty()})
+    inspected = etconfig.inspect_program(program)
+    with program.load_method("forward", live.arguments("forward")) as method:
+        live.attach(method)
+        yield live
+        yield live.refresh(PI5.with_overrides({"cpu.available_cores": 2}))
+        yield method
+    yield from (config, arguments, PI5, program, configuration, bundle, matrix, matrix["pi-5"])
+    yield from (
+        inspected,
+        inspected.methods[0],
+        etconfig.memory_need(program),
+        etconfig.analysis.device_page(matrix),
+    )
+    yield config.explain("ReferenceCpuBackend.num_threads")
+    yield config.what_if({"cpu.available_cores": 2})
+    yield arguments.provenance("ReferenceCpuBackend", "scratch_bytes")
+    yield etconfig.examine_installation()
+    yield etconfig.validate_file("/dev/null")
+    yield etconfig.compare(DIGITS / "digits.pte", pairs=6)
+    with etconfig.load_program(DATA / "exports" / "bundled.bpte") as bundled:
+        yield etconfig.verify_program(bundled)
+    yield bundle.configuration("pi-5")
+
+
+class TestAllResults:
+    """Each result has a short line; a table shows itself as one in notebooks."""
+
+    def test_each_is_short_and_tables_are_tables(
+        self, program: etconfig.LoadedProgram, config: etconfig.Resolution
+    ) -> None:
+        shown = set()
+        for each in results(program, config):
+            text = repr(each)
+            assert text.count("\n") < 10, type(each)
+            assert len(text) <= 800, (type(each), text)
+            shown.add(type(each))
+            if hasattr(each, "_repr_html_") and not isinstance(each, Page):
+                Checker(each._repr_html_())
+        known = {
+            cls for module in PUBLIC_MODULES[:3] for cls in module.values.values() if isinstance(cls, type)
+        }
+        tables = {cls for cls in known if hasattr(cls, "to_jsonable")} - {VerifiedCase}
+        assert {cls for cls in tables if not hasattr(cls, "_repr_html_")} == set()
+        elsewhere = {"BudgetUse", "ModelChoice", "Models", "TuneReport"}  # tested beside what makes them
+        assert {cls.__name__ for cls in tables - shown} <= elsewhere
 
 
 class TestText:

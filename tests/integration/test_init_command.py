@@ -51,6 +51,19 @@ def test_the_files_of_a_program_pass(empty: Path, cli: Cli, name: str) -> None:
     assert cli("validate", "profiles", "--strict").status == 0
 
 
+def test_a_tuned_profile_wins_on_its_device(empty: Path, cli: Cli) -> None:
+    shutil.copy(DIGITS, empty)
+    assert cli("init").status == 0
+    (empty / "profiles" / "project" / "tuned.toml").write_text(
+        '[profile]\nname = "project/tuned"\nextends = ["project/default"]\n'
+        "match = 'cpu.model == \"here\" && cpu.available_cores == 2'\n"
+    )
+    on_it = ("--fact", "cpu.model=here", "--fact", "cpu.available_cores=2")
+    assert cli("resolve", *on_it).stdout.startswith("profile project/tuned\n")
+    assert cli("resolve", "--device", "pi-5").stdout.startswith("profile project/default\n")
+    assert cli("validate", "--strict").status == 0
+
+
 def test_sheets_are_the_devices(empty: Path, cli: Cli) -> None:
     shutil.copy(DIGITS, empty)
     (empty / "sheets").mkdir()

@@ -385,6 +385,8 @@ class TestDoctor:
     def test_each_model_is_listed_with_its_place(self, cli: Cli, catalog: Path) -> None:
         (catalog / "etconfig.toml").write_text(MODELS)
         assert "digits, 2 variants, from" in cli("doctor").stdout
+        (catalog / "etconfig.toml").write_text("[model.detector]\nbackends = ['ReferenceCpuBackend']\n")
+        assert "detector, run by ReferenceCpuBackend, from" in cli("doctor").stdout
 
     def test_a_wrong_table_is_a_finding(self, cli: Cli, catalog: Path) -> None:
         (catalog / "etconfig.toml").write_text(MODELS.replace("when", "wehn"))

@@ -1,4 +1,4 @@
-"""`etconfig schema --profile` and `--project`: they accept what etconfig accepts."""
+"""`etconfig schema --profile`, `--project` and `--models`: they accept what etconfig accepts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ import jsonschema
 import pytest
 import tomli
 from command_line import ROOT, Outcome
-from profile_documents import BAD_PROFILES, BAD_PROJECTS, GOOD_PROFILES, GOOD_PROJECTS
+from profile_documents import (
+    BAD_MODELS,
+    BAD_PROFILES,
+    BAD_PROJECTS,
+    GOOD_MODELS,
+    GOOD_PROFILES,
+    GOOD_PROJECTS,
+    ONLY_VALIDATE_SEES,
+)
 
 from etconfig.app.installation.installation import Installation
 from etconfig.app.validating.validation import validate_file
@@ -29,8 +37,13 @@ def project_schema(cli: Callable[..., Outcome]) -> Schema:
     return cli("schema", "--project").json
 
 
+@pytest.fixture
+def models_schema(cli: Callable[..., Outcome]) -> Schema:
+    return cli("schema", "--models").json
+
+
 def accepts(schema: Schema, text: str) -> bool:
-    return jsonschema.Draft202012Validator(schema).is_valid(tomli.loads(text))
+    return jsonschema.Draft4Validator(schema).is_valid(tomli.loads(text))
 
 
 def etconfig_accepts(name: str, text: str) -> bool:
@@ -61,26 +74,41 @@ class TestDocuments:
         assert not etconfig_accepts("etconfig.toml", text)
         assert not accepts(project_schema, text)
 
+    @pytest.mark.parametrize("text", GOOD_MODELS.values(), ids=GOOD_MODELS)
+    def test_good_models_are_valid(self, models_schema: Schema, text: str) -> None:
+        assert etconfig_accepts("models.toml", text)
+        assert accepts(models_schema, text)
+
+    @pytest.mark.parametrize("text", BAD_MODELS.values(), ids=BAD_MODELS)
+    def test_bad_models_are_refused(self, models_schema: Schema, text: str) -> None:
+        assert not etconfig_accepts("models.toml", text)
+        assert not accepts(models_schema, text)
+
+    @pytest.mark.parametrize("text", ONLY_VALIDATE_SEES.values(), ids=ONLY_VALIDATE_SEES)
+    def test_only_validate_sees_the_rest(self, profile_schema: Schema, text: str) -> None:
+        assert not etconfig_accepts("p.toml", text)
+        assert accepts(profile_schema, text)
+
     @pytest.mark.parametrize("path", sorted((ROOT / "profiles").rglob("*.toml")), ids=lambda path: path.stem)
     def test_bundled_profiles_are_valid(self, profile_schema: Schema, path: Path) -> None:
         assert accepts(profile_schema, path.read_text("utf-8"))
 
 
 class TestSchema:
-    """A schema of draft 2020-12 that editors can use."""
+    """A schema of draft 4, in which 2.0 is not an integer, that editors can use."""
 
     def test_both_are_valid_schemas(self, profile_schema: Schema, project_schema: Schema) -> None:
         for schema in (profile_schema, project_schema):
-            assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-            jsonschema.Draft202012Validator.check_schema(schema)
+            assert schema["$schema"] == "http://json-schema.org/draft-04/schema#"
+            jsonschema.Draft4Validator.check_schema(schema)
 
     def test_every_reference_has_a_target(self, profile_schema: Schema) -> None:
         text = json.dumps(profile_schema)
-        references = {part.partition('"')[0] for part in text.split('"$ref": "#/$defs/')[1:]}
-        assert references == profile_schema["$defs"].keys()
+        references = {part.partition('"')[0] for part in text.split('"$ref": "#/definitions/')[1:]}
+        assert references == profile_schema["definitions"].keys()
 
     def test_descriptions_are_next_to_the_alternatives(self, profile_schema: Schema) -> None:
-        option = profile_schema["$defs"]["backend.ReferenceNpuBackend"]["properties"]["power_mode"]
+        option = profile_schema["definitions"]["backend.ReferenceNpuBackend"]["properties"]["power_mode"]
         assert option["description"].startswith("The clock of the simulated device")
         assert option["default"] == "balanced"
         assert [*option["anyOf"][0]["enum"]] == ["low", "balanced", "high"]
@@ -92,7 +120,7 @@ class TestSchema:
         done = cli("schema", "--profile")
         assert done.status == 0
         assert done.stderr.startswith("warning[broken-plugin]: ")
-        known = done.json["$defs"]["options"]["properties"]
+        known = done.json["definitions"]["options"]["properties"]
         assert "ReferenceNpuBackend" in known
         assert "TwinNpu" not in known
 

@@ -89,6 +89,11 @@ class TestResults:
         project(f'devices = ["sheets"]\n{CORES}methods = ["backward"]')
         done = cli("test")
         assert (done.status, "no device tries the test 'cores'" in done.stdout) == (0, True)
+        assert "etconfig.toml:6:10" in done.stdout
+        assert "help: `methods` names none of embed, forward" in done.stdout
+        assert "1 of 2 tests holds on every device; all hold on 2 of 2 devices" in done.stderr
+        project(f'devices = ["sheets"]\n{CORES}methods = ["foward"]')
+        assert "help: did you mean 'forward'?" in cli("test").stdout
         assert cli("test", "--fail-on", "warning").status == 1
 
     def test_a_device_that_does_not_resolve_fails(self, cli: Cli) -> None:
@@ -191,7 +196,7 @@ class TestDeclaration:
             (
                 'name = "a"\nassert = "true"\nwhere = "ReferenceCpuBackend.num_threads > 1"',
                 "unknown-fact",
-                "",
+                "no fact is called 'ReferenceCpuBackend.num_threads'; `where` selects devices by facts",
             ),
             ('name = "a"\nassert = 1', "wrong-type", "must be a string"),
             (
@@ -205,8 +210,18 @@ class TestDeclaration:
         project(f"[[test]]\n{text}")
         done = cli("validate", "--format", "json")
         assert done.status == 1
-        assert any(each["code"] == code and message in each["message"] for each in json.loads(done.stdout))
+        assert any(
+            each["code"] == code and message in f"{each['message']}; {each['help']}"
+            for each in json.loads(done.stdout)
+        )
         assert cli("test").status == 2
+
+    def test_where_holds_on_some_devices(self, cli: Cli) -> None:
+        project(f"{CORES}where = 'os.name == \"embedded\"'")
+        done = cli("validate")
+        assert (done.status, "warning[unusual-value]" in done.stdout) == (0, True)
+        project(f"{CORES}# etconfig: allow unusual-value\nwhere = 'os.name == \"embedded\"'")
+        assert cli("validate", "--strict").status == 0
 
     @pytest.mark.parametrize(
         ("text", "code"),

@@ -237,3 +237,9 @@ class TestListing:
         done = cli("explain", "unusual-value")
         assert (done.status, done.stdout.splitlines()[0]) == (0, "# unusual-value")
         assert cli("explain", "unusual-value", "--json").status == 2
+
+    def test_explain_reads_other_spellings_of_a_code(self, place: Path, cli: Cli) -> None:
+        for text in ("UNUSUAL_VALUE", "error[unusual-value]"):
+            assert cli("explain", text).stdout == cli("explain", "unusual-value").stdout
+        done = cli("explain", "unusal-value")
+        assert (done.status, "help: did you mean 'unusual-value'?" in done.stderr) == (2, True)

@@ -227,6 +227,7 @@ def test_outcomes_of_other_conditions_are_not_taken(times: dict[str, float], pla
 
     tuned()
     assert tuned(seed=7).resumed > 0  # given inputs are the same with another seed
+    assert tuned(only=[ACCUMULATE]).resumed == 0  # other options are other outcomes of the same study
     found = {}
     for words, changed in cases.items():
         with pytest.raises(TuningError) as caught:
@@ -256,6 +257,10 @@ def test_what_cannot_be_asked_for_is_refused(cli: Cli, place: Path) -> None:
         ): "'size < 3' is not a bound; write memory < 64 MiB, latency < 5 ms or error < 0.001",
         ("--budget", "soon"): "'soon' is not a duration; write 60s, 5min or 1h",
         ("--only", "num_thread"): "no option is called 'num_thread'\n  = help: did you mean 'num_threads'?",
+        (
+            "--only",
+            "threads",
+        ): "no option is called 'threads'\n  = help: did you mean ReferenceCpuBackend.num_threads?",
         ("--only", "label"): "no option is called 'label'",
         ("--also", THREADS): f"'{THREADS}' is not an option with values\n  = help: write --also PATH=V1,V2",
         ("--also", f"{THREADS}=many"): f"{THREADS} cannot be 'many': expected an integer",

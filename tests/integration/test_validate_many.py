@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,9 +17,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Record the names of the files that are read."""
     names: list[str] = []
 
-    def recorded(path: Path) -> Document:
+    def recorded(path: Path, texts: Mapping[str, str]) -> Document:
         names.append(path.name)
-        return load_document(path)
+        return load_document(path, texts)
 
     monkeypatch.setattr("etconfig.profile.inheritance.load_document", recorded)
     return names

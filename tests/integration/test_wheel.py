@@ -65,7 +65,9 @@ def test_the_wheel_holds_every_module_profile_sheet_and_header_and_the_marker_of
     bindings |= {"etconfig/device/Package.swift", "etconfig/device/include/module.modulemap"}
     sheets = {f"etconfig/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "sheets").rglob("*.json")}
     assert "etconfig/sheets/google/pixel-8.json" in sheets
-    pages = {f"etconfig/pages/{p.name}" for p in (ROOT / "docs" / "diagnostics").iterdir()}
+    page = ROOT / "etconfig" / "report" / "page"
+    pages = {p.relative_to(ROOT).as_posix() for p in page.iterdir() if p.suffix in (".css", ".jinja", ".js")}
+    pages |= {f"etconfig/pages/{p.name}" for p in (ROOT / "docs" / "diagnostics").iterdir()}
     assert "etconfig/pages/unusual-value.md" in pages
     shipped = pages | modules | profiles | sheets | headers | sources | bindings
     assert shipped | {"etconfig/py.typed"} <= names_in(wheel)
@@ -87,9 +89,12 @@ def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
     others = ("etconfig/templates/", "etconfig/pages/")
     assert {Path(name).suffix for name in ours if not name.startswith(others)} == {
         ".cpp",
+        ".css",
         ".fbs",
         ".h",
         ".java",
+        ".jinja",
+        ".js",
         ".json",
         ".kt",
         ".modulemap",

@@ -60,6 +60,11 @@ WRITERS: dict[tuple[str, str], Writer] = {
         "r.xml",
         "x.xml",
     ),
+    ("test", "junit"): Writer(("test", "model.pte", *ON_DEVICE, "--junit", "{}"), "r.xml", "model.pte"),
+    ("fleet test", "page"): Writer(("fleet", "test", *FLEET, "--html", "{}"), "p.html", "devices.jsonl"),
+    ("report", "output"): Writer(
+        ("report", "model.html", *ON_DEVICE, "--output", "{}"), "r.html", "model.html"
+    ),
     ("fleet coverage", "page"): Writer(
         ("fleet", "coverage", *FLEET, "--html", "{}"), "p.html", "devices.jsonl"
     ),
@@ -89,6 +94,15 @@ DIRECTORIES = {
 }
 """The options that name a directory, which have tests of their own below or beside their commands."""
 
+BESIDE = {
+    ("bench", "output"),
+    ("fleet test", "page"),
+    ("test", "junit"),
+    ("tune", "output"),
+    ("tune", "study"),
+}
+"""The options of commands that measure or test first, which have tests beside their commands."""
+
 
 def written_by_click() -> Iterator[tuple[str, str]]:
     """Yield each command with each parameter that it writes to, but `--cache` of fleets."""
@@ -106,7 +120,7 @@ def written_by_click() -> Iterator[tuple[str, str]]:
 
 
 def test_every_option_that_writes_is_tried() -> None:
-    assert set(written_by_click()) == set(WRITERS) | DIRECTORIES
+    assert set(written_by_click()) == set(WRITERS) | DIRECTORIES | BESIDE
 
 
 @pytest.fixture
@@ -119,7 +133,7 @@ def inputs(place: Path) -> Path:
             f"[profile]\nname = 'board'\nmatch = 'cpu.arch == \"arm64\"'\n"
             f"[options.ReferenceCpuBackend]\nnum_threads = {number}\n"
         )
-    for name in ("model.svg", "model.etbundle"):
+    for name in ("model.svg", "model.etbundle", "model.html"):
         shutil.copy("model.pte", name)
     (place / "x.xml").touch()
     return place

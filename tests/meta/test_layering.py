@@ -19,7 +19,7 @@ ROOMS: dict[str, set[str]] = {
     "diagnostics": {"base"},
     "errors": {"base", "diagnostics"},
     "flatbuffer": set(),
-    "report": {"base", "diagnostics"},
+    "report": {"base", "diagnostics", "errors"},
     "mistakes": set(),
     "schema": BOTTOM,
     "facts": BOTTOM,
@@ -51,15 +51,16 @@ ROOMS: dict[str, set[str]] = {
     | {"numpy_executor", "kernels", "wire"},
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
-    | {"method", "tracing", "kernel", "program"},
+    | {"method", "tracing", "kernel", "program", "memory"},
     "measuring": BOTTOM
     | {"analysis", "app", "resolver", "schema", "facts", "models"}
     | {"backend", "tracing", "program"},
     "tuning": BOTTOM | {"measuring", "app", "resolver", "profile", "schema", "facts"},
     "fleet": BOTTOM | {"schema", "facts", "expression", "profile", "resolver", "plugin", "app"},
     "scaffold": BOTTOM | {"schema", "program", "c_interface"},
+    "lsp": BOTTOM | {"app", "resolver", "profile", "expression", "facts", "schema"},
     "cli": BOTTOM
-    | {"conformance", "analysis", "measuring", "tuning", "scaffold", "app", "fleet"}
+    | {"conformance", "analysis", "measuring", "tuning", "scaffold", "app", "fleet", "lsp"}
     | {"resolver", "schema", "facts", "profile", "models", "plugin", "wire", "device"}
     # `run` and `inspect` show the contents of these
     | {"method", "tracing", "kernel", "program", "memory"},
@@ -198,10 +199,14 @@ THIRD_PARTY: dict[str, set[str]] = {
     "executorch": {"aot"},
     "click": {"cli"},
     "rich": {"report"},
+    "jinja2": {"report"},
+    "markupsafe": {"report"},
     "duckdb": {"fleet"},
     "distributed": {"fleet"},
     "vl_convert": {"measuring"},
     "optuna": {"tuning"},
+    "pygls": {"lsp"},
+    "lsprotocol": {"lsp"},
 }
 """Every third party package and the rooms it may be used in.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,8 +29,17 @@ PAGES = sorted(
 FOR_CONTRIBUTORS = {"architecture.md"}
 """Pages about the inside of etconfig, which may mention private modules."""
 
-EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
+EXAMPLES = sorted(path for suffix in ("py", "ipynb") for path in (ROOT / "examples").rglob(f"*.{suffix}"))
 _MENTIONED = re.compile(r"`(etconfig(?:\.\w+)+)`")
+
+
+def code_of(path: Path) -> str:
+    """The Python code of a module or a notebook."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return text
+    cells = json.loads(text)["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
 def private_imports(text: str) -> list[str]:
@@ -101,7 +111,7 @@ class TestPages:
 
     @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
     def test_an_example_imports_public_names_only(self, path: Path):
-        assert private_imports(path.read_text(encoding="utf-8")) == []
+        assert private_imports(code_of(path)) == []
 
     @pytest.mark.parametrize(
         ("code", "found"),

@@ -86,7 +86,7 @@ def note_reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     read: list[Path] = []
     load_document = inheritance.load_document
     monkeypatch.setattr(
-        inheritance, "load_document", lambda path: (read.append(path), load_document(path))[1]
+        inheritance, "load_document", lambda path, *texts: (read.append(path), load_document(path, *texts))[1]
     )
     return read
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from etconfig.app.configuring.engine_models import BackendsOfModels, Models, with_models
 from etconfig.app.configuring.profile_choice import ProfileChoice, choose_profile
-from etconfig.app.configuring.project_programs import find_unused_settings
+from etconfig.app.configuring.project_programs import find_unused_settings, names_in_project
 from etconfig.app.configuring.several_programs import programs_in
 from etconfig.app.configuring.targets import (
     Delegating,
@@ -155,7 +155,7 @@ class Configuration:
 
         Args:
             facts: The device.
-            fact_overrides: Facts set by hand in addition to those of this configuration, over which they win.
+            fact_overrides: Facts set by hand beside the facts of this configuration, over which they win.
 
         Raises:
             ConfigError, PluginError, TypeError: as for `configure`.
@@ -234,7 +234,7 @@ def configure(
             the project file decides; without its `require_match = true`, the fallback is a note among
             `Resolution.warnings`.
         facts: The device, such as `load_fact_sheet` reads it; by default this one, detected now.
-        fact_overrides: Facts set by hand, by name: `{"power.source": "battery"}`. They win over those of
+        fact_overrides: Facts set by hand, by name: `{"power.source": "battery"}`. They win over facts of
             profiles and the project file.
         overrides: Options that win over all others: values by option path, as
             `{"forward@left:XnnpackBackend.num_threads": 2}`; nested by backend, as
@@ -247,7 +247,7 @@ def configure(
             from the current directory.
         models: Models that engines run without a program, with the id of the backend of each:
             `{"detector": "OnnxRuntimeBackend"}`, or a list of ids; or a file of models. Their names take the
-            place of methods. By default, those of the project file if no program is given.
+            place of methods. By default, the models of the project file if no program is given.
 
     Returns:
         The configuration; `Configuration.resolve` gives its arguments on any facts.
@@ -332,7 +332,13 @@ def _compile(
         unused = find_unused_settings(installation, program, choice.chain, of_files)
         warnings = (*map(undeclared_warning, undeclared), *unused)
     resolver = Resolver.compile(
-        specs, layers, targets, installation.backend_ids, installation.advice, undeclared=undeclared
+        specs,
+        layers,
+        targets,
+        installation.backend_ids,
+        installation.advice,
+        undeclared=undeclared,
+        elsewhere=partial(names_in_project, installation),
     )
     notes = (
         *installation.project_warnings,

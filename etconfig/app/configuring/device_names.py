@@ -1,4 +1,4 @@
-"""Names of devices from those of their fact sheets, and names that tell files apart."""
+"""Names of devices from the names of their fact sheets, and names that tell files apart."""
 
 from __future__ import annotations
 

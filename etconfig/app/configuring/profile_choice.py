@@ -88,7 +88,7 @@ def choose_profile(
         profile: `auto`, a name, a path, or None for the choice of the project file.
         facts: The device, for `auto`.
         require_match: Refuse the fallback of `auto`; the project file may refuse it, too.
-        concerns: Compares a tuned profile with the models; by default with those of the project file. `auto`
+        concerns: Compares a tuned profile with the models; by default with the project file's. `auto`
             passes over profiles that were tuned for others.
 
     Raises:
@@ -109,7 +109,7 @@ def choose_profile(
 def facts_of_choice(
     installation: Installation, facts: FactSheet, by_hand: Mapping[str, Sourced[object]]
 ) -> FactSheet:
-    """Return the facts that options see: those of a device, as its profile and the project file correct them.
+    """Return the facts that options see: a device's facts, as its profile and the project file correct them.
 
     Args:
         installation: The profiles, and the project file.

@@ -16,6 +16,9 @@ from etconfig.profile.directory import files_below
 from etconfig.profile.profile import Reference
 
 _SHEET = ".json"
+_SHEET_HELP = (
+    "paths are relative to the project file; `etconfig facts --save FILE` writes a sheet of a device"
+)
 
 
 def project_devices(installation: Installation) -> dict[str, Path]:
@@ -63,7 +66,7 @@ def _sheets(reference: Reference, directory: Path) -> Iterator[tuple[str | None,
             yield name, device_path(name)
         return
     if not files:
-        message = f"{text!r} is not a fact sheet, and matches none"
-        raise FactError(diagnostics=(Diagnostic(code="unreadable-file", message=message),))
+        message, help = f"there is no fact sheet {text!r}", _SHEET_HELP
+        raise FactError(diagnostics=(Diagnostic(code="unreadable-file", message=message, help=help),))
     for file in files:
         yield None, file

@@ -73,6 +73,12 @@ def models_of_project(installation: Installation) -> tuple[ProjectProgram, ...]:
     return (ProjectProgram(reference=reference, backends_of=backends_of),)
 
 
+def names_in_project(installation: Installation) -> set[str]:
+    """Return the methods and models of all programs that the project file names. Raises as the two above."""
+    found = (*read_project_programs(installation), *models_of_project(installation))
+    return {name for each in found for name in each.backends_of}
+
+
 def _read(reference: Reference, path: Path) -> ProjectProgram:
     from etconfig.program.program import Verification, open_program
 
@@ -150,7 +156,7 @@ def user_layers(
     Args:
         installation: The profiles.
         chain: The profiles of the first layers.
-        layers: The layers of these profiles, and those of other sources.
+        layers: The layers of these profiles, and the layers of other sources.
     """
     of_user = (
         layer for profile, layer in zip(chain, layers, strict=False) if _is_of_user(installation, profile)

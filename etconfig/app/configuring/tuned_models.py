@@ -48,7 +48,7 @@ def models_of(find_parts: Callable[[], Sequence[Delegating]]) -> ConcernsModel:
 
 
 def models_in_use(installation: Installation, program: Delegating | None) -> ConcernsModel:
-    """Return `models_of` a program or models, by default those that the project file names."""
+    """Return `models_of` a program or models, by default the models that the project file names."""
 
     def find_parts() -> Sequence[Delegating]:
         from etconfig.app.configuring.default_program import program_by_default

@@ -39,7 +39,7 @@ class ContributedFacts:
 
     @cached_property
     def registry(self) -> FactRegistry:
-        """The built-in facts and those of the plugins."""
+        """The built-in facts and the plugins' facts."""
         if not self._entries:
             return BUILTIN_FACTS
         declared = FactRegistry(tuple(chain.from_iterable(self._declared.values())))
@@ -113,7 +113,7 @@ class ContributedFacts:
         )
 
     def _detectors_of(self, declaring: Sequence[EntryPoint] | Mapping[EntryPoint, object]) -> list[Detector]:
-        """Return the built-in detectors, those of plugins that declare nothing, and those of `declaring`."""
+        """Return the built-in detectors, and detectors of plugins without declarations and of `declaring`."""
         from etconfig.facts.detecting.detectors import BUILTIN_DETECTORS
 
         found: list[Detector] = [*BUILTIN_DETECTORS]

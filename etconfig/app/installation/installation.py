@@ -98,7 +98,7 @@ class Installation:
 
     Args:
         directory: The directory in which, and above which, to look for a project file; None reads none.
-        environ: The environment variables; by default those of the process. With other ones, the
+        environ: The environment variables; by default the process's own. With other ones, the
             user's profiles are found through their XDG_CONFIG_HOME only.
         profile_directories: Further directories of profiles.
         search_path: The directories of installed distributions; by default `sys.path`.
@@ -124,14 +124,15 @@ class Installation:
         self._project_path: Path | None = None
         self.executor_texts: tuple[tuple[str, str], ...] = ()
         self._given_kernels: tuple[Kernel, ...] = ()
+        self.texts: Mapping[str, str] = {}
 
     def with_executor_texts(self, texts: Iterable[tuple[str, str]]) -> Installation:
         """Return the same installation with options of the executor, as a command line has them.
 
-        They win over those of the project file; `load_program(..., executor_options=...)` wins over them.
+        They win over options of the project file; `load_program(..., executor_options=...)` wins over them.
 
         Args:
-            texts: Names and values; those with an array may repeat a name.
+            texts: Names and values; the name of an option with an array may be repeated.
         """
         other = copy.copy(self)
         other.executor_texts = tuple(texts)
@@ -172,6 +173,21 @@ class Installation:
         other._is_own_environment = self._is_own_environment
         other._given_kernels = self._given_kernels
         other.executor_texts = self.executor_texts
+        other.texts = self.texts
+        return other
+
+    def with_texts(self, texts: Mapping[str, str]) -> Installation:
+        """Return the same installation, `refreshed`, in which texts count in place of files.
+
+        Example:
+            >>> installation = etconfig.Installation(".").with_texts({"/boards/board.toml": ""})
+
+        Args:
+            texts: Texts of profiles, project files and files of models that an editor has not saved, by the
+                real paths of the files.
+        """
+        other = self.refreshed()
+        other.texts = texts
         return other
 
     def refreshed(self) -> Installation:
@@ -243,7 +259,7 @@ class Installation:
         is_found = self._project_path is None and not self.environ.get(PROJECT_VARIABLE)
         if is_found:
             check_trusted((path,), f"name it: {PROJECT_VARIABLE}={path}")
-        return load_document(path)
+        return load_document(path, self.texts)
 
     @cached_property
     def project(self) -> ProjectFile | None:
@@ -333,7 +349,7 @@ class Installation:
         return parse_rules(self._project_document)
 
     def leveled(self, problems: Iterable[Diagnostic], allowances: Allowances) -> list[Diagnostic]:
-        """Return findings with their levels, without those that are off or that a comment allows.
+        """Return findings with their levels, but no finding that is off or that a comment allows.
 
         Rules that are wrong do not count.
         """
@@ -387,7 +403,7 @@ class Installation:
         """
         from etconfig.app.installation.model_catalog import catalog_of_project
 
-        return catalog_of_project(self._project_document, self.fact_registry)
+        return catalog_of_project(self._project_document, self.fact_registry, self.texts)
 
     # --- plugins -------------------------------------------------------------------------
 
@@ -429,7 +445,7 @@ class Installation:
     def _policy(self) -> PluginPolicy:
         if self._project_document is None:
             return PluginPolicy().with_environment(self.environ)
-        # Apart from the rest of the file, which refers to facts: those of plugins are not known yet.
+        # Apart from the rest of the file, which refers to facts: facts of plugins are not known yet.
         from etconfig.profile.project import parse_plugin_choices
 
         choices = parse_plugin_choices(self._project_document)
@@ -446,7 +462,7 @@ class Installation:
 
     @property
     def fact_registry(self) -> FactRegistry:
-        """The definitions of facts: the built-in ones and those of plugins."""
+        """The definitions of the built-in facts and of the plugins' facts."""
         return self._contributed_facts.registry
 
     def detect_facts(self) -> FactSheet:
@@ -456,12 +472,12 @@ class Installation:
     def known_facts(
         self, device: FactSheet | None = None, by_hand: Mapping[str, Sourced[object]] | None = None
     ) -> FactSheet:
-        """Return the facts on which profiles are selected: those of a device, corrected by the project file.
+        """Return the facts on which profiles are selected: a device's facts, corrected by the project file.
 
         Every command that selects a profile or shows facts sees these; `detect_facts` measures only.
 
         Args:
-            device: The facts of the device; by default those of this one, detected now.
+            device: The facts of the device; by default of this device, detected now.
             by_hand: Facts set by hand, by name; they win over `[facts]` of the project file.
 
         Raises:
@@ -560,7 +576,8 @@ class Installation:
             ),
             *(ProfileSource(str(directory), directory, Provider.USER) for directory in (*named, *own)),
         )
-        return ProfileLibrary(sources, self.fact_registry, (*map(broken_package, broken), *missing))
+        problems = (*map(broken_package, broken), *missing)
+        return ProfileLibrary(sources, self.fact_registry, problems, self.texts)
 
     @property
     def profile_path(self) -> tuple[NamedDirectory, ...]:
@@ -596,7 +613,7 @@ class Installation:
 
     @cached_property
     def kernels(self) -> KernelChoice:
-        """The built-in kernels, those of plugins, and those given in code: one for each operator.
+        """The kernels that are built in, of plugins, and given in code: one for each operator.
 
         Raises:
             ConfigError: `[kernels.prefer]` of the project file cannot be read.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -27,8 +27,15 @@ def catalog_of_file(path: AnyPath, registry: FactRegistry) -> ModelCatalog:
     return parse_models(load_document(as_path("models", path)), ExpressionParser(registry))
 
 
-def catalog_of_project(document: Document | None, registry: FactRegistry) -> ModelCatalog:
+def catalog_of_project(
+    document: Document | None, registry: FactRegistry, texts: Mapping[str, str] | None = None
+) -> ModelCatalog:
     """Return the models of a project file and of the files that it names; empty without a project file.
+
+    Args:
+        document: The project file.
+        registry: The facts that conditions may name.
+        texts: Texts that count in place of files, as for `load_document`.
 
     Raises:
         ProfileError: files cannot be read, or tables of models are malformed; with every problem.
@@ -45,7 +52,7 @@ def catalog_of_project(document: Document | None, registry: FactRegistry) -> Mod
     except ProfileError as error:
         problems.extend(error.diagnostics)
         files = ()
-    readers += (partial(_read, directory / each.target, expressions) for each in files)
+    readers += (partial(_read, directory / each.target, expressions, texts) for each in files)
     catalogs = []
     for read in readers:
         try:
@@ -57,5 +64,5 @@ def catalog_of_project(document: Document | None, registry: FactRegistry) -> Mod
     return join_catalogs(catalogs)
 
 
-def _read(path: Path, expressions: ExpressionParser) -> ModelCatalog:
-    return parse_models(load_document(path), expressions)
+def _read(path: Path, expressions: ExpressionParser, texts: Mapping[str, str] | None) -> ModelCatalog:
+    return parse_models(load_document(path, texts), expressions)

@@ -98,7 +98,7 @@ def user_profiles(
     Args:
         environ: The environment variables.
         named: The real paths of the directories that the user named.
-        is_own: True if these variables are those of the process.
+        is_own: True if these are the variables of the process.
 
     Raises:
         DocumentError: others could have written a profile of the user.
@@ -133,7 +133,7 @@ def user_directory(environ: Mapping[str, str], *, is_own: bool) -> Path | None:
 
     Args:
         environ: The environment variables.
-        is_own: True if these variables are those of the process.
+        is_own: True if these are the variables of the process.
     """
     base = environ.get("XDG_CONFIG_HOME", "").strip()
     if base and Path(base).is_absolute():

@@ -26,7 +26,7 @@ class UndeclaredOptions(BackendOptions):
 
 
 def undeclared_specs(backend_ids: Iterable[str], runtime: ExecutorReport) -> dict[str, BackendSpec]:
-    """Return declarations without options for those of some backends that a runtime has, by id."""
+    """Return declarations without options, by id, for each given backend that a runtime has."""
     return {
         backend: BackendSpec(
             id=backend,

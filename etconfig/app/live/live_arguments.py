@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, replace
@@ -19,9 +20,11 @@ from etconfig.base.parameters import check_type
 from etconfig.base.records import record
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, MethodInUseError, OptionError
 from etconfig.facts.sheet import FactSheet
-from etconfig.report.model import count_text
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, count_text
 from etconfig.resolver.deciding.arguments import Arguments
 from etconfig.resolver.deciding.resolution import Resolution
+from etconfig.schema.coerce import show_value
 from etconfig.schema.declaration import Applies
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ class LiveChange:
 
 
 @record(frozen=True, kw_only=True)
-class Refresh:
+class Refresh(HasView):
     """The result of one refresh.
 
     Attributes:
@@ -77,9 +80,26 @@ class Refresh:
         """True if any option or the profile differs."""
         return any(getattr(self, part.name) for part in fields(self))
 
+    def _view(self) -> View:
+        rows = [
+            (
+                kind.replace("_", " "),
+                str(each.path),
+                *map(show_value, (each.old, each.new)),
+                str(each.error or ""),
+            )
+            for kind in ("applied", "postponed", "refused", "needs_reload")
+            for each in getattr(self, kind)
+        ]
+        counts = [f"{count} {kind}" for kind, count in Counter(row[0] for row in rows).items()]
+        profile = [] if self.profile is None else [str(self.profile), *self.profile.reasons]
+        table = Table(headers=("", "OPTION", "OLD", "NEW", "ERROR"), rows=rows)
+        title = ", ".join([*counts, *profile[:1]]) or "nothing changes"
+        return View(title=title, lines=profile[1:], tables=(table,))
+
 
 @documented_like(configure)
-class LiveArguments:
+class LiveArguments(HasView):
     """Keeps loaded Methods, and objects of engines, in line with a configuration while facts change.
 
     `refresh` compares the options in force in each Method with the configured ones, and applies
@@ -97,7 +117,7 @@ class LiveArguments:
         >>> report.refused
         ()
 
-    The parameters are those of `configure`. In place of a program, it takes a `Configuration` that
+    The parameters are the same as of `configure`. In place of a program, it takes a `Configuration` that
     exists already, and then `facts`, those to start from, only.
 
     Args: as for `configure`.
@@ -165,7 +185,7 @@ class LiveArguments:
             model: For an object of an engine, the name of its model.
             instance: The instance that it was built for, or None.
             backend: The id of its backend; needed only if the model has several.
-            options: The options that it was built with; by default those of the last refresh.
+            options: The options that it was built with; by default the options of the last refresh.
 
         Raises:
             OptionError: its method or model, instance, or backend is not configured.
@@ -249,6 +269,9 @@ class LiveArguments:
         followed = count_text(len(self._methods), f"attached {noun}")
         return f"<LiveArguments: {followed}; {self._resolution!r}>"
 
+    def _view(self) -> View:
+        return self._resolution._view()
+
     def _configured(self, configuration: Configuration, facts: FactSheet) -> Configuration:
         return configuration if self._holds_profile else configuration.selected_on(facts)
 
@@ -275,7 +298,7 @@ class LiveArguments:
         the files select another one.
 
         Args:
-            facts: The current facts; by default those of the last refresh.
+            facts: The current facts; by default the facts of the last refresh.
 
         Returns, raises: as `refresh`.
         """
@@ -328,7 +351,7 @@ class LiveArguments:
         return Follower(refresh_once, interval_s)
 
     def _update_all(self, wanted: Sequence[Arguments]) -> list[Refresh]:
-        """Apply all differences; those in options of the process in all that have them at once."""
+        """Apply all differences, of options of the process to all methods that have them at once."""
         pairs = list(zip(self._methods, wanted, strict=True))
         planned = {index: (method, _changes(method, each)) for index, (method, each) in enumerate(pairs)}
         specs = joint_specs(wanted)

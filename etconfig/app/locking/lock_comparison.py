@@ -116,7 +116,7 @@ class _Comparison:
     is_whole: bool
 
     def differences(self) -> Iterator[LockDifference]:
-        """Yield the differences: first those of the parts that all devices share."""
+        """Yield the differences, beginning with the parts that all devices share."""
         pairs = {name: self._locked_program(name) for name in self.now.programs or (None,)}
         for name, found in pairs.items():
             yield from self._program_differences(name, found)

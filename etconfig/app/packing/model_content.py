@@ -42,7 +42,7 @@ def fitting_programs(programs: Iterable[OpenedProgram], directory: Path | None) 
         directory: As for `bundled_models`.
 
     Raises:
-        ModelError: the name of a file cannot be that of a model, or two programs have one name.
+        ModelError: a file's name cannot name a model, or two programs have one name.
         PluginError: a backend's `memory` failed.
     """
     found: dict[str, BundledModel] = {}

@@ -21,7 +21,7 @@ from etconfig.base.parameters import AnyPath, as_path, check_type
 from etconfig.base.provenance import Sourced
 from etconfig.base.records import record
 from etconfig.device.compiling.compilation import compile_bundle
-from etconfig.device.compiling.content import BundleContent, BundledProfile
+from etconfig.device.compiling.content import BundleContent, BundledModel, BundledProfile
 from etconfig.device.device_bundle import DeviceBundle
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import OptionError, ProfileError
@@ -101,11 +101,7 @@ def make_bundle(
         raise OptionError(diagnostics=errors)
     project = installation.project
     directory = None if project is None else Path(project.name).absolute().parent
-    models = bundled_models(installation, directory)
-    if with_memory:
-        opened = [each for each in given if isinstance(each, OpenedProgram)]
-        known = {each.name for each in models}
-        models += tuple(each for each in fitting_programs(opened, directory) if each.name not in known)
+    models = _models(installation, given if with_memory else (), directory)
     content = BundleContent(
         producer=PRODUCER,
         registry=installation.fact_registry,
@@ -123,6 +119,16 @@ def make_bundle(
     return PackedBundle(
         bundle=DeviceBundle(compile_bundle(content)), warnings=tuple(dict.fromkeys((*warnings, *problems)))
     )
+
+
+def _models(
+    installation: Installation, programs: Iterable[Delegating], directory: Path | None
+) -> tuple[BundledModel, ...]:
+    """Return the models of the project, and each program that is none of them."""
+    models = bundled_models(installation, directory)
+    opened = [each for each in programs if isinstance(each, OpenedProgram)]
+    known = {each.name for each in models}
+    return models + tuple(each for each in fitting_programs(opened, directory) if each.name not in known)
 
 
 @documented_like(make_bundle)
@@ -146,7 +152,7 @@ def pack_bundle(
         profiles: The names or paths of profiles; by default the profile that the project file names, else
             every profile that can be selected. If it is a single one, devices use it without selecting.
         require_match: Let devices refuse `generic/any` if no other profile matches.
-        fact_overrides: Facts set by hand, by name; they win over those of the device.
+        fact_overrides: Facts set by hand, by name; they win over the facts of the device.
         overrides: Options that win over all others, as for `resolve`.
         instances: Names of instances by method, besides the instances of profiles.
         strict: Refuse backends whose recommendation is a function, which a device cannot call. By default

@@ -35,7 +35,7 @@ def pack_resolutions(
     installation: Installation | None = None,
     fact_overrides: FactOverrides | None = None,
 ) -> DeviceBundle:
-    """Pack resolved arguments into a bundle, from which a program takes those of a device by name.
+    """Pack resolved arguments into a bundle, from which a program takes a device's arguments by name.
 
     Nothing in it depends on facts, except the models of the project file: these keep their conditions, since
     nobody but the device knows the backends of its runtime.

@@ -1,4 +1,4 @@
-"""The options of an executor: those of the project file, the command line and the caller, checked."""
+"""The options of an executor from the project file, the command line and the caller, checked."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def executor_report(
     Args:
         installation: The plugins and the project file.
         name: The name of the executor.
-        given: Options of the executor that win over those of the project file.
+        given: Options of the executor that win over the options of the project file.
 
     Raises:
         UnknownPluginError: no such executor is installed.
@@ -167,7 +167,7 @@ def executor_with_options(
     Args:
         installation: The plugins and the project file.
         name: The name of the executor.
-        given: Options that win over those of the project file.
+        given: Options that win over the options of the project file.
 
     Raises:
         UnknownPluginError: no such executor is installed.

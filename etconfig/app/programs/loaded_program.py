@@ -140,7 +140,7 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
                 each other's state.
             MethodInUseError: the methods share their arenas, and another one is executing.
             TypeError: `name` is not a text, `arguments` is not an `Arguments` object, or `memory` not a list.
-            ValueError: the arguments are those of another method, or have other options than a backend of
+            ValueError: the arguments belong to another method, or have other options than a backend of
                 `backends`; or no method of the program delegates to one of these.
 
         Warns:

@@ -26,7 +26,7 @@ class ModelRequest:
 
     Attributes:
         model: The model.
-        device: The facts of the device, without those of the project file and those set by hand.
+        device: The facts of the device, without facts of the project file or set by hand.
         facts: The facts of the device, with them.
         broken: The errors of the backends whose plugins are broken here, by their ids.
         installation: The plugins, which declare the memory of backends.
@@ -67,12 +67,12 @@ def select_model(
 
     Args:
         name: The name of the model: `detector` for `[model.detector]`.
-        models: A file of models; by default those of the project file.
+        models: A file of models; by default the models of the project file.
         facts: The device; by default this one, detected now, with the backends that the executor and the
             installed plugins can run. On a sheet without `runtime.backends`, only programs without delegates
             can be selected.
         fact_overrides: Facts set by hand, by name, such as `{"runtime.backends": ["XnnpackBackend"]}`. They
-            win over those of the project file.
+            win over the facts of the project file.
         executor: The executor that will run the program; by default the project file's, else `numpy`.
         installation: Plugins and project file; by default those found from the current directory.
 
@@ -126,7 +126,7 @@ def model_request(
 
 
 def find_catalog(installation: Installation, models: AnyPath | None) -> ModelCatalog:
-    """Return the models of a file, or without one those of the project file.
+    """Return the models of a file, or without a file the models of the project file.
 
     Raises:
         ConfigError: a file cannot be read, or is wrong.

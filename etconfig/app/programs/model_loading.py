@@ -71,7 +71,7 @@ def load_model(
     Args:
         name: The name of the model: `detector` for `[model.detector]`.
         methods: The methods to load; by default all of the program.
-        models: A file of models; by default those of the project file.
+        models: A file of models; by default the models of the project file.
         profile: The profile, as for `resolve`.
         facts: The device, as for `select_model`; arguments are resolved on it, too.
         fact_overrides: Facts set by hand, by name.

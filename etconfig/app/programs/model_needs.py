@@ -34,7 +34,7 @@ def read_needs(variant: ModelVariant, installation: Installation | None = None) 
     installed backends.
 
     If the variant names no data files, they are the file with the program's name, `detector.ptd` for
-    `detector.pte`, if there is one, and of the other .ptd files beside the program those with the tensors
+    `detector.pte`, if there is one, and the other .ptd files beside the program with the tensors
     that are still missing, if each of these is in one file only.
 
     Raises:
@@ -148,7 +148,7 @@ def _value(kind: str, tensor: TensorInfo | None) -> ValueSignature:
     return ValueSignature(
         kind=kind,
         dtype=tensor.dtype().dtype_name,
-        # those of an unbounded shape mean nothing
+        # sizes of an unbounded shape mean nothing
         sizes=(-1,) * len(sizes) if dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND else sizes,
         dim_order=tensor.dim_order(),
         dynamism=dynamism.name.lower(),

@@ -1,11 +1,18 @@
-"""JSON Schema (draft 2020-12) of whole documents, for editors and linters such as taplo.
+"""JSON Schema (draft 4) of whole documents, for editors and linters such as taplo and tombi.
 
 It knows the options of the installed backends and the facts. `etconfig validate` checks the rest:
 expressions, references to other files, and unknown backends, which may be typos or not installed.
+
+To draft 4, 2.0 is not an integer; to all later ones it is. `x-etconfig-names` says what a text names:
+`etconfig.lsp` completes it.
+
+Source: https://taplo.tamasfe.dev/configuration/developing-schemas.html for `x-taplo`,
+https://tombi-toml.github.io/tombi/docs/json-schema for `x-tombi-*`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -18,15 +25,24 @@ from etconfig.facts.memory_fit import MAX_MARGIN
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import evidence
 from etconfig.profile.budget import MAX_WEIGHT
-from etconfig.schema.jsonschema import JSON_SCHEMA_DRAFT, json_schema
+from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.spec import BackendSpec
 
 _PROFILE_NAME = r"^(?!.*\.toml$)[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*$"
 _METHOD = r"^[^:@=\s]+$"  # may be a glob
 _NAME = r"^[^:@=\s*?\[]+$"  # of one method or instance
 _BACKEND = r"^[A-Za-z_][A-Za-z0-9_-]*$"
-_SPECIAL_KEYS = ["expr", "unset"]
+_SPECIAL_KEYS = ("expr", "unset")
 _ANNOTATIONS = ("description", "default", "deprecated")
+_HEAD: _Schema = {"$schema": "http://json-schema.org/draft-04/schema#", "x-tombi-toml-version": "v1.1.0"}
+_CEL = "https://cel.dev"
+_DEFAULT = "The default."
+_ANY_TABLE = {"type": "object", "additionalProperties": True}  # tombi would take it for closed
+_OBJECTIVES = {
+    "latency": "The time of one run; the default.",
+    "throughput": "The runs in a second.",
+    "memory": "The most memory in use.",
+}
 
 _Schema: TypeAlias = dict[str, Any]
 
@@ -41,11 +57,15 @@ def profile_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
     head = _table(
         {
             "name": {"type": "string", "pattern": _PROFILE_NAME, "description": "Such as vendor/device."},
-            "extends": {**_strings(), "description": "Profiles that this one builds on; the last one wins."},
+            "extends": {
+                **_strings("profile"),
+                "description": "Profiles that this one builds on; the last one wins.",
+            },
             "description": {"type": "string", "description": "What it is for, in a sentence."},
-            "match": {"type": "string", "description": "The condition under which `auto` may select it."},
+            "match": _expression("The condition under which `auto` may select it."),
         },
         required=["name"],
+        init=["extends", "match"],
     )
     return _document(
         "etconfig profile", {"profile": head, "evidence": _evidence()}, specs, registry, required=["profile"]
@@ -53,12 +73,16 @@ def profile_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
 
 
 def _evidence() -> _Schema:
-    ratio = {"type": "number", "exclusiveMinimum": 0}
+    ratio = _draft4({"type": "number", "exclusiveMinimum": 0})
     interval = {"type": "array", "items": ratio, "minItems": 2, "maxItems": 2}
     gain: _Schema = {"ratio": ratio, "interval": interval, "pairs": {"type": "integer", "minimum": 1}}
     option = _text(evidence.OPTION, "BACKEND.OPTION.")
     shapes = {"type": "array", "items": {"type": "string", "pattern": f"^{evidence.SHAPE}$"}}
-    objective = {"enum": [*evidence.OBJECTIVES], "description": "What was measured, by default latency."}
+    objective = {
+        "enum": [*evidence.OBJECTIVES],
+        "description": "What was measured, by default latency.",
+        "x-taplo": {"docs": {"enumValues": [_OBJECTIVES[each] for each in evidence.OBJECTIVES]}},
+    }
     table = _table(
         {
             "made": {"description": "The day of the measurement."},
@@ -66,7 +90,7 @@ def _evidence() -> _Schema:
             "engine": _text(evidence.ENGINE, "The engine's distribution and its version."),
             "backend": _text(evidence.BACKEND, "The backend whose engine runs the model."),
             "shapes": {**shapes, "description": "The shapes of inputs that were made up: NAME=1,3,48,192."},
-            "device": {"type": "object", "description": "The facts of the device that it depends on."},
+            "device": {**_ANY_TABLE, "description": "The facts of the device that it depends on."},
             "noise": {**ratio, "description": "The ratio of two equal configurations."},
             "objective": objective,
             **gain,
@@ -74,8 +98,7 @@ def _evidence() -> _Schema:
         },
         required=["made", "model", "engine", "device", "noise"],
     )
-    alone = {"anyOf": [{"required": ["interval"]}, {"required": ["pairs"]}]}
-    table["anyOf"] = [{"required": ["ratio"]}, {"not": alone}]  # taplo does not know `dependentRequired`
+    table["dependencies"] = {"interval": ["ratio"], "pairs": ["ratio"]}
     return {**table, "description": "What `etconfig tune` measured; it changes no option."}
 
 
@@ -87,12 +110,17 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
     """Return the schema of a project file, `etconfig.toml`. Arguments as for `profile_schema`."""
     plugins = _table(
         {
-            "prefer": {"type": "object", "additionalProperties": {"type": "string"}},
-            "allow": _strings(),
-            "deny": _strings(),
+            "prefer": {**_texts_by_key("backend"), "description": "The plugin that serves a backend."},
+            "allow": {**_strings(), "description": "The plugins that may be used; by default all."},
+            "deny": {**_strings(), "description": "The plugins that may not be used."},
         }
     )
-    selection = {"type": "string", "description": "`auto`, a profile's name, or the path of one."}
+    selection = {
+        "type": "string",
+        "description": "`auto`, a profile's name, or the path of one.",
+        "x-etconfig-names": "profile",
+    }
+    kernels = {**_texts_by_key("operator"), "description": "The plugin whose kernel serves an operator."}
     head = {
         "profile": selection,
         "require_match": {"type": "boolean", "description": "Refuse the fallback of `auto`, generic/any."},
@@ -103,8 +131,8 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
                 {"type": "string"},
                 {
                     "type": "object",
-                    "properties": {"name": {"type": "string"}},
-                    "additionalProperties": {"type": "object"},
+                    "properties": {"name": {"type": "string", "description": "Its name."}},
+                    "additionalProperties": _ANY_TABLE,
                 },
             ],
         },
@@ -112,7 +140,7 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
         "models": {**_strings(), "description": "Files with further models, relative to this file."},
         "model": _models(),
         "plugins": plugins,
-        "kernels": _table({"prefer": {"type": "object", "additionalProperties": {"type": "string"}}}),
+        "kernels": _table({"prefer": kernels}),
         "rules": _rules(),
         "devices": {**_strings(), "description": "Known devices, and fact sheets relative to this file."},
         "expect": {"type": "string", "description": "What devices should get: `matrix --write-expect`."},
@@ -125,8 +153,8 @@ def _test() -> _Schema:
     return _table(
         {
             "name": {"type": "string", "minLength": 1, "description": "Its name in reports."},
-            "where": {"type": "string", "description": "The devices that it is for: a condition on facts."},
-            "assert": {"type": "string", "description": "A condition on options and facts."},
+            "where": _expression("The devices that it is for: a condition on facts."),
+            "assert": _expression("A condition on options and facts."),
             "methods": {**_strings(), "description": "Names or patterns of methods, by default all."},
         },
         required=["name", "assert"],
@@ -147,14 +175,14 @@ def _rules() -> _Schema:
 def models_schema() -> dict[str, Any]:
     """Return the schema of a file of models."""
     table = _table({"model": _models()}, required=["model"])
-    return {"$schema": JSON_SCHEMA_DRAFT, "title": "etconfig models", **table}
+    return {**_HEAD, "title": "etconfig models", **table}
 
 
 def _models() -> _Schema:
     variant = _table(
         {
             "file": {"type": "string", "minLength": 1, "description": "The program, relative to this file."},
-            "when": {"type": "string", "description": "The condition under which it may be selected."},
+            "when": _expression("The condition under which it may be selected."),
             "fits": {
                 "anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0, "maximum": MAX_MARGIN}],
                 "description": "True if it must fit into the memory, or the share of the need to keep free.",
@@ -171,7 +199,7 @@ def _models() -> _Schema:
     variants = {"type": "array", "items": variant, "minItems": 1}
     backends = {
         "type": "array",
-        "items": {"type": "string", "pattern": _BACKEND},
+        "items": {"type": "string", "pattern": _BACKEND, "x-etconfig-names": "backend"},
         "minItems": 1,
         "uniqueItems": True,
         "description": "The backends of a model that an engine runs without a program.",
@@ -179,7 +207,7 @@ def _models() -> _Schema:
     of_program = _table({"fallback": fallback, "variants": variants}, required=["variants"])
     file = {"type": "string", "minLength": 1, "description": "The file that it runs, relative to this one."}
     of_engine = _table({"backends": backends, "file": file}, required=["backends"])
-    return _names(_NAME, {"anyOf": [of_program, of_engine]})
+    return _names(_NAME, {"anyOf": [of_program, of_engine]}, "model")
 
 
 def _document(
@@ -193,17 +221,24 @@ def _document(
         "facts": facts_schema(registry),
         "options": _ref("options"),
         "methods": _ref("methods"),
-        "instances": _names(_NAME, _table({"method": _method_name(), "options": _ref("options")})),
-        "when": {"type": "array", "items": _ref("overlay")},
+        "instances": {
+            **_names(_NAME, _table({"method": _method_name(), "options": _ref("options")}), "instance"),
+            "description": "Options of named instances of methods.",
+        },
+        "when": {
+            "type": "array",
+            "items": _ref("overlay"),
+            "description": "Options under a condition; later ones win.",
+        },
         "budget": _budget(),
-        "groups": _names(_NAME, _table({"together": _strings()}, required=["together"])),
+        "groups": _names(_NAME, _table({"together": _strings()}, required=["together"]), "group"),
     }
     backends = {f"backend.{spec.id}": _backend(spec) for spec in specs}
     return {
-        "$schema": JSON_SCHEMA_DRAFT,
+        **_HEAD,
         "title": title,
         **_table({**head, **settings}, required=required),
-        "$defs": {**_shared_definitions(backends), **backends},
+        "definitions": {**_shared_definitions(backends), **backends},
     }
 
 
@@ -219,7 +254,7 @@ def _budget() -> _Schema:
                 "description": "The most bytes of all together.",
             },
             "split": {
-                "anyOf": [{"const": "fair"}, {"type": "object", "additionalProperties": weight}],
+                "anyOf": [{"enum": ["fair"]}, {"type": "object", "additionalProperties": weight}],
                 "description": "The parts that `share` gives to each method, model or instance.",
             },
         }
@@ -227,32 +262,35 @@ def _budget() -> _Schema:
 
 
 def _shared_definitions(backends: Iterable[str]) -> dict[str, _Schema]:
-    condition = {"type": "string", "description": "The condition under which these options apply."}
+    value = _table({"expr": _expression("The value, computed from facts.")}, required=["expr"])
+    unset = {"enum": [True], "description": "Ignores the values of lower profiles and the project file."}
     known = {name.removeprefix("backend."): _ref(name) for name in backends}
     return {
         "options": {
-            "type": "object",
+            **_names(_BACKEND, _ANY_TABLE, "backend"),
             "properties": known,
-            "propertyNames": {"pattern": _BACKEND},
-            "additionalProperties": {"type": "object"},
+            "description": "Options by backend, for all methods.",
         },
-        "methods": _names(_METHOD, _table({"options": _ref("options")})),
+        "methods": {
+            **_names(_METHOD, _table({"options": _ref("options")}), "method"),
+            "description": "Options of methods, by name or pattern.",
+        },
         "overlay": _table(
             {
-                "if": condition,
+                "if": _expression("The condition under which these options apply."),
                 "options": _ref("options"),
                 "methods": _ref("methods"),
-                "instances": _names(_NAME, _table({"options": _ref("options")})),
+                "instances": _names(_NAME, _table({"options": _ref("options")}), "instance"),
             },
             required=["if"],
         ),
-        "expr": _table({"expr": {"type": "string"}}, required=["expr"]),
-        "unset": _table({"unset": {"const": True}}, required=["unset"]),
+        "expr": value,
+        "unset": _table({"unset": unset}, required=["unset"]),
     }
 
 
 def _backend(spec: BackendSpec) -> _Schema:
-    schema = json_schema(spec)
+    schema: _Schema = _draft4(json_schema(spec))
     del schema["$schema"]
     return {**schema, "properties": {name: _setting(p) for name, p in schema["properties"].items()}}
 
@@ -261,28 +299,91 @@ def _setting(option: _Schema) -> _Schema:
     """Return the schema of an option's setting: a value, an expression, or `unset`."""
     annotations = {key: value for key, value in option.items() if key in _ANNOTATIONS or key.startswith("x-")}
     value = {key: part for key, part in option.items() if key not in annotations}
+    if option.get("default") in value.get("enum", ()):
+        docs = [_DEFAULT if choice == option["default"] else None for choice in value["enum"]]
+        value["x-taplo"] = {"docs": {"enumValues": docs}}
+    annotations["x-taplo"] = {"docs": {"main": _main_text(option)}}
     if value.get("type") == "object":
-        plain = {**value, "propertyNames": {"not": {"enum": _SPECIAL_KEYS}}}
-        return {**annotations, "anyOf": [plain, _ref("unset")]}
+        special = {"anyOf": [{"required": [key]} for key in _SPECIAL_KEYS]}
+        return {**annotations, "anyOf": [{**value, "not": special}, _ref("unset")]}
     return {**annotations, "anyOf": [*value.get("anyOf", [value]), _ref("expr"), _ref("unset")]}
 
 
-def _table(properties: Mapping[str, _Schema], required: Iterable[str] = ()) -> _Schema:
+def _main_text(option: _Schema) -> str:
+    """Return the documentation of an option, in Markdown."""
+    applies, scope, unit = (option.get(f"x-etconfig-{key}") for key in ("applies", "scope", "unit"))
+    facts = [f"default `{json.dumps(option['default'])}`"] if "default" in option else []
+    facts += [f"unit {unit}"] if unit else []
+    facts += [f"takes effect at {applies}, for each {scope}"] if applies else []
+    return "\n\n".join([option["description"], *([f"{'; '.join(facts)}."] if facts else [])])
+
+
+def _draft4(schema: Any) -> Any:
+    """Return a schema with bounds that all of its readers understand: `exclusiveMinimum` has two meanings."""
+    if isinstance(schema, list):
+        return [_draft4(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found: _Schema = {key: _draft4(value) for key, value in schema.items()}
+    for exclusive, inclusive, step in (
+        ("exclusiveMinimum", "minimum", 1),
+        ("exclusiveMaximum", "maximum", -1),
+    ):
+        bound = found.get(exclusive)
+        if isinstance(bound, (int, float)):
+            del found[exclusive]
+            if found.get("type") == "integer":
+                found[inclusive] = int(bound) + step
+            else:
+                found[inclusive] = bound
+                found.setdefault("not", {"enum": []})["enum"].append(bound)
+    return found
+
+
+def _table(
+    properties: Mapping[str, _Schema], required: Iterable[str] = (), init: Iterable[str] = ()
+) -> _Schema:
     schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
-    return {**schema, "required": list(required)} if required else schema
+    schema |= {"required": list(required)} if required else {}
+    return schema | {"x-taplo": {"initKeys": list(init)}} if init else schema
 
 
-def _names(pattern: str, entry: _Schema) -> _Schema:
-    return {"type": "object", "propertyNames": {"pattern": pattern}, "additionalProperties": entry}
+def _names(pattern: str, entry: _Schema, named: str) -> _Schema:
+    return {
+        "type": "object",
+        "patternProperties": {pattern: entry},
+        "additionalProperties": False,
+        "x-tombi-additional-key-label": named,
+        "x-etconfig-names": named,
+    }
+
+
+def _texts_by_key(named: str) -> _Schema:
+    return {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "x-tombi-additional-key-label": named,
+    }
 
 
 def _method_name() -> _Schema:
-    return {"type": "string", "pattern": _NAME, "description": "The method that this is an instance of."}
+    description = "The method that this is an instance of."
+    return {"type": "string", "pattern": _NAME, "description": description, "x-etconfig-names": "method"}
 
 
-def _strings() -> _Schema:
-    return {"type": "array", "items": {"type": "string"}}
+def _expression(description: str) -> _Schema:
+    link = {"links": {"key": _CEL}}
+    return {
+        "type": "string",
+        "description": description,
+        "x-taplo": link,
+        "x-etconfig-names": "expression",
+    }
+
+
+def _strings(named: str | None = None) -> _Schema:
+    return {"type": "array", "items": {"type": "string", **({"x-etconfig-names": named} if named else {})}}
 
 
 def _ref(name: str) -> _Schema:
-    return {"$ref": f"#/$defs/{name}"}
+    return {"$ref": f"#/definitions/{name}"}

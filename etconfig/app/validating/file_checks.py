@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +60,8 @@ class Grounds:
 
     Attributes:
         installation: The schemas, facts and profiles that files may refer to.
-        programs: The programs that files are for, by the names that messages use; by default those of the
-            project file. Names are checked against all of them, and the arguments of each must resolve.
+        programs: The programs that files are for, by the names that messages use; by default the
+            project file's. Names are checked against all of them, and the arguments of each must resolve.
         device: If given, arguments must resolve on it, also without a program. If a check needs a
             device and none is given, it uses this one.
         fact_overrides: Facts set by hand, by name; they win over the facts of files.
@@ -261,6 +262,8 @@ def _tests(grounds: Grounds, _: CheckedFile) -> Iterator[Diagnostic]:
         from etconfig.app.configuring.project_tests import check_tests
 
         check_tests(grounds.installation, project.tests)
+        places = [each.where for each in project.tests if each.where is not None]
+        yield from grounds.conditions.problems(places) if places else ()
 
 
 @_check("models")
@@ -375,13 +378,21 @@ def _unresolvable(
     around = Layer(kind=OriginKind.PROJECT, name="project file", facts=facts)
     by_hand = Layer(kind=OriginKind.OVERRIDE, name="fact_overrides", facts=grounds.by_hand)
     layers = (*file.layers, around, by_hand)
-    resolver = Resolver.compile(specs, layers, targets, grounds.backend_ids, grounds.installation.advice)
+    known = grounds.found_programs.known.methods.values()
+    resolver = Resolver.compile(
+        specs,
+        layers,
+        targets,
+        grounds.backend_ids,
+        grounds.installation.advice,
+        elsewhere=lambda: {*chain(*known)},
+    )
     yield from resolver.warnings
     if grounds.device is None:  # the budget of another machine says nothing about this one
         resolver = replace(resolver, budget=None)
     resolution = resolver.resolve(grounds.facts)
     if grounds.device is not None:
-        yield from (each for each in resolution.warnings if each.code == "budget-unknown")
+        yield from (each for each in resolution.warnings if each.code.startswith("budget-"))
         yield from resolution.undecided
         yield from verify_on_device(resolution, grounds.facts.values)
         if program is not None:

@@ -125,7 +125,7 @@ class _Repair:
         return [fix for fix in fixes if taken.take(fix)]
 
     def make(self, fixes: Sequence[Fix]) -> None:
-        """Make those of the fixes that leave the text TOML, until too much text was parsed."""
+        """Make each fix that leaves the text TOML, until too much text was parsed."""
         if self.unparsed < 0:
             return
         if not self.make_all(fixes) and len(fixes) > 1:

@@ -137,7 +137,7 @@ def unselectable_profiles(checked: Sequence[Contestant], reader: ProfileReader) 
 
     Args:
         checked: The profiles in question.
-        reader: Reads the profiles of the library, beside which those of the library are selected.
+        reader: Reads the profiles of the library, which compete with the checked ones.
     """
     known = {each.file.real_path: each for each in checked}
     by_root: dict[Path | None, list[Contestant]] = {}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @record(frozen=True, kw_only=True)
 class FoundPrograms:
-    """The programs that files are for: the given ones, or those of the project file.
+    """The programs that files are for: the given ones, or the programs of the project file.
 
     Attributes:
         loaded: Those that can be read, by the names that messages use: the paths in the project file.
@@ -82,7 +82,7 @@ def load_project_programs(installation: Installation) -> FoundPrograms:
 
 
 class _CheckableModels(Models):
-    """Models, each with those of its backends that are installed."""
+    """Models, each with the installed backends among its own."""
 
     def backends(self, method: str) -> tuple[str, ...]:
         installed = self.installation.backend_ids
@@ -96,6 +96,9 @@ def _models_of_project(installation: Installation) -> FoundPrograms:
     except ConfigError:  # reported with the rest of the project file
         return FoundPrograms()
     loaded = {each.name: _CheckableModels(each.backends_of, installation) for each in found}
+    for models in loaded.values():
+        named = ((model.name, model.path) for model in installation.models.of_engines)
+        models.files = {name: path for name, path in named if path is not None and path.is_file()}
     return FoundPrograms(loaded=loaded, references={each.name: each.reference for each in found})
 
 

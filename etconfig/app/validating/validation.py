@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,6 @@ from etconfig.diagnostics.allow_comments import Allowances
 from etconfig.errors import ConfigError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
-from etconfig.profile.document import load_document
 from etconfig.profile.layers import layers_of, salvage_layers
 from etconfig.profile.names import PROJECT_FILES
 from etconfig.profile.profile import Profile
@@ -31,6 +30,7 @@ from etconfig.profile.project import parse_project, salvage_layer
 
 if TYPE_CHECKING:
     from etconfig.app.validating.selectability import Contestant
+    from etconfig.expression.proof.proof_steps import ProofSteps
 
 
 _NEEDS_DEVICE = frozenset(
@@ -53,19 +53,22 @@ class Validator(Grounds):
     allowances: Allowances = field(default_factory=Allowances, repr=False, compare=False)
     _contestants: dict[str, Contestant] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def problems(self, path: Path) -> tuple[Diagnostic, ...]:
+    def problems(self, path: Path, without: Collection[str] = ()) -> tuple[Diagnostic, ...]:
         """Return all problems of a profile or a project file, each once, in the order of the lines.
 
         A file named `etconfig.toml` or `pyproject.toml` is a project file, any other one a profile.
+
+        Args:
+            path: The file.
+            without: The names of checks to leave out, keys of `CHECKS`.
 
         Raises:
             BackendUnavailableError: the program delegates to a backend that is not installed.
             PluginError: a plugin that the program needs is broken.
             FactError: a fact set by hand is wrong.
         """
-        for proofs in ("conditions", "expressions", "combinations"):
-            if proofs in vars(self):  # made on first use, with all steps left
-                getattr(self, proofs).steps.renew()
+        for proofs in self._proofs():
+            proofs.renew()
         validator = self
         if path.name in PROJECT_FILES:  # it is checked with the plugins that it names itself
             try:
@@ -74,7 +77,7 @@ class Validator(Grounds):
                 validator = replace(self, installation=self.installation.without_project())
         name = str(path)
         self.allowances.paths[name] = path
-        every = (*_each_once(validator._problems(path)), *self.allowances.problems(name))
+        every = (*_each_once(validator._problems(path, without)), *self.allowances.problems(name))
         found = tuple(validator.installation.leveled(every, self.allowances))
         if found and path.name not in PROJECT_FILES:
             found += self._rule_problems
@@ -96,17 +99,27 @@ class Validator(Grounds):
         found = [each for path in paths for each in self.allowances.unused(str(path), unchecked)]
         return tuple(self.installation.leveled(found, self.allowances))
 
-    def _problems(self, path: Path) -> Iterator[Diagnostic]:
+    def _proofs(self) -> list[ProofSteps]:
+        """Return the steps of the verifiers that were used; others have all steps left."""
+        used = ("conditions", "expressions", "combinations")
+        return [getattr(self, name).steps for name in used if name in vars(self)]
+
+    def stop(self) -> None:
+        """Let `problems` return soon, in whichever thread it runs; its result is then of no use."""
+        for proofs in self._proofs():
+            proofs.stop()
+
+    def _problems(self, path: Path, without: Collection[str]) -> Iterator[Diagnostic]:
         assert self.by_hand is not None  # if they are wrong, this file is not to blame
         file = self._read(path)
         failed: set[FileCheck | None] = set()
         if not file.is_whole:
             self.allowances.cut_short.add(str(path))
-        for check in CHECKS.values():
+        for name, check in CHECKS.items():
             if check.rests_on in failed:
                 self.allowances.cut_short.add(str(path))
                 continue
-            if not all(NEEDS[need](self, file) for need in check.needs):
+            if name in without or not all(NEEDS[need](self, file) for need in check.needs):
                 continue
             try:
                 for problem in check.find(self, file):
@@ -136,7 +149,7 @@ class Validator(Grounds):
         file = CheckedFile(path=path, is_project=path.name in PROJECT_FILES)
         try:
             if file.is_project:
-                project = parse_project(load_document(path), self.profiles.expressions)
+                project = parse_project(self.profiles.document(path), self.profiles.expressions)
                 facts = self.facts.with_overrides({**project.settings.facts, **self.by_hand})
                 concerns = models_of(lambda: [*self.found_programs.loaded.values()])
                 chain = choose_project_profile(self.installation, project, facts, concerns=concerns).chain
@@ -171,7 +184,7 @@ class Validator(Grounds):
         expressions = self.profiles.expressions
         try:
             if file.is_project:
-                layer = salvage_layer(load_document(path), expressions, OriginKind.PROJECT)
+                layer = salvage_layer(self.profiles.document(path), expressions, OriginKind.PROJECT)
                 return replace(file, layers=(layer,))
             from etconfig.models.reading import is_models_document, parse_models
 

@@ -96,7 +96,7 @@ def command(
 
 
 def _facts(device: RequestedDevice) -> FactSheet:
-    """Return the facts that `resolve` uses; without those of the profile if that is wrong, which is said."""
+    """Return the facts that `resolve` uses; without facts of the profile if that is wrong, which is said."""
     from etconfig.app.configuring.profile_choice import facts_of_choice
     from etconfig.errors import ConfigError
 

@@ -114,10 +114,12 @@ def command(
             **choices,
         )
     if output is not None:
-        from etconfig.measuring.picture import comparison_html, comparison_svg
+        from etconfig.measuring.picture import comparison_svg
+        from etconfig.report.page.writer import html_page
 
-        draw = comparison_svg if output.suffix == ".svg" else comparison_html
-        write_file(output, draw(report).encode(), _PICTURE)
+        svg = comparison_svg(report)
+        drawn = svg if output.suffix == ".svg" else html_page(report._view(), svg)
+        write_file(output, drawn.encode(), _PICTURE)
     if as_json:
         print_json(report.to_jsonable())
     else:
@@ -131,20 +133,21 @@ def command(
 
 def _check_output(path: Path) -> None:
     from etconfig.measuring.picture import check_can_draw
+    from etconfig.report.page.writer import check_can_write_pages
 
     if path.suffix not in (".html", ".svg"):
         raise click.BadParameter(f"expected a file that ends with .html or .svg, given {path}")
-    try:
-        check_can_draw()
-    except ImportError as error:
-        raise click.ClickException(str(error)) from error
+    check_can_draw()
+    if path.suffix == ".html":
+        check_can_write_pages()
     check_can_write(path, _PICTURE)
 
 
 def _is_picture(path: Path) -> bool:
     from etconfig.measuring.picture import MARK
+    from etconfig.report.page.writer import PAGE
 
-    return head_of(path).startswith(MARK.encode())
+    return PAGE.has(path) if path.suffix == ".html" else head_of(path).startswith(MARK.encode())
 
 
 _PICTURE = FileKind("measurements that etconfig drew", _is_picture)

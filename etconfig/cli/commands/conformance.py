@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,7 +73,7 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
 @click.option(
     "--programs",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A directory of golden programs, instead of those of the plugin.",
+    help="A directory of golden programs, instead of the plugin's.",
 )
 @click.option(
     "--executor", default="numpy", show_default=True, help="The executor: numpy, or one of a plugin."
@@ -84,7 +84,7 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
     multiple=True,
     type=OutputPath(),
     callback=_report_path,
-    help="Write a report: .json, .xml (JUnit) or .svg (a badge). Repeatable.",
+    help="Write a report: .json, .xml (JUnit), .html or .svg (a badge). Repeatable.",
 )
 @click.option(
     "--lower",
@@ -136,12 +136,16 @@ def command(
         return
     expected = _expected_failures(xfails)
     for path in reports:
+        if path.suffix == ".html":
+            from etconfig.report.page.writer import check_can_write_pages
+
+            check_can_write_pages()
         check_can_write(path, REPORT)
     report = _run(settings, expected, is_silent=as_json)
     if as_json:
         print_json(report.to_jsonable())
     for path in reports:
-        write_file(path, _FORMATS[path.suffix](report), REPORT)
+        write_file(path, _rendered(report, path.suffix), REPORT)
     if not report.passed:
         context.exit(1)
 
@@ -308,32 +312,31 @@ def _lower(settings: Settings, directory: Path) -> None:
     show(f"programs in {directory}: {len(written)}")
 
 
-def _json(report: Report) -> bytes:
-    return (json.dumps(report.to_jsonable(), indent=2) + "\n").encode()
+_FORMATS = (".json", ".xml", ".html", ".svg")
 
 
-def _junit(report: Report) -> bytes:
-    from etconfig.conformance.runner.report_files import junit_xml
+def _rendered(report: Report, suffix: str) -> bytes:
+    """Return a report as a file with this suffix."""
+    from etconfig.conformance.runner.report_files import MARKS, badge_svg, report_junit, report_view
+    from etconfig.report.page.writer import html_page
 
-    return junit_xml(report)
-
-
-def _badge(report: Report) -> bytes:
-    from etconfig.conformance.runner.report_files import badge_svg
-
-    return badge_svg(report).encode()
-
-
-_FORMATS: Mapping[str, Callable[[Report], bytes]] = {".json": _json, ".xml": _junit, ".svg": _badge}
-"""The function that renders a report, by the suffix of the file."""
+    if suffix == ".json":
+        return (json.dumps(report.to_jsonable(), indent=2) + "\n").encode()
+    if suffix == ".xml":
+        return report_junit(report)
+    return (badge_svg(report) if suffix == ".svg" else html_page(report_view(report), marks=MARKS)).encode()
 
 
 def _is_report(path: Path) -> bool:
+    from etconfig.report.page.writer import PAGE
+
     content = path.read_bytes()
+    if path.suffix == ".html":
+        return PAGE.has(path)
     if content.startswith(b"<svg"):
         return f">{_badge_label()}</text>".encode() in content
     if content.startswith(b"<?xml"):
-        return b'<testsuite name="etconfig conformance ' in content
+        return b'<testsuites name="etconfig conformance ' in content
     found = json.loads(content)
     return isinstance(found, dict) and "plugin_api" in (found.get("etconfig") or ())
 

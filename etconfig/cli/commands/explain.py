@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -33,10 +34,11 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
       etconfig explain camera:ReferenceCpuBackend.num_threads --models models.toml
       etconfig explain unusual-value
     """
-    from etconfig.diagnostics import CODES
+    from etconfig.diagnostics import CODES, did_you_mean
 
-    if path in CODES:
-        _show_page(path)
+    code = _code_in(path)
+    if code in CODES:
+        _show_page(code)
         return
     from etconfig.app.configuring.targets import options_by_backend
     from etconfig.base.option_path import parse_option_path
@@ -48,7 +50,9 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
         option_path = parse_option_path(path)
     except ValueError as error:
         known_options = partial(options_by_backend, request.installation)
-        raise OptionError(diagnostics=(path_problem(error, path, known_options),)) from error
+        problem = path_problem(error, path, known_options)
+        problem = replace(problem, help=did_you_mean(code, CODES) or problem.help)
+        raise OptionError(diagnostics=(problem,)) from error
     resolution = request.resolve_files(() if program is None else (program,))
     if as_json:
         found = find_provenance(resolution, option_path)
@@ -56,6 +60,11 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
     else:
         lines = explain_option(resolution, option_path).removesuffix("\n").split("\n")
         show_blocks(f"{line}\n" for line in lines)
+
+
+def _code_in(text: str) -> str:
+    """Return a text in the spelling of codes, also for `error[unknown-fact]` and `UNKNOWN_FACT`."""
+    return text.rpartition("[")[2].rstrip("]").lower().replace("_", "-")
 
 
 def _show_page(code: str) -> None:

@@ -48,6 +48,7 @@ def command(programs: Sequence[Path]) -> None:
     here = Path.cwd()
     specs = _installed(installation)
     models = {} if programs else _models(here, specs)
+    backends = {name: backend for name, (backend, _) in models.items()}
     paths = [*programs] or _found(here, {".pte"})
     if not paths and not models:
         raise click.UsageError("there is no program (.pte) or model here; name one: etconfig init model.pte")
@@ -57,7 +58,7 @@ def command(programs: Sequence[Path]) -> None:
             raise click.ClickException(f"no TOML file can name {each}, which is not UTF-8; rename it")
     loaded = _opened(paths, installation)
     ids = {backend for each in loaded for method in each.method_names for backend in each.backends(method)}
-    needed = [spec for spec in specs if spec.id in {*ids, *models.values()}]
+    needed = [spec for spec in specs if spec.id in {*ids, *backends.values()}]
     for missing in sorted(ids - {spec.id for spec in needed}):
         from etconfig.base.packages import how_to_declare
 
@@ -69,7 +70,7 @@ def command(programs: Sequence[Path]) -> None:
             models=models,
             devices=[each.as_posix() for each in sheets] or _DEVICES,
             backends=needed,
-            values=_values(loaded, models, installation),
+            values=_values(loaded, backends, installation),
             packages=sorted({"etconfig", *(_distribution(installation, spec.id) for spec in needed)}),
         )
     )
@@ -110,12 +111,15 @@ def _installed(installation: Installation) -> list[BackendSpec]:
     return found
 
 
-def _models(here: Path, specs: Sequence[BackendSpec]) -> dict[str, str]:
-    """Return the backend for each model in a file that an engine here runs; of several, the first by name."""
+def _models(here: Path, specs: Sequence[BackendSpec]) -> dict[str, tuple[str, str]]:
+    """Return engine and file of each model here, by name; of several engines, the first by name."""
     from etconfig.scaffold.project import model_name
 
     backends = {suffix: spec.id for spec in reversed(specs) for suffix in spec.model_files}
-    return {model_name(path): backends[path.suffix] for path in _found(here, backends)}
+    models: dict[str, tuple[str, str]] = {}
+    for path in _found(here, backends):
+        models.setdefault(model_name(path), (backends[path.suffix], path.as_posix()))
+    return models
 
 
 def _sheets(here: Path) -> list[Path]:

@@ -114,21 +114,18 @@ def command(
         raise click.UsageError("the options of a configuration are for --effective and --memory: add one")
     if backend is not None and not with_memory:
         raise click.UsageError("--backend is for --memory of an engine's model: add --memory")
-    model = model_of_engine(program, request.installation, backend) if with_memory else None
+    model = model_of_engine(program, request.installation, backend)
+    if model is not None and not with_memory:
+        raise click.UsageError(
+            f"{program} is a model of an engine, not a program: add --memory to estimate it"
+        )
     if model is not None:
         given = {"--data": data, "--memory-plan": picture, "--executor": executor, "--effective": effective}
         refuse(given, f"{program} is a model of an engine")
         _show_model(program, model, request, as_json=as_json)
         return
-    is_text = picture is not None and str(picture) == "-"
-    if as_json and is_text:
-        raise click.UsageError("--json has the memory plan as data: leave out --memory-plan -")
-    if picture is not None and not is_text:
-        if picture.suffix != ".svg":
-            raise click.UsageError(f"--memory-plan {picture}: expected a name that ends in .svg, or -")
-        from etconfig.cli.rendering.memory_picture import PICTURE
-
-        check_can_write(picture, PICTURE)
+    if picture is not None:
+        _check_picture(picture, as_json=as_json)
     installation = request.installation
     chosen = executor_if_installed(installation, executor)
     with load_program(program, data=data, executor=NUMPY, installation=installation) as loaded:
@@ -148,6 +145,19 @@ def command(
             view.print_table(label, no_defaults=no_defaults)
     if picture is not None:
         _show_memory(picture, report)
+
+
+def _check_picture(path: Path, *, as_json: bool) -> None:
+    """Check that the memory plans can be shown where `--memory-plan` says."""
+    if str(path) == "-":
+        if as_json:
+            raise click.UsageError("--json has the memory plan as data: leave out --memory-plan -")
+        return
+    if path.suffix != ".svg":
+        raise click.UsageError(f"--memory-plan {path}: expected a name that ends in .svg, or -")
+    from etconfig.analysis.memory_picture import PICTURE
+
+    check_can_write(path, PICTURE)
 
 
 def _show_model(path: Path, model: Models, request: ConfigurationRequest, *, as_json: bool) -> None:
@@ -198,7 +208,7 @@ def _need(
 
 
 def _show_memory(path: Path, report: ProgramReport) -> None:
-    from etconfig.cli.rendering.memory_picture import PICTURE, memory_svg, memory_text
+    from etconfig.analysis.memory_picture import PICTURE, memory_svg, memory_text
 
     plans = {method.name: method.memory_plan for method in report.methods}
     if str(path) == "-":

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def command(programs: Sequence[Path], check: bool, requests: Sequence[ConfigurationRequest]) -> int:
     """Record resolutions and what they depend on, for --locked.
 
-    Writes etconfig.lock next to the project file, or into the current directory: the content of
-    each program, the backends of each model, versions and schemas of plugins, the values in the
-    profiles and in the project file, and for each program on each device the facts that were used
+    Writes etconfig.lock next to the project file, or into the current directory. It has the content of
+    each program, the backends of each model, versions and schemas of plugins, and the values in the
+    profiles and in the project file. For each program on each device, it has the facts that were used
     and the value of every option. With --locked, `resolve`, `run` and `verify` fail if any of these
     differs, and say which. Comments, layout and descriptions do not count. Profiles that `etconfig
     tune` wrote for another program, or another version of its engine, are refused.

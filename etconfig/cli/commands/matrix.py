@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +17,9 @@ from etconfig.cli.shared.command_options import (
     programs_argument,
     sheet_options,
 )
+from etconfig.cli.shared.each_device import matrix_of
 from etconfig.cli.shared.format import format_count
-from etconfig.cli.shared.input_files import expanded_sheets, sheet_names
+from etconfig.cli.shared.input_files import expanded_sheets
 from etconfig.cli.shared.output import (
     note,
     print_error,
@@ -30,12 +30,11 @@ from etconfig.cli.shared.output import (
     show_document,
     show_escaped,
     show_findings,
-    with_progress,
 )
 from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.standard_output import terminal_width
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
+from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
 from etconfig.diagnostics import on_devices
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from etconfig.analysis.expected_matrix import MatrixDifference
     from etconfig.diagnostics import Diagnostic
 
-_FORMATS = ("text", "json", "markdown", "html", "github")
+_FORMATS = ("text", "json", "markdown", "html", "github", "junit")
 _WIDTH, _MIN_WIDTH = 120, 60
 """The width in characters where there is no terminal, and the least one."""
 
@@ -60,7 +59,7 @@ _WIDTH, _MIN_WIDTH = 120, 60
     is_flag=True,
     help="Estimate the memory that the programs need on each device, beside what it has free.",
 )
-@click.option("--all", "every", is_flag=True, help="Show every option, not only those that differ.")
+@click.option("--all", "every", is_flag=True, help="Show every option, not only options that differ.")
 @click.option(
     "--expect",
     metavar="FILE.toml",
@@ -81,7 +80,7 @@ _WIDTH, _MIN_WIDTH = 120, 60
     default="text",
     show_default=True,
     help="The format: text for people, json for programs, markdown for comments on pull requests, html for "
-    "a page, github for annotations in GitHub Actions.",
+    "a page, github for annotations in GitHub Actions, junit for results of tests.",
 )
 @json_option
 def command(
@@ -98,11 +97,11 @@ def command(
 ) -> int:
     """Show side by side what each of several devices gets.
 
-    The devices are those of `devices` in the project file, unless others are given. Each gets the profile
-    that auto selects for it, unless --profile names one for all. Devices
-    are called as --device names them, or like the files of their sheets. A sheet that is broken, or a
-    device whose options do not resolve, is reported and does not stop the others. Exits with 1 if there
-    is such a device, or if anything differs from --expect.
+    The devices come from `devices` in the project file, unless others are given. Each gets the profile
+    that auto selects for it, unless --profile names one for all. Devices are called as --device names them,
+    or like the files of their sheets. A sheet that is broken, or a device whose options do not resolve, is
+    reported and does not stop the others. Exits with 1 if there is such a device, or if anything differs
+    from --expect.
 
     \b
     Examples:
@@ -120,6 +119,9 @@ def command(
         raise click.UsageError("give --expect or --write-expect, not both")
     sheets = expanded_sheets(sheet)
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
+    project = request.installation.project
+    if not sheets and (project is None or not project.devices):
+        raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     if write_expect is not None:
         from etconfig.analysis.expected_matrix import EXPECTED
 
@@ -130,34 +132,14 @@ def command(
         message = f"there is no {expect} to compare with; write it first: --write-expect {expect}"
         raise click.ClickException(message)
     expected = None if expect is None else load_expected(expect)
-    matrix = _matrix(request, programs, sheets, with_memory=with_memory)
+    matrix = matrix_of(request, request.open_all(programs), sheets, with_memory=with_memory)
+    if not len(matrix):
+        raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     differences = None if expected is None else expected.differences(matrix)
     if write_expect is not None:
         return _write(write_expect, matrix)
     _show(matrix, differences, expect, form="json" if as_json else form, every=every)
     return 1 if differences or matrix.has_errors else 0
-
-
-def _matrix(
-    request: ConfigurationRequest, programs: Sequence[Path], sheets: Sequence[Path], *, with_memory: bool
-) -> DeviceMatrix:
-    from etconfig.analysis.matrix_building import build_matrix
-    from etconfig.app.configuring.device_configurations import DeviceConfigurations
-    from etconfig.app.configuring.project_devices import project_devices
-
-    loaded = request.open_all(programs)
-    installation = loaded[0].installation if loaded else request.installation
-    configurations = DeviceConfigurations(loaded, installation, **request.settings())
-    named = (
-        [*zip(sheet_names(sheets), sheets, strict=True)]
-        if sheets
-        else [*project_devices(installation).items()]
-    )
-    if not named:
-        raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
-    note_reads(path for _, path in named)
-    devices = with_progress(named, "resolving")
-    return build_matrix(configurations, devices, installation.fact_registry, with_memory=with_memory)
 
 
 def _write(path: Path, matrix: DeviceMatrix) -> int:
@@ -188,16 +170,24 @@ def _show(
         print_json({**matrix.to_jsonable(), **found})
     elif form == "github":
         _show_annotations(matrix, differences or ())
-    elif form in ("markdown", "html"):
+    elif form == "html":
+        from etconfig.analysis.matrix_page import device_page
+        from etconfig.cli.rendering.matrix_view import differences_view
+
+        further = () if differences is None else ((differences_view(differences), ""),)
+        show_document(device_page(matrix, further=further).html)
+    elif form == "junit":
+        from etconfig.cli.rendering.matrix_view import matrix_cases
+        from etconfig.report.junit import junit_xml
+
+        cases = matrix_cases(matrix, differences or (), repository_names(is_public=True))
+        show_document(junit_xml("etconfig matrix", cases).decode())
+    elif form == "markdown":
         from etconfig.cli.rendering.matrix_view import matrix_view
-        from etconfig.report.html import html_page
         from etconfig.report.markdown import markdown_text
 
         view = matrix_view(matrix, differences, every=every, shown=repository_names(is_public=True))
-        if form == "html":
-            show_document(html_page(view))
-        else:  # a comment has its place below a title
-            show_document(markdown_text(replace(view, title=matrix.summary, lines=())))
+        show_document(markdown_text(view))
     elif differences is None:
         _show_text(matrix, every=every)
     if differences is not None and expect is not None:

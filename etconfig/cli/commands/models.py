@@ -36,7 +36,7 @@ def _models_option(command: _CommandT) -> _CommandT:
         "file",
         metavar="FILE",
         type=click.Path(path_type=Path),
-        help="A file of models; by default those of the project file.",
+        help="A file of models; by default the models of the project file.",
     )(command)
 
 
@@ -158,9 +158,9 @@ def check_variants(
 ) -> int:
     """Check models and their programs; exit with 1 if there are errors.
 
-    The programs of all variants exist and agree in their methods, inputs and outputs; the data that
-    lie outside them are there; a plugin declares the options of every backend; and each device
-    that --facts names gets a variant. A variant that no device selects is a warning. Of a model that
+    The programs of all variants must exist and agree in their methods, inputs and outputs, with the
+    data that lie outside them. A plugin must declare the options of every backend, and each device
+    that --facts names must get a variant. A variant that no device selects is a warning. Of a model that
     an engine runs without a program, the backends are checked. With NAMES, checks only these models.
 
     \b

@@ -95,12 +95,12 @@ def command(
 ) -> None:
     """Write a bundle for devices, or code with resolved options.
 
-    A bundle contains profiles with their conditions: every profile that can be selected, or those of
+    A bundle contains profiles with their conditions: every profile that can be selected, or the profiles of
     --profile. A device selects among them and resolves the options by itself, in C++. Values that may leave
     their bounds there, and conditions that conflict, are refused now.
 
     With --facts, --device or --here, the conditions are resolved now: the bundle contains one or more
-    configurations with a value for every option, and a program on the device picks one by its name. That is
+    configurations with a value for every option. A program on the device picks one by its name. That is
     the name of the device, or of its fact sheet; of the profile with --here, and with several --profile. Code
     contains one configuration. Options that were set must fit what the language can pass to ExecuTorch;
     others that do not fit are left out and listed in a comment.
@@ -168,7 +168,7 @@ def _write_bundle(
         )
     profiles = [standard_input() if name == "-" else name for name in named]
     settings = first.settings()
-    del settings["profile"]  # `profiles` are those of all requests
+    del settings["profile"]  # `profiles` are the profiles of all requests
     packed = make_bundle(
         first.open_all(programs),
         profiles=profiles or None,
@@ -212,7 +212,7 @@ def _is_stream(output: Path) -> bool:
 
 
 def _sources(requests: Sequence[ConfigurationRequest]) -> Iterator[Path]:
-    """Yield the sheets that are read, also those of a pattern or a directory."""
+    """Yield the sheets that are read, also from a pattern or a directory."""
     for request in requests:
         if request.sheet is not None:
             yield request.sheet
@@ -272,7 +272,7 @@ def _write_resolved(programs: Sequence[Path], output: Path, requests: Sequence[C
 def _resolutions(programs: Sequence[Path], requests: Sequence[ConfigurationRequest]) -> dict[str, Resolution]:
     """Return the resolution of each request by the name of its device.
 
-    It is that of its profile for this machine, and if there are several profiles.
+    The name is the profile's for this machine, and if there are several profiles.
     """
     found: dict[str, Resolution] = {}
     is_by_device = len(requests) == 1 or len({request.sheet for request in requests}) > 1

@@ -71,9 +71,9 @@ def command(
     """Resolve the arguments of every method, instance and backend.
 
     Without PROGRAM and --models, resolves for the programs of the project file and its models that engines
-    run; if it has none, for the methods and backends that the configuration mentions. With --bundle, decides
-    what a device would, from the bundle alone: --profile is then the name of a profile in it. With --memory,
-    estimates the memory that the instances need together, as inspect does.
+    run. If it has none, resolves for the methods and backends that the configuration mentions. With --bundle,
+    decides what a device would, from the bundle alone: --profile is then the name of a profile in it. With
+    --memory, estimates the memory that the instances need together, as inspect does.
 
     With several devices or programs, resolves each program on each device; what fails on one device keeps no
     other from being resolved, and the exit status is then 2.

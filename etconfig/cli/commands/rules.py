@@ -14,7 +14,7 @@ from etconfig.cli.shared.usage import StrictCommand
 def command(as_json: bool) -> int:
     """List the codes of findings, their levels and fixes.
 
-    A code with several levels has the one that fits the place, unless [rules] of the project file gives
+    A code with several levels has the level that fits the place, unless [rules] of the project file gives
     it one; `etconfig explain CODE` prints its page. `validate --fix` makes `safe` fixes, and with
     --unsafe-fixes also a `guess`.
 

@@ -63,8 +63,8 @@ def command(
     """Check that the project's tests hold on each of its devices.
 
     The tests are [[test]] of the project file: conditions on options and facts. Two more are for every
-    device: that its options resolve, and that they are those of the file that `expect` names. The devices
-    are those of `devices` in the project file, unless others are given; without any, this one. Exits with 1
+    device: that its options resolve, and that they agree with the file that `expect` names. The devices
+    come from `devices` in the project file, unless others are given; without any, this one. Exits with 1
     if a test fails.
 
     \b
@@ -73,8 +73,7 @@ def command(
       etconfig test model.pte --device 'google/*'
       etconfig test --devices sheets --junit results.xml
     """
-    from etconfig.analysis.device_tests import run_tests
-    from etconfig.analysis.expected_matrix import load_expected
+    from etconfig.analysis.device_tests import project_expected, run_tests
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.configuring.project_devices import project_devices
 
@@ -86,17 +85,13 @@ def command(
     sheets = expanded_sheets((*sheet, *devices))
     named = dict(zip(sheet_names(sheets), sheets, strict=True)) if sheets else project_devices(installation)
     project, path = installation.project, installation.project_path
-    expect = (
-        None
-        if project is None or project.expect is None or path is None
-        else path.parent / project.expect.target
-    )
-    note_reads(filter(None, (*named.values(), expect)))
+    expect = None if project is None or project.expect is None else project.expect.target
+    note_reads([*named.values(), *([] if expect is None or path is None else [path.parent / expect])])
     report = run_tests(
         DeviceConfigurations(loaded, installation, **request.settings()),
         named or {"this device": installation.detect_facts()},
         installation,
-        None if expect is None else load_expected(expect),
+        project_expected(installation),
     )
     if junit is not None:
         write_file(junit, _junit(report), _JUNIT)

@@ -87,7 +87,7 @@ class Seconds(FiniteNumber):
     "--study",
     type=OutputPath(),
     metavar="FILE",
-    help="Keep every outcome here, and go on with those that are; by default here, if --output is given.",
+    help="Keep every outcome here, and go on with outcomes that are; by default here, if --output is given.",
 )
 @click.option(
     "--verify",
@@ -192,7 +192,7 @@ def _print_report(report: TuneReport, output: Path | None) -> None:
     if report.profile_text is None:
         return
     if output is not None:
-        show(f"written to {output}; use it with --profile {output}")
+        show(f"written to {output}; auto selects it in a directory of profiles, else give --profile {output}")
         return
     show("with --output PROFILE it writes:")
     show()

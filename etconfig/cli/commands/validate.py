@@ -22,6 +22,7 @@ from etconfig.cli.shared.output import (
     repository_names,
     show,
     show_diff,
+    show_document,
     show_escaped,
     show_json,
     show_styled,
@@ -54,23 +55,24 @@ _MAX_UNMATCHED = 5
     "programs",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Check against this program too; by default against those of the project file. Repeatable.",
+    help="Check against this program too; by default against the project file's. Repeatable.",
 )
 @click.option(
     "--models",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Check against the models of this file that engines run; by default those of the project file.",
+    help="Check against the models of this file that engines run; by default the project file's.",
 )
 @partial(device_options, several=True)
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=click.Choice((*FORMATS, "html", "junit")),
     default="text",
     show_default=True,
     help="The format of findings: text for people, concise for editors, json for programs, "
-    "sarif for code hosts, github for annotations in GitHub Actions.",
+    "sarif for code hosts, github for annotations in GitHub Actions, html for a page, junit for results of "
+    "tests.",
 )
 @click.option("--fix", is_flag=True, help="Fix the files where that keeps their meaning.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
@@ -97,10 +99,10 @@ def command(
     """Check configuration files; exit with 1 if there are errors.
 
     Without FILES, checks the project file, and the profiles and models that it names. Files named
-    etconfig.toml and pyproject.toml are project files, those with [model.NAME] and no [profile] are files
+    etconfig.toml and pyproject.toml are project files, files with [model.NAME] and no [profile] are files
     of models, all others are profiles. In a directory, every *.toml below it is checked. With --facts,
-    --device or --fact, the arguments must resolve on each of these devices: those of a profile where its
-    `match` holds, those of a project file everywhere, with the profile that it names or that auto selects.
+    --device or --fact, the arguments must resolve on each of these devices: a profile's where its
+    `match` holds, a project file's everywhere, with the profile that it names or that auto selects.
     A file called - is a profile on standard input. Files that do not exist or cannot be read do not keep
     the others from being checked; the exit status is then 2.
 
@@ -151,7 +153,7 @@ def command(
         note(f"{format_count(count, 'problem')} fixed in {format_count(len(changed), 'file')}")
     problems = [*judged(problems)]
     if not diff:
-        _print(problems, form)
+        _print(files.paths, problems, form)
     for message in files.missing:
         print_error(message)
     _note_unmatched(unmatched, sheets)
@@ -197,7 +199,12 @@ def _is_unread(problem: Diagnostic, names: Collection[str]) -> bool:
     return problem.code == "unreadable-file" and is_file == [True]
 
 
-def _print(problems: Sequence[Diagnostic], form: str) -> None:
+def _print(files: Sequence[Path], problems: Sequence[Diagnostic], form: str) -> None:
+    if form in ("html", "junit"):
+        from etconfig.cli.rendering.findings_file import findings_junit, findings_page
+
+        show_document((findings_page if form == "html" else findings_junit)(files, problems))
+        return
     if form in ("sarif", "github"):
         problems = [*map(repository_names(), problems)]
     if form in ("json", "sarif"):

@@ -18,7 +18,7 @@ class ConfigurationTable:
 
     Attributes:
         headers: The headers.
-        rows: The cells; those of columns that say nothing are left out.
+        rows: The cells; columns that say nothing are left out.
         names: The name of each row as it is shown: by itself, or as a number.
         legend: The lines that explain the numbers; empty without any.
     """

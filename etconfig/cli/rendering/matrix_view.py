@@ -1,6 +1,6 @@
 """A matrix for people: options as rows and results as columns.
 
-The text has as many columns as the terminal has room for; Markdown and HTML have all, from one `View`.
+The text has as many columns as the terminal has room for; Markdown has all.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TypeAlias
 from etconfig.analysis.device_matrix import DeviceMatrix, MatrixResult
 from etconfig.analysis.expected_matrix import MatrixDifference
 from etconfig.diagnostics import Diagnostic
+from etconfig.report.junit import JunitCase
 from etconfig.report.model import MAX_ROWS, Table, View, cell_text, count_text
 from etconfig.report.text import aligned, more_text, wrapped_rows
 from etconfig.resolver.explaining.difference import ABSENT_TEXT
@@ -24,7 +25,7 @@ _MAX_CELL = 24
 """The width of a value; a longer one is wrapped."""
 _MAX_PATH = 48
 _MAX_NAMES = 6
-"""The most devices that the header of a column of Markdown or HTML names."""
+"""The most devices that the header of a column of Markdown names."""
 _MAX_TABLES, _MAX_RESULTS = 2, 20
 """With more tables below each other, or more results, each option lists its values instead."""
 
@@ -32,7 +33,7 @@ _MAX_TABLES, _MAX_RESULTS = 2, 20
 def matrix_view(
     matrix: DeviceMatrix, differences: Sequence[MatrixDifference] | None, *, every: bool, shown: Shown
 ) -> View:
-    """Return what each device gets, as it is written in Markdown and HTML.
+    """Return what each device gets, as it is written in Markdown.
 
     Args:
         matrix: The matrix.
@@ -43,11 +44,7 @@ def matrix_view(
     differing = {*matrix.differing}
     same = [path for path in matrix.options if path not in differing] if every else []
     tables = [
-        Table(
-            caption=f"{count_text(len(differences or ()), 'difference')} from what is expected",
-            headers=("device", "option", "expected", "got"),
-            rows=[*map(_difference, differences or ())],
-        ),
+        *differences_view(differences or ()).tables,
         Table(
             caption="Problems",
             headers=("problem", "message", "devices"),
@@ -74,7 +71,34 @@ def matrix_view(
             is_folded=True,
         ),
     ]
-    return View(title="What each device gets", lines=(matrix.summary,), tables=tables)
+    return View(title=matrix.summary, tables=tables)
+
+
+def differences_view(differences: Sequence[MatrixDifference]) -> View:
+    """Return the differences from what is expected."""
+    title = f"{count_text(len(differences), 'difference')} from what is expected"
+    headers = ("device", "option", "expected", "got")
+    table = Table(caption=title, headers=headers, rows=[*map(_difference, differences)])
+    return View(title=title, tables=(table,))
+
+
+def matrix_cases(
+    matrix: DeviceMatrix, differences: Sequence[MatrixDifference], shown: Shown
+) -> Iterator[JunitCase]:
+    """Yield each device as a check: it gets options, and gets the expected ones."""
+    names = dict.fromkeys([*(each.device for each in matrix), *(each.device for each in differences)])
+    found = {each.device: each for each in matrix}
+    for name in names:
+        problems = [] if name not in found else [*map(shown, found[name].problems)]
+        errors = [str(each) for each in problems if each.is_error]
+        differing = [" ".join(_difference(each)[1:]) for each in differences if each.device == name]
+        yield JunitCase(
+            name=cell_text(name),
+            group="etconfig.matrix",
+            outcome="error" if errors else "failure" if differing else "passed",
+            message=(errors or differing or [""])[0],
+            text="\n".join([*(f"{each.severity.value}: {each}" for each in problems), *differing]),
+        )
 
 
 def _result_header(result: MatrixResult) -> str:

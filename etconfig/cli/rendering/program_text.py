@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from etconfig.analysis.memory_picture import use_text
 from etconfig.app.programs.executors import NUMPY
 from etconfig.base.number_text import format_bytes
 from etconfig.cli.shared.format import format_count
@@ -13,7 +14,6 @@ from etconfig.cli.shared.output import print_table, show
 if TYPE_CHECKING:
     from etconfig.analysis import MethodReport, ProgramReport
     from etconfig.analysis.program_report import DelegateReport
-    from etconfig.program.memory_plan import MemoryPlan
 
 
 def print_program(report: ProgramReport) -> None:
@@ -41,12 +41,6 @@ def print_program(report: ProgramReport) -> None:
         show("  load the program with share_memory_arenas=True, so that its methods share it")
     for method in report.methods:
         _print_method(method, report.executor)
-
-
-def use_text(plan: MemoryPlan, memory_id: int) -> str:
-    """Return how much of an arena is in use, in words."""
-    most, mean = plan.use(memory_id)
-    return f"{format_bytes(plan.arena_bytes[memory_id])}, {most:.0%} in use at most, {mean:.0%} on average"
 
 
 def _print_method(method: MethodReport, executor: str) -> None:

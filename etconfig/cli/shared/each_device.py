@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from etconfig.base.records import record
-from etconfig.cli.shared.output import fail, show, show_diagnostics
+from etconfig.cli.shared.input_files import sheet_names
+from etconfig.cli.shared.output import fail, show, show_diagnostics, with_progress
 from etconfig.cli.shared.requests import ConfigurationRequest
+from etconfig.cli.shared.writing import note_reads
 from etconfig.diagnostics import on_devices
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
+    from etconfig.analysis import DeviceMatrix
     from etconfig.app.configuring.targets import Delegating
     from etconfig.diagnostics import Diagnostic
+    from etconfig.facts.sheet import FactSheet
     from etconfig.resolver.deciding.resolution import Resolution
 
 _ResultT = TypeVar("_ResultT")
@@ -161,3 +165,27 @@ def show_failures(every: Sequence[OnDevice[_ResultT]]) -> bool:
         if failed[0].error is not None:
             fail(failed[0].error)
     return bool(having)
+
+
+def matrix_of(
+    request: ConfigurationRequest,
+    loaded: Sequence[Delegating],
+    sheets: Sequence[Path],
+    *,
+    with_memory: bool,
+    or_here: bool = False,
+) -> DeviceMatrix:
+    """Resolve programs side by side on devices: of sheets, else of the project, else on this one or none."""
+    from etconfig.analysis.matrix_building import build_matrix
+    from etconfig.app.configuring.device_configurations import DeviceConfigurations
+    from etconfig.app.configuring.project_devices import project_devices
+
+    installation = loaded[0].installation if loaded else request.installation
+    configurations = DeviceConfigurations(loaded, installation, **request.settings())
+    of_sheets = dict(zip(sheet_names(sheets), sheets, strict=True))
+    named: list[tuple[str, FactSheet | Path]] = [*(of_sheets or project_devices(installation)).items()]
+    note_reads(sheet for _, sheet in named if isinstance(sheet, Path))
+    if or_here and not named:
+        named = [("this device", request.device.facts)]
+    devices = with_progress(named, "resolving")
+    return build_matrix(configurations, devices, installation.fact_registry, with_memory=with_memory)

@@ -56,7 +56,7 @@ def _used_entry(installation: Installation, backend: str) -> EntryPoint:
 
 
 def list_with_runtime(installation: Installation, executor: str) -> Table:
-    """List the installed backends, those of an executor's runtime, and which can run here. Imports them.
+    """List the backends that are installed or of an executor's runtime, and which can run here. Imports them.
 
     Raises:
         PluginError: no such executor is installed, or its plugin is broken.

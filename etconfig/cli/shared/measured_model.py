@@ -39,7 +39,7 @@ class MeasuredModel:
         workplace: The plugins and the device.
         base: The incumbent: what is configured.
         inputs: The values of `--input`; None if inputs are made up.
-        reference: The outputs to compare with; None for those of the incumbent.
+        reference: The outputs to compare with; None for the incumbent's outputs.
     """
 
     workplace: Workplace
@@ -178,7 +178,7 @@ def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--reference",
             type=click.Path(path_type=Path),
             metavar="FILE.npz",
-            help="Outputs to compare with, such as of `etconfig run --output`; by default those of the "
+            help="Outputs to compare with, such as of `etconfig run --output`; by default the outputs of the "
             "incumbent.",
         ),
     )

@@ -58,7 +58,7 @@ def _print(text: str, *, err: bool = False, nl: bool = True) -> None:
     """
     stream = command_errors() if err else command_output()
     try:
-        # colors are those of `style_for`; all else is escaped
+        # colors come from `style_for`; all else is escaped
         click.echo(escape_unencodable(text, stream.encoding), file=stream, nl=nl, color=True)
     except OSError as error:
         if not err and not isinstance(error, BrokenPipeError):

@@ -174,7 +174,10 @@ class ConfigurationRequest:
         """
         from etconfig.resolver.deciding.device_problems import notes_on_device
 
-        resolution = self._resolved(self.configure(program))
+        configuration = self.configure(program)
+        resolution = self._resolved(configuration)
+        shown = configuration.resolver.warnings
+        show_diagnostics(each for each in resolution.warnings if each not in shown)
         show_diagnostics(notes_on_device(resolution))
         return resolution
 
@@ -193,7 +196,7 @@ class ConfigurationRequest:
         return resolution
 
     def resolve_files(self, programs: Sequence[Path]) -> Resolution:
-        """Do the same as `resolve` for the methods of programs in files together, or those of `open_all`."""
+        """Do the same as `resolve` for the methods of programs in files together, or of `open_all`."""
         return self.resolve(self.open_together(programs))
 
 
@@ -239,7 +242,7 @@ def configuration_options(
 ) -> Callable[..., Any]:
     """Add all options that select or change a configuration; the command gets them as one `request`.
 
-    With `on_this_device`, those that select another device are left out.
+    With `on_this_device`, options that select another device are left out.
     """
 
     @wraps(function)
@@ -282,7 +285,7 @@ def taken_values(kind: type[Any], parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def chosen_executor(installation: Installation, name: str | None) -> str:
-    """Return the executor that `--executor` names, else that of the project file, else numpy.
+    """Return the executor that `--executor` names, else the project file's, else numpy.
 
     Raises:
         ConfigError: the project file's executor is not installed; or `--executor-option` was given, but numpy

@@ -1,4 +1,4 @@
-"""Usage errors: those of click in the form of our errors, and of options that are given repeatedly."""
+"""Usage errors: click's in the form of our errors, and errors of options that are given repeatedly."""
 
 from __future__ import annotations
 

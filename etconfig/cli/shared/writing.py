@@ -81,7 +81,7 @@ def files_of_command() -> FilesOfRun:
 
 @contextmanager
 def writing(path: Path | None = None) -> Iterator[None]:
-    """Turn errors of writing a file into those of the command.
+    """Turn errors of writing a file into errors of the command.
 
     Args:
         path: The file as the user knows it; by default the error's file.
@@ -94,7 +94,10 @@ def writing(path: Path | None = None) -> Iterator[None]:
     except RefusedFileError as error:
         raise click.ClickException(refused_write(error, path)) from error
     except OSError as error:
-        raise click.ClickException(f"cannot write {path or error.filename}: {error.strerror}") from error
+        named = Path(path or error.filename or "")
+        is_lost = isinstance(error, FileNotFoundError) and not named.parent.is_dir()
+        reason = f"there is no directory {named.parent}" if is_lost else error.strerror
+        raise click.ClickException(f"cannot write {named}: {reason}") from error
 
 
 def refused_write(error: RefusedFileError, path: Path | None = None) -> str:

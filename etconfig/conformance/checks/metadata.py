@@ -34,7 +34,7 @@ def static_metadata(subject: Subject) -> None:
             fix = failure.author_help or "rebuild the wheel"
             raise CheckFailedError(f"{subject.entry.source}: {failure.cause}; {fix}")
     compared = subject.installation.index.candidates(BACKENDS, subject.backend_id)
-    # etconfig imports plugins of one id to find the one with an implementation
+    # etconfig imports plugins of one id to find the plugin with an implementation
     imported = {entry.package for entry in compared} if len(compared) > 1 else set()
     for entry in entries_of_vendor(subject):
         if entry.package in sys.modules and entry.package not in imported:

@@ -201,7 +201,7 @@ def _refused_increments(subject: Subject) -> list[EtconfigError]:
 
 
 def _revealing_cases(subject: Subject) -> tuple[DelegatedCase, ...]:
-    """Return the simplest case, and the one with the largest program, which has the most to damage."""
+    """Return the simplest case, and the case with the largest program, which has the most to damage."""
     cases = tuple(subject.ordinary_cases())
     largest = max(cases, key=lambda case: case.path.stat().st_size)
     return (cases[0],) if largest.name == cases[0].name else (cases[0], largest)

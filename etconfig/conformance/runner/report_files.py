@@ -1,16 +1,18 @@
-"""A report as JUnit XML for CI, and as an SVG badge to show in a README."""
+"""A report as JUnit XML for CI, as a page, and as an SVG badge to show in a README."""
 
 from __future__ import annotations
 
 from html import escape
-from xml.etree import ElementTree  # it only writes here
 
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcomes import Outcome, Result
 from etconfig.conformance.runner.report import Report
+from etconfig.report.junit import JunitCase, JunitOutcome, junit_xml
+from etconfig.report.model import Table, View
 
 _SKIPPED = {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE, Outcome.XFAILED, Outcome.NOT_JUDGED}
-_KINDS = ("failure", "error", "skipped")
+MARKS = {each.value: "off" if each in _SKIPPED else "error" for each in Outcome if each is not Outcome.PASSED}
+"""How pages mark outcomes."""
 
 LABEL = "etconfig"
 
@@ -21,62 +23,61 @@ _CHARACTER_WIDTH = 6.6
 _PADDING = 12.0
 
 
-def junit_xml(report: Report) -> bytes:
+def report_junit(report: Report) -> bytes:
     """Return one test suite with a case for each check, root causes first.
 
     Outcomes other than pass and failure are skips, also of checks that rest on a failed one.
     """
-    checks, roots = report.checks, report.root_causes
-    ordered = sorted(report.results, key=lambda result: result.check_id not in roots)
-    cases = [_case(checks[result.check_id], result) for result in ordered]
-    counts = {kind: sum(case.find(kind) is not None for case in cases) for kind in _KINDS}
-    suite = ElementTree.Element(
-        "testsuite",
-        name=f"etconfig conformance {report.backend}",
-        tests=str(len(cases)),
-        failures=str(counts["failure"]),
-        errors=str(counts["error"]),
-        skipped=str(counts["skipped"]),
-        time=f"{sum(result.seconds for result in report.results):.3f}",
+    properties = {name: getattr(report, name) for name in ("distribution", "version", "executor", "summary")}
+    properties["not_judged"] = str(report.counts[Outcome.NOT_JUDGED])
+    cases = [_case(report.checks[each.check_id], each) for each in _ordered(report)]
+    return junit_xml(f"etconfig conformance {report.backend}", cases, properties)
+
+
+def report_view(report: Report) -> View:
+    """Return the results of all checks, root causes first, for a page."""
+    rows = [
+        (
+            each.outcome.value,
+            f"L{report.checks[each.check_id].level}",
+            each.check_id,
+            report.checks[each.check_id].doc,
+            _reason(each),
+        )
+        for each in _ordered(report)
+    ]
+    lines = [f"{report.distribution} {report.version}, executor {report.executor}: {report.summary}"]
+    headers = ("outcome", "level", "check", "what it checks", "reason")
+    return View(
+        title=f"Conformance of {report.backend}", lines=lines, tables=(Table(headers=headers, rows=rows),)
     )
-    properties = ElementTree.SubElement(suite, "properties")
-    for name in ("distribution", "version", "executor", "summary"):
-        ElementTree.SubElement(properties, "property", name=name, value=getattr(report, name))
-    not_judged = str(report.counts[Outcome.NOT_JUDGED])
-    ElementTree.SubElement(properties, "property", name="not_judged", value=not_judged)
-    suite.extend(cases)
-    ElementTree.indent(suite)
-    content: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
-    return content + b"\n"
 
 
-def _case(check: Check, result: Result) -> ElementTree.Element:
-    case = ElementTree.Element(
-        "testcase",
-        classname=f"etconfig.conformance.L{check.level}",
+def _ordered(report: Report) -> list[Result]:
+    roots = report.root_causes
+    return sorted(report.results, key=lambda result: result.check_id not in roots)
+
+
+def _case(check: Check, result: Result) -> JunitCase:
+    return JunitCase(
         name=check.id,
-        time=f"{result.seconds:.3f}",
+        group=f"etconfig.conformance.L{check.level}",
+        outcome=_outcome(result),
+        message="" if result.outcome is Outcome.PASSED else f"{result.outcome.value}: {_reason(result)}",
+        seconds=result.seconds,
     )
-    kind = _kind(result)
-    if kind is not None:
-        parts = (result.outcome.value, result.reason, result.message)
-        ElementTree.SubElement(case, kind, message=_printable(": ".join(filter(None, parts))))
-    return case
 
 
-def _kind(result: Result) -> str | None:
+def _reason(result: Result) -> str:
+    return ": ".join(filter(None, (result.reason, result.message)))
+
+
+def _outcome(result: Result) -> JunitOutcome:
     if result.outcome is Outcome.PASSED:
-        return None
+        return "passed"
     if result.is_advisory or result.outcome in _SKIPPED:
         return "skipped"
     return "error" if result.outcome.is_loss else "failure"
-
-
-def _printable(text: str) -> str:
-    """Replace the characters that XML 1.0 does not allow."""
-    return "".join(
-        char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text
-    )
 
 
 def badge_svg(report: Report) -> str:

@@ -1,7 +1,7 @@
 """`StepCounter`: counts the steps that deciding a bundle takes at most.
 
 A step is an instruction, an item of a list or table, or 8 bytes of a text. Every row says how many steps it
-takes. A reader verifies each number from those of the rows that it refers to, so no accepted bundle keeps a
+takes. A reader verifies each number from the rows that it refers to, so no accepted bundle keeps a
 device busy. `docs/bundle.md` states the limits.
 """
 

@@ -63,7 +63,7 @@ COMPUTED: Mapping[ExpressionType, Sequence[OptionKind]] = {
     ExpressionType.FLOAT: (OptionKind.FLOAT,),
     ExpressionType.STRING: (OptionKind.STRING, OptionKind.CHOICE),
 }
-"""The kinds of options that take the value of an expression of each type; those of items, too."""
+"""The kinds of options, and of items, that take the value of an expression of each type."""
 
 _STORED_FACT = {
     FactType.BOOL: StoredKind.BOOLEAN,

@@ -86,7 +86,7 @@ class _Collected:
 
 
 def _bounds(type_: OptionType) -> Iterator[tuple[str, float]]:
-    """Yield the JSON Schema keyword and the value of each bound; those of lengths are called `minItems`."""
+    """Yield the JSON Schema keyword and the value of each bound; bounds of lengths are called `minItems`."""
     constraints: tuple[Constraint, ...] = type_.constraints
     for constraint in constraints:
         yield constraint.keyword("Items"), constraint.bound

@@ -106,6 +106,9 @@ class PackedConfiguration:
     fingerprint: str
     methods: tuple[PackedMethod, ...]
 
+    def __repr__(self) -> str:
+        return f"<PackedConfiguration {self.name}: {', '.join(method.label for method in self.methods)}>"
+
     def to_jsonable(self) -> list[dict[str, Any]]:
         """Return the arguments as plain data, as `etconfig inspect --json` prints them for a bundle."""
         return [

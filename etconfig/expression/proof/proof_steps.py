@@ -27,6 +27,11 @@ class ProofSteps:
         """Allow all steps again, for another file."""
         self._left, self._reserved = self._most, 0
         self._paid: set[Hashable] = set()
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Let the next step fail, in whichever thread it is taken, until the steps are renewed."""
+        self._is_stopped = True
 
     @property
     def taken(self) -> int:
@@ -40,7 +45,7 @@ class ProofSteps:
             ProofLimitError: more are taken than allowed.
         """
         self._left -= steps
-        if self._left < self._reserved:
+        if self._left < self._reserved or self._is_stopped:
             raise ProofLimitError
 
     def spend_once(self, key: Hashable, steps: int) -> None:

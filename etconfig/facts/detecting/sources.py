@@ -26,7 +26,7 @@ RegistryValues: TypeAlias = "Mapping[str, object]"
 
 
 class Source(Protocol):
-    """The source of a `System`. Paths are those of the device: absolute, with slashes."""
+    """The source of a `System`. Paths are as on the device: absolute, with slashes."""
 
     def read(self, path: str, max_bytes: int) -> bytes | None:
         """Return the bytes of a file, unless there are more than `max_bytes`."""

@@ -20,7 +20,7 @@ MAX_FILE_BYTES = 4 << 20
 
 
 class System:
-    """Files, commands and calls of a device. Paths are those of the device: absolute, with slashes.
+    """Files, commands and calls of a device. Paths are as on the device: absolute, with slashes.
 
     Args:
         where: The root of the file tree, `/` for this device; or any other source.

@@ -26,7 +26,7 @@ def folded(tree: Checked, by_hand: Mapping[str, object], known: Collection[str])
 
     Args:
         tree: The expression.
-        by_hand: The values of facts that are set by hand; they replace those of the devices.
+        by_hand: The values of facts that are set by hand; they replace the devices' values.
         known: The facts that some device may know; all others are unknown on every device.
     """
     if isinstance(tree, FactValueOf):

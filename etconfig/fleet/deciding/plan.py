@@ -57,7 +57,7 @@ class FleetPlan:
         readers: The facts that functions of vendors have read so far, by backend; `*` stands for all facts.
         installation: The plugins, profiles and project file.
         with_memory: True if outcomes say whether the programs fit into the memory of the device.
-        tests: The tests of the project whose outcomes are part of those of devices.
+        tests: The tests of the project whose outcomes are part of the outcomes of devices.
 
     Args:
         program: The program; None for what `configure` uses by default.

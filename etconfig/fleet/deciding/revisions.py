@@ -100,8 +100,8 @@ def side_at(text: str, profile_paths: Sequence[Path], directory: Path) -> Iterat
         text: The current directory, as it is; a directory with a project file, which is read in its place;
             another directory, whose profiles are added; or a revision of git, of which all TOML files are
             taken.
-        profile_paths: Further directories of profiles; those inside of the repository are read as they were,
-            and so are those of the environment.
+        profile_paths: Further directories of profiles; directories in the repository are read as they were,
+            and so are the directories of the environment.
         directory: The current directory.
 
     Raises:

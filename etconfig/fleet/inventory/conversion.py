@@ -116,7 +116,7 @@ def _lines_of(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _writing(database: Database, target: Path) -> Iterator[None]:
-    """Tell errors of the directory of converted files, such as a full disk, from those of the inventory.
+    """Tell errors of the directory of converted files, such as a full disk, from errors of the inventory.
 
     Raises:
         UnusableInventoryError: the directory cannot be written.

@@ -326,7 +326,7 @@ class InventoryOpener:
         return int(self._database.rows(sql)[0][0])
 
     def _without_empty(self, source: InventorySource, columns: Mapping[str, str]) -> dict[str, str]:
-        """Return the columns without those of facts whose type is wrong, but that have no value at all."""
+        """Return the columns without columns of facts whose type is wrong, but that have no value at all."""
         wrong = [name for name, type_ in columns.items() if is_mistyped(name, type_, self._registry)]
         if not wrong:
             return dict(columns)

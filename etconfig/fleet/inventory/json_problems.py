@@ -33,7 +33,7 @@ class JsonKey:
     Attributes:
         key: The key; one of them, if a fact is named in two ways.
         fact: The name of the fact.
-        places: The places of its keys among those of the file.
+        places: The places of its keys among the keys of the file.
         info: The declaration of the fact, None if there is none.
     """
 

@@ -37,7 +37,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """The mark that some programs write at the start of a file in UTF-8."""
 
 _SAMPLED_LINES = 5_000
-"""The lines whose keys are looked at first; if others have further keys, those of all lines are."""
+"""The lines whose keys are looked at first; if others have further keys, the keys of all lines are."""
 
 _FURTHER_KEYS = "a line has further keys"
 _VERSION = SHEET_KEYS[0]

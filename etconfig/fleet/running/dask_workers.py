@@ -23,7 +23,7 @@ LOST_SECONDS = 60.0
 
 
 class DaskWorkers:
-    """The workers of a Dask cluster. Dask schedules the tasks, and repeats those of workers that it loses.
+    """The workers of a Dask cluster. Dask schedules the tasks, and repeats tasks of workers that it loses.
 
     Args:
         client: A client of the cluster. It stays open.

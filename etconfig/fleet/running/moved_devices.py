@@ -17,6 +17,8 @@ from etconfig.fleet.inventory.inventory import InventoryPart
 from etconfig.fleet.inventory.names import quoted_path, quoted_text
 from etconfig.fleet.running.part_decision import DecidedGroups, decide_part
 from etconfig.fleet.running.result_tables import TABLE_FORMAT
+from etconfig.report.has_view import HasView
+from etconfig.report.model import Table, View, part_text
 
 NOTHING = "(nothing)"
 """Stands for the value of an option that a device does not get."""
@@ -38,7 +40,7 @@ class FleetChange:
 
 
 @record(frozen=True, kw_only=True)
-class FleetDifference:
+class FleetDifference(HasView):
     """The effect of a change on a fleet.
 
     Attributes:
@@ -59,6 +61,13 @@ class FleetDifference:
     def share(self) -> float:
         """The part of the devices that change, from 0 to 1."""
         return self.changed / self.devices if self.devices else 0.0
+
+    def _view(self) -> View:
+        rows = [(each.path, each.old, each.new, count) for each, count in self.changes.items()]
+        return View(
+            title=part_text(self.changed, self.devices, "device", "change"),
+            tables=(Table(headers=("OPTION", "OLD", "NEW", "DEVICES"), rows=rows),),
+        )
 
     def to_jsonable(self, *, with_ids: bool) -> dict[str, Any]:
         """Return the difference as plain data."""

@@ -108,7 +108,7 @@ def never_set(result: PartResult) -> list[str]:
 
 
 def problem_table(result: PartResult, *, with_ids: bool) -> Table:
-    """Return the problems, those of most devices first."""
+    """Return the problems, problems of most devices first."""
     headers = ("CAUSE", "PROBLEM", "PROFILE", "DEVICES", *(("FIRST DEVICE",) if with_ids else ()))
     rows = [
         (cause, message, profile or "", devices, *((example or "",) if with_ids else ()))

@@ -47,7 +47,7 @@ def write_assignments(database: Database, decided: DecidedGroups, target: Path) 
 def write_result_tables(
     database: Database, result: PartResult, parts: Sequence[Path], directory: Path
 ) -> None:
-    """Write all tables of a fleet; they replace those of an earlier run together.
+    """Write all tables of a fleet; they replace the tables of an earlier run together.
 
     Args:
         database: The database.
@@ -56,7 +56,7 @@ def write_result_tables(
         directory: The directory for the tables.
 
     Raises:
-        OSError: a table cannot be read or written; those of an earlier run are still there.
+        OSError: a table cannot be read or written; the tables of an earlier run are still there.
     """
     targets = [directory / name for name in RESULT_TABLES]
     with whole_files(targets) as (assignments, resolutions, problems):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeAlias
 
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.expression.source import ExpressionSource
-from etconfig.mistakes.expression.foreign_words import IsFact, Piece, has_other_reading, respell
+from etconfig.mistakes.expression.foreign_words import IsFact, Piece, other_readings, respell
 
 _TOO_MUCH = frozenset(("expression-too-large", "invisible-character"))
+
+_MAX_READINGS = 4
+"""The most other readings of one expression that are checked; with more, no fix is safe."""
 
 _MAX_TRIED = 16
 """The most fixes of one expression that are tried by themselves; others are not offered."""
@@ -22,7 +26,7 @@ ProblemFinder: TypeAlias = Callable[[ExpressionSource], Sequence[Diagnostic]]
 
 @record(frozen=True)
 class _RespelledSource(ExpressionSource):
-    """An expression after its foreign spellings were replaced, with the quotes of the one that is written."""
+    """An expression after its foreign spellings were replaced, with the quotes as they were written."""
 
     written: ExpressionSource
 
@@ -51,7 +55,7 @@ def diagnose(
     left = [] if any(problem.code in _TOO_MUCH for problem in left) else left
     fix = None
     if not any(problem.code == "invalid-expression" and problem.fix is None for problem in left):
-        is_certain = all(problem.fix for problem in left) and not has_other_reading(source.text)
+        is_certain = all(problem.fix for problem in left) and not _has_other_reading(source, check, is_fact)
         spellings = [each._replace(is_safe=each.is_safe and is_certain) for each in spellings]
         fix = _fix_of_all(source, text, left, is_safe=all(each.is_safe for each in spellings))
     has_own_fixes = fix is not None and not left and all(piece.start < piece.end for piece in pieces)
@@ -77,6 +81,14 @@ def _problems_of(
     text = "".join(piece.text for piece in pieces)
     place = Span(file="expression", length=max(1, len(text)), text=text)
     return check(_RespelledSource(text, place, source))
+
+
+def _has_other_reading(source: ExpressionSource, check: ProblemFinder, is_fact: IsFact) -> bool:
+    """Return True if another language may bind the operators in another way, and that is valid, too."""
+    readings = list(islice(other_readings(source.text), _MAX_READINGS + 1))
+    return len(readings) > _MAX_READINGS or any(
+        not _problems_of(respell(reading, is_fact)[0], source, check) for reading in readings
+    )
 
 
 def _written_place(pieces: Sequence[Piece], start: int, end: int) -> tuple[int, int]:

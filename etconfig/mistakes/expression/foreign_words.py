@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
@@ -135,13 +135,38 @@ def respell(text: str, is_fact: IsFact) -> tuple[list[Piece], list[Spelling]]:
     return pieces, spellings
 
 
-def has_other_reading(text: str) -> bool:
-    """Return True if another language may bind operators in another way than this one.
+def other_readings(text: str) -> Iterator[str]:
+    """Yield an expression with brackets where languages that have its operators may see them.
 
     `|` and `&` may bind more strongly than any other operator, and signs more strongly than words.
     """
-    words = {piece.text.casefold() for piece in _pieces(text)}
-    return not words.isdisjoint("|&") or bool(words & _WORDS and words & {"||", "&&", "?"})
+    pieces = [piece for piece in _pieces(text) if piece.kind != "blank"]
+    words = [" ".join(piece.text.casefold().split()) for piece in pieces]
+    levels = [_level(word) for word in words]
+    for index, word in enumerate(words):
+        if word not in ("|", "&", "||", "&&", "?"):
+            continue
+        ends = [_end_of_operand(words, levels, index, step) for step in (-1, 1)]
+        if any(0 <= end < len(pieces) and levels[end] > levels[index] for end in ends):
+            start, end = pieces[ends[0] + 1].start, pieces[ends[1] - 1].end
+            yield f"{text[:start]}({text[start:end]}){text[end:]}"
+
+
+def _end_of_operand(words: list[str], levels: list[int], index: int, step: int) -> int:
+    """Return the place before or after an operand of a sign in another language."""
+    sign, depth, place = words[index], 0, index + step
+    while 0 <= place < len(words):
+        word, level = words[place], levels[place]
+        depth += step * ((word in ("(", "[")) - (word in (")", "]")))
+        if depth < 0:
+            break
+        if depth == 0 and level >= 0 and (word != "not" or step < 0):
+            is_bit_operator = sign in ("|", "&") and (sign, word) != ("|", "&")
+            is_weaker = level <= levels[index] and (sign != "?" or word == ",")
+            if is_bit_operator or is_weaker or word in _WORDS:
+                break
+        place += step
+    return place
 
 
 def _level(word: str) -> int:

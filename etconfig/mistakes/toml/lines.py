@@ -27,7 +27,7 @@ _TYPOGRAPHY = str.maketrans(
     | dict.fromkeys("\u00a0\u2002\u2003\u2009\u202f\u3000", " ")
     | dict(zip("\uff1d\uff0c\uff0e\uff3b\uff3d", "=,.[]", strict=True))
 )
-"""Quotes, blanks and signs as word processors and input methods write them, and those of TOML."""
+"""Quotes, blanks and signs as word processors and input methods write them, and as TOML writes them."""
 _TYPOGRAPHIC = frozenset(map(chr, _TYPOGRAPHY))
 
 

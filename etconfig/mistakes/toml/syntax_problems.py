@@ -79,7 +79,7 @@ class _SyntaxReader:
         self.dummies = 0
 
     def problems(self, failure: _Failure) -> Iterator[Diagnostic]:
-        last = -1  # each line is repaired once: places in the next ones are those of the source
+        last = -1  # each line is repaired once: the next lines keep their places in the source
         for _ in range(_MAX_PROBLEMS):
             if failure is None:
                 return

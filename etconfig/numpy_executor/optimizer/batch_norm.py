@@ -50,7 +50,7 @@ def find_folds(
     """Yield a fold for every batch norm whose input a convolution writes and nothing else reads.
 
     The parameters of both must be constants in float32 or float64. New ones are computed in
-    float64, and kept in addition to those of the program.
+    float64, and kept in addition to the program's parameters.
     """
     names = [each.full_name for each in plan.operators]
     instructions = plan.chains[0].instructions

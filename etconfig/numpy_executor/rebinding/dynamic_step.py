@@ -95,7 +95,7 @@ def run_again(last: BoundSteps, index: int, steps: list[Step], states: list[Tens
 
 
 def tensors_in(registers: Iterable[Register]) -> list[Tensor]:
-    """Return the tensors in registers, and those in lists there."""
+    """Return the tensors in registers, also in lists there."""
     tensors: list[Tensor] = []
     for register in registers:
         value = register.value
@@ -117,7 +117,7 @@ class Part(NamedTuple):
         written: Tensors, and lists of them, that binding resizes and that are not read.
         aliases: Tensors that the step itself makes views of others, and that are not read.
         can_join: The instruction may be bound together with others: all of `read`, `written` and `aliases`
-            are numbers and tensors, always the same tensors, and only tensors of the latter two change
+            are numbers and tensors, always the same tensors; only tensors of `written` and `aliases` change
             their shapes.
         is_fixed: All arguments are the same in each run, so no shape changes at all.
         position: The index of the instruction, where the step has several.

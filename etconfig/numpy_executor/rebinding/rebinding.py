@@ -304,7 +304,7 @@ class Rebinding:
         return written.union(arg for arg, found in items.items() if found and written.issuperset(found))
 
     def _varying_items(self, value: int) -> Sequence[int]:
-        """Return the value itself, or, if it is a list, those of its items that vary."""
+        """Return the value itself, or, if it is a list, its items that vary."""
         found = self._plan.values[value]
         if not isinstance(found, LISTS_OF_VALUES):
             return (value,)

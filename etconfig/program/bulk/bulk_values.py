@@ -101,7 +101,7 @@ class BulkValues:
         return SharedValues.of(values, places.tolist())
 
     def _of_type(self, value_type: int, places: Column, types: Column) -> _Found:
-        """Read the values of one type, which lie at `places`; `types` are those of all values."""
+        """Read the values of one type, which lie at `places`; `types` are the types of all values."""
         if value_type == _NULL:
             return [None], self._numpy.zeros(len(places), "i8")
         if value_type in _SCALARS:
@@ -134,7 +134,7 @@ class BulkValues:
     # --- tensors -------------------------------------------------------------------------
 
     def _tensors(self, places: Column) -> _Found:
-        """Read tensors; the few initial states, external tensors and those with extra metadata one by one."""
+        """Read tensors; initial states, external tensors and tensors with extra metadata one by one."""
         rows = _TensorRows(*self._columns.table(places, layout.TENSOR))
         is_constant = (rows.shape_dynamism == _STATIC) & (rows.allocation_info == 0)
         is_plain = (rows.extra_tensor_info == 0) & ((rows.data_buffer_idx == 0) | is_constant)

@@ -99,7 +99,7 @@ class Columns:
         make_sure(not self.numpy.count_nonzero(numbers))
 
     def table(self, positions: Column, layout: Layout) -> Sequence[Column]:
-        """Return the fields of all tables at `positions`, as `Cursor.table` returns those of one."""
+        """Return the fields of all tables at `positions`, as `Cursor.table` does for one table."""
         self.check_zero(positions & 3)
         groups = [*self.groups(positions - _at(self._signed, positions))]
         if len(groups) == 1:

@@ -134,7 +134,7 @@ class Matcher:
             twice = tuple(self._same_option(layer, assignment, spec, info))
         if problem is not None:
             found = problem.to_diagnostic(assignment.key_span)
-            # with the current name beside it, the former one is to be removed, not rewritten
+            # with the current name beside it, the old name is to be removed, not rewritten
             self._found.append(replace(found, fix=None) if twice else found)
         if info is None:
             return None

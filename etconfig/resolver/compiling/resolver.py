@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -136,6 +136,7 @@ class Resolver:
         advice: AdviceReader | None = None,
         *,
         undeclared: Collection[str] = (),
+        elsewhere: Callable[[], Collection[str]] = tuple,
     ) -> Resolver:
         """Check all assignments against the schemas, and sort them by method instance and option.
 
@@ -146,6 +147,7 @@ class Resolver:
             known_backends: Further ids that are not mistakes: installed, but not needed here.
             advice: Reads what vendors recommend; by default with the built-in facts.
             undeclared: The ids of delegates for which nothing can be set, since no plugin declares them.
+            elsewhere: Returns the methods and models of other programs, which a budget may name, too.
 
         Raises:
             OptionError: with every problem of every assignment, including those whose condition never holds.
@@ -186,7 +188,7 @@ class Resolver:
             for target in targets
             for instance in (None, *names_of.get(target.method, ()))
         }
-        budget, of_budget = _divided(layers, instances)
+        budget, of_budget = _divided(layers, instances, lambda: {*elsewhere(), *method_of})
         fixed = tuple(_fixed_options(instances, targets))
         return cls(
             instances=instances,
@@ -217,7 +219,7 @@ class Resolver:
     def resolve(self, facts: FactSheet) -> Resolution:
         """Return the arguments on a device with these facts.
 
-        Hand-set facts of the layers replace those of `facts`. The result of the last call is
+        Hand-set facts of the layers replace the values in `facts`. The result of the last call is
         used again if the facts that decide have not changed. Several threads may call it at the same time.
 
         Raises:
@@ -272,7 +274,9 @@ class Resolver:
 
 
 def _divided(
-    layers: Sequence[Layer], instances: dict[MethodInstance, Sequence[BackendCandidates]]
+    layers: Sequence[Layer],
+    instances: dict[MethodInstance, Sequence[BackendCandidates]],
+    elsewhere: Callable[[], Collection[str]],
 ) -> tuple[Budget | None, tuple[Diagnostic, ...]]:
     """Replace shares in all values; return the budget, and its problems that do not stop the work.
 
@@ -290,7 +294,7 @@ def _divided(
         return budget, ()
     from etconfig.resolver.compiling.shares import divide_shares
 
-    return budget, divide_shares(budget, instances)
+    return budget, divide_shares(budget, instances, elsewhere)
 
 
 def _fixed_options(

@@ -61,7 +61,7 @@ _Numbered: TypeAlias = "tuple[int, str, Candidate]"
 class ScopedAssignments:
     """The assignments of one backend, by scope, so that each method instance finds its own at once.
 
-    Method instances for which the same assignments hold share one `BackendCandidates`, and those with
+    Method instances for which the same assignments hold share one `BackendCandidates`, and instances with
     assignments of their own share the options that these do not set.
 
     Args:

@@ -10,7 +10,7 @@ names, from 0, has `(T + K - 1 - J) / K`.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial, reduce
 from math import gcd
@@ -127,9 +127,16 @@ class _SharePlace:
 
 
 def divide_shares(
-    budget: Budget | None, instances: dict[MethodInstance, Sequence[BackendCandidates]]
+    budget: Budget | None,
+    instances: dict[MethodInstance, Sequence[BackendCandidates]],
+    elsewhere: Callable[[], Collection[str]] = tuple,
 ) -> tuple[Diagnostic, ...]:
     """Replace the shares in all values, and return the problems of a budget that do not stop the work.
+
+    Args:
+        budget: The budget, or None.
+        instances: The candidates of all method instances.
+        elsewhere: Returns the methods, models and instances that are not resolved now.
 
     Raises:
         OptionError: a share has no budget, or a name in the budget is mistyped.
@@ -137,7 +144,7 @@ def divide_shares(
     division = _Division(budget or Budget(), instances)
     instances |= division.divided()
     is_complete = all(method != ANY_METHOD for method, _ in instances)  # else there may be any other name
-    problems = (*(division.groups.problems() if is_complete else ()), *division.problems)
+    problems = (*(division.groups.problems(elsewhere) if is_complete else ()), *division.problems)
     if any(problem.is_error for problem in problems):
         raise OptionError(diagnostics=problems)
     return problems
@@ -250,7 +257,8 @@ def _sliced_by_weight(
 
 def _division_text(limit: BudgetLimit, slices: Sequence[_Slice]) -> str:
     parts = " and ".join(each.words for each in slices)
-    return f"share of budget.{limit.resource} = {limit.value} at {limit.find_span().place}: {parts}"
+    where = limit.find_span().place
+    return f"share of budget.{limit.resource} = {limit.value} at {where}: {parts}, at least 1"
 
 
 def _shares(candidate: Candidate) -> bool:

@@ -121,7 +121,7 @@ def _sum(
 def budget_facts(
     budget: Budget, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
 ) -> frozenset[str]:
-    """Return the facts that a budget reads, and those that values of options stand for."""
+    """Return the facts that a budget reads, and the facts that values of options stand for."""
     of_limits = (e.value.facts for e in budget.limits.values() if isinstance(e.value, Expression))
     specs = {each.spec.id: each.spec for backends in instances.values() for each in backends}
     declared = (each[1] for spec in specs.values() for each in consumers_of(spec.options))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic, Severity, did_you_mean
@@ -62,18 +62,23 @@ class BudgetGroups:
 
     @cached_property
     def weights(self) -> Mapping[MethodInstance, int]:
-        """The parts of each instance whose weight is not 1; its own name beats that of its method."""
+        """The parts of each instance whose weight is not 1; its own name beats the name of its method."""
         weights = self._budget.weights or {}
         methods = {method for method, _ in self.counted}
         methods_first = sorted(weights, key=lambda name: name not in methods)
         return {each: weights[name] for name in methods_first for each in self._by_name.get(name, ())}
 
-    def problems(self) -> Iterator[Diagnostic]:
-        """Yield a problem for each name that stands for no instance.
+    def problems(self, elsewhere: Callable[[], Collection[str]] = tuple) -> Iterator[Diagnostic]:
+        """Yield a problem for each name that stands for no instance, here or elsewhere.
 
         It is an error if the name resembles one, and else a warning: a profile may serve several programs.
+
+        Args:
+            elsewhere: Returns the methods, models and instances that are not resolved now.
         """
         unknown = [each for each in self._budget.names() if each.name not in self._by_name]
+        others = elsewhere() if unknown else ()
+        unknown = [each for each in unknown if not {each.name, *each.name.split("@", 1)} & {*others}]
         for number, each in enumerate(unknown):
             guess = did_you_mean(each.name, self._by_name) if number < _MAX_GUESSED else None
             yield Diagnostic(

@@ -161,6 +161,7 @@ class BudgetUse(HasView):
         for each in self.uses:
             limit = "unknown" if each.limit is None else amount_text(each.resource, each.limit)
             taken = amount_text(each.resource, each.taken) + (" or more" if each.unknown else "")
+            taken += " in options" if each.resource == "memory" else ""  # programs are estimated
             members = ", ".join(each.members[:_MAX_SHOWN])
             rows.append((each.resource, each.group or "", members, taken, limit, str(each.budget.origin)))
         return Table(headers=("BUDGET", "GROUP", "INSTANCES", "TAKEN", "LIMIT", "FROM"), rows=rows)
@@ -287,7 +288,7 @@ def _contribution(
 def _counted(
     resource: str, members: Iterable[Mapping[str, Sequence[Contribution]]]
 ) -> tuple[list[Contribution], list[Contribution]]:
-    """Return the contributions that a group sums, and those that are unknown."""
+    """Return the contributions that a group sums, and the unknown contributions."""
     counted: list[Contribution] = []
     unknown: list[Contribution] = []
     pools: set[tuple[object, ...]] = set()
@@ -334,7 +335,7 @@ def _doubt(use: GroupUse) -> Diagnostic:
         message=message,
         spans=(use.budget.find_span(),),
         notes=tuple(_texts(use.resource, use.unknown)),
-        help="set the options that are unknown" if use.unknown else "set the fact by hand",
+        help="set the options that are unknown" if use.unknown else "set it by hand: --fact NAME=VALUE",
         severity=Severity.NOTE,
     )
 

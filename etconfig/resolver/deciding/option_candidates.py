@@ -118,7 +118,7 @@ class OptionCandidates:
 
     @cached_property
     def facts(self) -> frozenset[str]:
-        """Every fact that the value may depend on, including those of conditions that do not hold."""
+        """Every fact that the value may depend on, including the facts of conditions that do not hold."""
         return self.computed_from.union(*(condition.facts for condition in self.conditions))
 
     def decide(self, device: DeviceView, recommended: Sourced[object] | None) -> object:

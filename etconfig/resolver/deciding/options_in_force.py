@@ -25,7 +25,7 @@ _LONGEST = 60
 
 
 class OptionsInForce(Mapping[str, ComparedOption], HasView):
-    """Every option of an object that an engine made: the requested value beside the one in force.
+    """Every option of an object that an engine made: the requested value beside the value in force.
 
     Attributes:
         label: The model and its instance, such as `detector@left`.

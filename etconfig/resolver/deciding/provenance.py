@@ -23,7 +23,7 @@ class Provenance(HasView):
         winner: The value and its origin.
         beaten: The values that it beat, the strongest first; `UNSET` is among them where it was written. Of a
             table, only the keys that were beaten.
-        facts: The facts that the value depends on, including those of conditions that do not hold.
+        facts: The facts that the value depends on, including the facts of conditions that do not hold.
         keys: For a table, the origin of each key: tables merge key by key.
         reason: Why the vendor recommends the value, in a sentence; empty if another source decided, or the
             vendor gives no reason.
@@ -37,7 +37,7 @@ class Provenance(HasView):
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """The origin of the value, and those of the keys that come from elsewhere."""
+        """The origins of the value and of the keys that come from elsewhere."""
         return tuple(dict.fromkeys((self.winner.origin, *self.keys.values())))
 
     def __repr__(self) -> str:

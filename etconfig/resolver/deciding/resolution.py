@@ -60,7 +60,7 @@ class Resolution(HasView):
         named_by: The place in the project file that names that profile; None if nothing there does.
         warnings: The problems that do not stop the work.
         noun: What the arguments are for, in messages: `method`, `model`, or `model or method`.
-        evidence: What was measured for the options of the profile, or of those that it extends.
+        evidence: What was measured for the options of the profile, or of the profiles that it extends.
     """
 
     instances: Mapping[tuple[str, str | None], Arguments]

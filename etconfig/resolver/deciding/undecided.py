@@ -17,7 +17,7 @@ def undecided_conditions(
 ) -> tuple[Diagnostic, ...]:
     """Return a note for each condition of the user's own files that needs a fact that is unknown.
 
-    Conditions that decide no option here, and those of bundled profiles and recommendations, do not count:
+    Conditions that decide no option here, or belong to bundled profiles and recommendations, do not count:
     nobody has written them for this device.
 
     Args:

@@ -101,13 +101,23 @@ def _lines(found: Provenance, facts: FactSheet, measured: str | None) -> Iterato
         yield from (f"  key {key!r} from {origin}" for key, origin in found.keys.items())
     yield from (_beaten_line(beaten) for beaten in found.beaten)
     for name in found.facts:
-        fact = facts.get(name)
-        if fact is not None and fact.is_known:
-            shown = HIDDEN_VALUE if facts.is_hidden(name) else show_value(fact.value)
-            yield f"  depends on {name} = {shown}, from {fact.origin}"
-        else:
-            reason = fact.reason if fact is not None else "no such fact on this device"
-            yield f"  depends on {name}, which is unknown: {reason}"
+        value, origin = fact_texts(facts, name)
+        is_known = name in facts.values
+        yield (
+            f"  depends on {name} = {value}, from {origin}"
+            if is_known
+            else f"  depends on {name}, which is unknown: {origin}"
+        )
+
+
+def fact_texts(facts: FactSheet, name: str) -> tuple[str, str]:
+    """Return the value of a fact with its origin, or `unknown` with the reason."""
+    fact = facts.get(name)
+    if fact is None:
+        return "unknown", "no such fact on this device"
+    if not fact.is_known:
+        return "unknown", fact.reason or ""
+    return HIDDEN_VALUE if facts.is_hidden(name) else show_value(fact.value), str(fact.origin)
 
 
 def _beaten_line(beaten: Sourced[object]) -> str:

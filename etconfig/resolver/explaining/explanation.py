@@ -11,14 +11,19 @@ from etconfig.base.parameters import check_type
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, nearest
 from etconfig.errors import OptionError
-from etconfig.facts.registry import HIDDEN_VALUE
 from etconfig.facts.sheet import FactSheet
 from etconfig.profile.evidence import TuningEvidence
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_text
 from etconfig.resolver.deciding.provenance import Provenance, provenance_table
 from etconfig.resolver.deciding.resolved import Resolved
-from etconfig.resolver.explaining.explain import find_provenance, measured_text, option_text, show_setting
+from etconfig.resolver.explaining.explain import (
+    fact_texts,
+    find_provenance,
+    measured_text,
+    option_text,
+    show_setting,
+)
 
 _MAX_SHOWN = 20
 
@@ -94,7 +99,7 @@ class Explanation(HasView):
             provenance_table(f"{path} = {show_setting(found.winner.value)}", found) for path, found in shown
         ]
         used = dict.fromkeys(name for _, found in shown for name in found.facts)
-        rows = [(name, *self._fact_texts(name)) for name in used]
+        rows = [(name, *fact_texts(self.facts, name)) for name in used]
         more = len(self) - len(shown)
         lines = [f"and {count_text(more, 'more method instance')}"] if more else []
         lines += filter(None, (measured_text(path, found, self.evidence) for path, found in shown))
@@ -104,14 +109,6 @@ class Explanation(HasView):
             lines=lines,
             tables=[*tables, facts],
         )
-
-    def _fact_texts(self, name: str) -> tuple[str, str]:
-        fact = self.facts.get(name)
-        if fact is None:
-            return "unknown", "no such fact on this device"
-        if not fact.is_known:
-            return "unknown", fact.reason or ""
-        return HIDDEN_VALUE if self.facts.is_hidden(name) else str(fact.value), str(fact.origin)
 
 
 def make_explanation(resolution: Resolved, path: str) -> Explanation:

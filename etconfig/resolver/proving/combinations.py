@@ -41,7 +41,7 @@ _MAX_STEPS = 1_400_000
 """The most steps to find example devices for all backends of a file and to resolve them: about a second."""
 
 _RESOLVED = 100
-"""The steps to resolve the options of one method on one device, apart from those for each assignment."""
+"""The steps to resolve the options of one method on one device, apart from the steps for each assignment."""
 
 
 class CombinationVerifier:

@@ -34,7 +34,7 @@ class FixedOption:
 def literal_conflicts(fixed: Iterable[FixedOption]) -> Iterator[Diagnostic]:
     """Yield a warning for each setting with another value than the program's, once for each place and value.
 
-    Settings count also where their condition may not hold; those of bundled profiles do not, since nobody
+    Settings count also where their condition may not hold; settings of bundled profiles do not, since nobody
     asked for them. Values of expressions are known on a device only, see `computed_conflict`.
     """
     found: set[tuple[int, str]] = set()

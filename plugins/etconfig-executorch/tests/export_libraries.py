@@ -15,7 +15,7 @@ import torch
 from executorch.exir import EdgeCompileConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
-from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # the same for those of language models
+from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  # the same for language models
 
 LIBRARY = torch.library.Library("demo", "DEF")
 LIBRARY.define("triple(Tensor x) -> Tensor")

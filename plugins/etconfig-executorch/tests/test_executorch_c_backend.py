@@ -121,7 +121,7 @@ def obedient(tmp_path_factory: pytest.TempPathFactory) -> BackendSpec:
 
 
 class TestServices:
-    """The library for tests uses the services of C++ as it does those of Python."""
+    """The library for tests uses the services of C++ in the same way as the services of Python."""
 
     def load(self, program: Any, obedient: BackendSpec) -> Any:
         return program.load_method("forward", backends={obedient.id: obedient})

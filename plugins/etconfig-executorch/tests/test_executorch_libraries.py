@@ -1,4 +1,4 @@
-"""Libraries of operators and backends: those of the executorch wheel, and those of a user."""
+"""Libraries of operators and backends: from the executorch wheel, and from a user."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class TestOpenvino:
     def test_close_to_eager(self, openvino_programs: Path, name: str) -> None:
         """OpenVINO computes in bfloat16 where the processor can, and ExecuTorch cannot ask for more.
 
-        So its error may be twice the one that eager itself makes in bfloat16, which rounds at other places.
+        So its error may be twice the error that eager itself makes in bfloat16, which rounds at other places.
         """
         y, data = run(openvino_programs, name)
         eagers_error = np.abs(data["coarse"] - data["y"]).max()

@@ -1,4 +1,4 @@
-"""Traces of the real runtime: the same events as those of the numpy executor, and those of XNNPACK."""
+"""Traces of the real runtime: the same events as of the numpy executor, and the events of XNNPACK."""
 
 from __future__ import annotations
 

@@ -135,9 +135,9 @@ _SESSION_ENTRIES: Mapping[str, KnownKey] = {
 }
 
 KNOWN_SESSION_ENTRIES: Mapping[str, KnownKey] = with_versions(_SESSION_ENTRIES.items())
-"""The config entries of a session, besides those with an option of their own."""
+"""The config entries of a session, besides entries with an option of their own."""
 
 KNOWN_RUN_ENTRIES: Mapping[str, KnownKey] = {
     "qnn.lora_config": KnownKey(doc="The LoRA adapters for Qualcomm's HTP."),
 }
-"""The config entries of a run, besides those with an option of their own."""
+"""The config entries of a run, besides entries with an option of their own."""

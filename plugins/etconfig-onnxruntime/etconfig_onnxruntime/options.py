@@ -44,7 +44,7 @@ _SESSION_OPTIONS = {key: name for name, key in SESSION_ENTRIES.items()}
 _RUN_OPTIONS = {key: name for name, key in {**RUN_ENTRIES, **DYNAMIC_ENTRIES}.items()}
 _ATTRIBUTES = SessionAttributes.__annotations__
 _NAMES = {name: name for name in (*_ATTRIBUTES, *SESSION_ENTRIES, *RUN_ENTRIES, *DYNAMIC_ENTRIES)}
-"""The names of options, for those who write them as keys."""
+"""The names of options, for users who write them as keys."""
 
 _OTHER_SESSION_KEYS = {
     **_NAMES,

@@ -1,7 +1,7 @@
 """The versions of ONNX Runtime that introduced config entries: older ones ignore them without an error.
 
 A version is the first whose library for x86-64 or aarch64, as published on PyPI, contains the key. Keys that
-only other builds contain, such as those for Qualcomm's processors, are not listed.
+only other builds contain, such as keys for Qualcomm's processors, are not listed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Delegates that ONNX Runtime runs inside a program, and the errors of those that it cannot run."""
+"""Delegates that ONNX Runtime runs inside a program, and the errors of delegates that it cannot run."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ class TestTables:
 
 
 class TestRecommendation:
-    """The threads are those that this process may use."""
+    """There are as many threads as cores that this process may use."""
 
     @pytest.mark.parametrize(
         ("facts", "threads", "spinning"),

@@ -79,7 +79,7 @@ def library_bytes() -> bytes:
 
 
 class TestNames:
-    """Names, defaults and keys are those of the installed library."""
+    """Names, defaults and keys match the installed library."""
 
     @pytest.mark.parametrize("name", ATTRIBUTES)
     def test_the_default_of_an_attribute_is_that_of_a_new_session(self, name: str) -> None:

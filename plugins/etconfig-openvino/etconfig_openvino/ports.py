@@ -25,7 +25,7 @@ class Ports:
 
     def __init__(self, compiled: Any) -> None:
         self._request = request = compiled.create_infer_request()
-        # the method below the one of Python's API, which would look for inputs and index the outputs by name;
+        # the method below Python's API, which would look for inputs and index the outputs by name;
         # share_outputs: without it, OpenVINO copies them
         bare: Any = super(type(request), request)
         self._infer = partial(bare.infer, {}, share_outputs=True, decode_strings=False)

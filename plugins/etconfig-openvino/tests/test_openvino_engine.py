@@ -67,9 +67,9 @@ def error_of(compiled: Any, exact: Any) -> float:
     return float(np.abs(compiled(X)[0] - exact).max() / np.abs(exact).max())
 
 
-@pytest.mark.skipif((installed_version() or "") < "2026.4", reason="the table is that of OpenVINO 2026.4")
+@pytest.mark.skipif((installed_version() or "") < "2026.4", reason="the table is of OpenVINO 2026.4")
 class TestPropertyTable:
-    """The table of properties is that of the installed library."""
+    """The table of properties matches the installed library."""
 
     @pytest.mark.parametrize("device", ["CPU", "NPU", "AUTO", "MULTI", "HETERO", "BATCH"])
     def test_every_writable_property_has_an_option(self, ov: Any, device: str) -> None:

@@ -28,7 +28,7 @@ INSTALLATION = etconfig.Installation(search_path=()).with_backends({"OpenvinoBac
 TABLE = table_of(Path(__file__).parents[1] / "README.md")
 VERSION = installed_version() or ""
 IS_TABLES = VERSION >= "2026.4"
-"""True if OpenVINO is the one of the table of properties, or newer: each option and value is known."""
+"""True if OpenVINO has the table's version, or a newer one: each option and value is known."""
 
 VALUES: dict[str, tuple[Any, ...]] = {
     "performance_hint_num_requests": (0, 1, 2, 7),
@@ -48,7 +48,7 @@ MACHINE = {"cpu_inference_precision", "enable_hyper_threading", "scheduling_core
 """Options of which some processors do not take each value."""
 
 ELSEWHERE = {"cache_dir", "cache_mode", "weights_path", "enable_mmap", "enable_cpu_reservation"}
-"""Options of files, and the one that keeps other models from loading; they have tests of their own."""
+"""Options of files, and the option that keeps other models from loading; they have tests of their own."""
 
 UNREPORTED = {"enable_weightless"} | {
     name for name in PROPERTIES if name.startswith("auto_") and name != "auto_schedule_policy"
@@ -366,7 +366,7 @@ print(len(os.listdir("/proc/self/task")) - before, found.value)
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs the files of Linux")
 @pytest.mark.skipif(not IS_TABLES, reason="older releases have fewer options")
 class TestEffects:
-    """The effect of an option is the one that `effective` says."""
+    """An option has the effect that `effective` says."""
 
     @pytest.fixture
     def at(self, ov: Any, tmp_path: Path) -> Path:

@@ -175,7 +175,7 @@ class ProcessSettings:
 
         Raises:
             SettingRefusedError: claims disagree at the end. As after any error, all settings and claims are
-                those from before.
+                as before.
         """
         with self._lock:
             if self._before is not None:
@@ -229,7 +229,7 @@ class ProcessSettings:
 
 @dataclass
 class _Before:
-    """The claims from before a joint change, and the former values of the settings that it touched."""
+    """The claims from before a joint change, and the earlier values of the settings that it touched."""
 
     claims: dict[int, Mapping[str, object]]
     values: dict[str, object] = field(default_factory=dict)

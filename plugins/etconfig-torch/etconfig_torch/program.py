@@ -18,7 +18,7 @@ from etconfig_torch.placement import place_new_tensors
 
 _CONSTANTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 _AS_BITS: Mapping[str, tuple[type[np.generic], torch.dtype]] = {"bfloat16": (np.int16, torch.bfloat16)}
-"""Types that numpy knows from ml_dtypes only: the one with the same bits, and PyTorch's."""
+"""Types that numpy knows from ml_dtypes only: a type with the same bits, and PyTorch's."""
 
 
 class LoadedProgram:
@@ -163,7 +163,7 @@ def _tensor(arg: Value, index: int) -> Any:
 
 def _shared(array: np.ndarray[Any, Any]) -> torch.Tensor:
     """Return a tensor over the same memory."""
-    # the name of a type takes 2 us, its kind 0.1 us; those of ml_dtypes have the kind V
+    # the name of a type takes 2 us, its kind 0.1 us; types of ml_dtypes have the kind V
     if array.dtype.kind == "V" and array.dtype.name in _AS_BITS:
         bits, dtype = _AS_BITS[array.dtype.name]
         return torch.from_numpy(array.view(bits)).view(dtype)

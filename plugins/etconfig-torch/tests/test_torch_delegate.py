@@ -157,7 +157,7 @@ class TestAnswers:
 
 
 class TestOptions:
-    """Options in force are those that PyTorch reports."""
+    """Options in force are as PyTorch reports them."""
 
     def test_settings_are_updated_and_read_back(self, sequence: tuple[Any, bytes]) -> None:
         before = torch.get_num_threads()

@@ -375,7 +375,7 @@ for number in (1, 3):
 
 
 class TestInForce:
-    """The effect of an option is the one that `effective` says."""
+    """An option has the effect that `effective` says."""
 
     TABLE = table_of(HERE.parent / "README.md")
 

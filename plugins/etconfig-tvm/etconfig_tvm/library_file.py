@@ -24,7 +24,7 @@ _TABLES = {
     32: ("I", 28, 32, (42, 44), (46, 48), (4, 16)),
     64: ("Q", 32, 40, (54, 56), (58, 60), (8, 32)),
 }
-"""By bits: the type of offsets; the places in the header of the offset of the table of segments, of that of
+"""By bits: the type of offsets; the places in the header of the offsets of the tables of segments and
 sections, and of the size and number of the entries of each; the places of a segment's offset and size."""
 
 _SEAL = b"ETAP"

@@ -42,7 +42,7 @@ def program(compiled: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestDelegate:
-    """A delegate gives the results of torch; its options are those of its instance."""
+    """A delegate gives the results of torch; its options come from its instance."""
 
     def test_the_whole_method_is_one_delegate(self, program: Path, compiled: Any) -> None:
         model, value, _ = compiled

@@ -20,7 +20,7 @@ from etconfig_upstream.plugin import schema_of
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """Make a directory like that of an installed executorch, with one library."""
+    """Make a directory like an installed executorch's, with one library."""
     (tmp_path / "lib").mkdir()
     write_library(tmp_path, *sorted(keys_of("XnnpackBackend")))
     return tmp_path

@@ -162,3 +162,22 @@ class TestFiles:
             with pytest.raises(PluginCallError, match="memory of plugin 'TinyEngine'"):
                 need_of(path, answer)
         assert need_of(path, lambda *_: DelegateMemory(held_bytes=2**63)).peak.size_bytes == 2**63
+
+
+class TestBudget:
+    """`validate` compares the files that the project file names with a budget of memory."""
+
+    def test_an_excess_is_an_error_and_an_absent_file_is_not_counted(self, tmp_path: Path) -> None:
+        (tmp_path / "net.tiny").write_bytes(bytes(1000))
+        project = tmp_path / "etconfig.toml"
+        project.write_text(
+            "[budget]\nmemory = '9 KiB'\n"
+            "[model.net]\nbackends = ['TinyEngine']\nfile = 'net.tiny'\n"
+            "[model.absent]\nbackends = ['TinyEngine']\nfile = 'absent.tiny'\n"
+        )
+        specs: Any = {"TinyEngine": replace(tiny_engine.SPEC, memory=declared)}
+        installation = etconfig.Installation(tmp_path).with_backends(specs)
+        facts = etconfig.FactSheet.from_values({"memory.available": 1 << 30})
+        (problem,) = etconfig.validate_file(project, installation, facts=facts)
+        assert (problem.code, problem.severity.value) == ("budget-exceeded", "error")
+        assert problem.message == f"{tmp_path / 'net.tiny'} needs 9.772 KiB, and the budget is 9 KiB"

@@ -25,6 +25,7 @@ SAMPLES = {
     "float": 0.5,
     "int | None": 3,
     "tuple[tuple[str, int], ...]": (("forward: arenas", 4096),),
+    "tuple[tuple[str, int | None], ...]": (("forward: num_threads", 4), ("encoder: num_threads", None)),
     "tuple[tuple[str, str, str], ...]": (("a.pte", "NotFound", "it is gone"),),
     "tuple[str, ...]": ("a", "b"),
     "tuple[Diagnostic, ...]": (Diagnostic(code="unknown-option", message="no option 'a'"),),

@@ -156,6 +156,7 @@ class TestComments:
             ("x = 1 # etconfig: allow", "a comment allows no code", 7),
             ("x = 1 # etconfig: allow because of us", "a comment allows no code", 7),
             ("x = 1 # etconfig: alow unusual-value", "a comment of etconfig says 'alow'", 19),
+            ("x = 1 # etconfig: ignore unusual-value", "a comment of etconfig says 'ignore'", 19),
             ("x = 1 # etconfig: allow unusual-valu", "no finding has the code 'unusual-valu'", 25),
             ("x = 1 # etconfig: allow untrusted-file", "untrusted-file is always an error", 25),
         ],

@@ -219,7 +219,7 @@ class TestOneReader:
         "source": frozenset({"cast"}),
         # columns of numbers from the cursor
         **dict.fromkeys(
-            ["columns", "bulk_values", "bulk_instructions", "value_reader"], frozenset({"tolist"})
+            ["table_columns", "bulk_values", "bulk_instructions", "value_reader"], frozenset({"tolist"})
         ),
     }
 

@@ -228,7 +228,7 @@ class TestShares:
         resolution = resolve_budget("[budget]\nthreads = 9\nsplit = { detector = 2 }" + SHARED)
         assert str(resolution.arguments("detector").origin("PoolBackend", "threads")) == (
             'profile p0.toml:7:1 (expr share("threads"); share of budget.threads = 9 at p0.toml:4:11: '
-            "2 of 3 parts (detector 2, encoder 1))"
+            "2 of 3 parts (detector 2, encoder 1), at least 1)"
         )
 
     def test_the_facts_of_the_budget_decide(self) -> None:

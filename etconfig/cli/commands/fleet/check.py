@@ -52,8 +52,8 @@ def _check_rows(context: click.Context, parameter: click.Parameter, text: str) -
 def validate_inventory(inventory: InventoryRequest, limit: int | None, as_json: bool) -> int:
     """Check every value of every device; exit with 1 if there are findings, with 2 if a file is unreadable.
 
-    Checks the names of columns, their types, and the units, types and ranges of values; that each device
-    has a name of its own; and that no number is NaN or infinite. Values that are wrong for the same reason
+    Checks the names of columns, their types, and the units, types and ranges of values. Each device
+    must have its own name, and no number may be NaN or infinite. Values that are wrong for the same reason
     are one finding, with the number of devices and the first rows. Of a JSONL file, rows are lines
     without the empty ones. An inventory without devices is a finding, too.
 

@@ -128,7 +128,7 @@ def show_coverage(
     """Show which devices get options, and which profiles and options are never used.
 
     Counts the devices without a profile, with several that match equally well, and with one that
-    cannot be resolved, by cause; lists the profiles that match no device, and the options that nothing
+    cannot be resolved, by cause. Lists the profiles that match no device, and the options that nothing
     sets on any device. With --fits, also counts the devices that have the memory for the programs, as
     inspect --memory estimates it.
 
@@ -273,6 +273,6 @@ def show_histogram(
 
 
 def _most_first(item: tuple[str, int]) -> tuple[object, ...]:
-    """Return the key by which values are sorted: those of most devices first, then short ones."""
+    """Return the key by which values are sorted: values of most devices first, then short ones."""
     value, count = item
     return -count, len(value), value

@@ -58,7 +58,7 @@ def sample_fleet(
     conditions and values that decides; with --by result, one for each profile with its options or
     problem. They suit `etconfig validate`, `lock` and `matrix`, and tests. Files are numbered, and the
     sheets lack device.id; with --show-ids, they have the names of the devices. A directory that has sheets
-    is refused, as those of two samples together stand for neither.
+    is refused, as the sheets of two samples together stand for neither.
 
     \b
     Example:
@@ -106,7 +106,7 @@ def _check_has_only_sheets(directory: Path) -> None:
 
 
 def _check_has_no_sheets(directory: Path) -> None:
-    """Check that a directory has no sheets, such as those of an earlier sample.
+    """Check that a directory has no sheets, such as sheets of an earlier sample.
 
     Raises:
         click.ClickException: it has.

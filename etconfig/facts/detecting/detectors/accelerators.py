@@ -1,11 +1,11 @@
 """Graphics processors and neural processors, from DRM, `accel` and PCI devices, and NVIDIA's library NVML.
 
-Only GPUs that can compute count: those with a DRM render node, and the display controllers of Intel, AMD and
+Only GPUs that can compute count: GPUs with a DRM render node, and the display controllers of Intel, AMD and
 NVIDIA on the PCI bus, since NVIDIA's driver creates no render nodes on servers. The display chips of
 management controllers and of virtual machines are neither. Jetson's GPU has no PCI address and is found by
 its driver, without NVML.
 
-NPUs are devices of the kernel's `accel` class, and devices with known PCI ids: the drivers of the latter,
+NPUs are devices of the kernel's `accel` class, and devices with known PCI ids: the drivers of these,
 for example of Coral and Hailo, may have classes of their own. etconfig cannot see the NPU in a phone's system
 on a chip, which Android does not list, nor whether a runtime can use a device. Plugins for OpenVINO and ONNX
 Runtime provide the lists of these runtimes, as facts in the plugins' own namespaces.

@@ -1,4 +1,4 @@
-"""The processor: architecture, model, features, caches, and the cores, with those that are available."""
+"""The processor: architecture, model, features, caches, and the cores, with the available cores."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The operating system, on Linux from uname and os-release, and the versions of installed packages.
 
-The latter are those in the names of metadata directories: importing `importlib.metadata` alone takes longer.
+The versions come from the names of metadata directories: importing `importlib.metadata` alone takes longer.
 """
 
 from __future__ import annotations

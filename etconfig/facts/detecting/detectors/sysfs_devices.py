@@ -1,4 +1,4 @@
-"""The devices in sysfs: those of a class such as `accel`, and those on the PCI bus."""
+"""The devices in sysfs: of a class such as `accel`, and on the PCI bus."""
 
 from __future__ import annotations
 

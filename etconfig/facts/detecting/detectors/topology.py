@@ -15,7 +15,7 @@ _MEASURES = (("cpu_capacity", 0.6), ("cpufreq/cpuinfo_max_freq", 0.8))
 """The files that distinguish slow cores, and the share of the fastest core below which a core is slow.
 
 Little Arm cores have at most half the capacity of the fastest core, middle ones at least two thirds.
-Frequencies differ less: those of equal cores differ by a tenth at most.
+Frequencies differ less: frequencies of equal cores differ by a tenth at most.
 """
 
 

@@ -8,9 +8,8 @@ from itertools import groupby
 
 from etconfig.base.number_text import format_bytes
 from etconfig.base.written_files import FileKind, head_of
-from etconfig.cli.rendering.program_text import use_text
-from etconfig.cli.shared.format import format_count
 from etconfig.program.memory_plan import Allocation, MemoryPlan
+from etconfig.report.model import count_text, shown_text
 
 _WIDTH, _HEIGHT = 960, 320
 """The size of the field of one arena, in pixels."""
@@ -39,14 +38,14 @@ _TEXT_COLUMNS, _TEXT_ROWS = 64, 12
 _SHADES = " ░▒▓█"
 
 
-def memory_svg(plans: Mapping[str, MemoryPlan]) -> str:
+def memory_svg(plans: Mapping[str, MemoryPlan], most: int = _MAX_RECTANGLES) -> str:
     """Draw the arenas of all methods as an SVG document; pointing at a tensor shows its type and lifetime."""
     panels = [(method, memory_id, plan) for method, plan in plans.items() for memory_id in plan.arena_bytes]
     height = _TOP + sum(_STRIP + _HEIGHT + _GAP for _ in panels)
     width = _LEFT + _WIDTH + _RIGHT
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}">',
+        f'viewBox="0 0 {width} {height}" class="plan">',
         _MARK,
         f"<style>{_STYLE}</style>",
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
@@ -54,7 +53,7 @@ def memory_svg(plans: Mapping[str, MemoryPlan]) -> str:
     ]
     y = _TOP
     for method, memory_id, plan in panels:
-        parts += _panel(method, memory_id, plan, y)
+        parts += _panel(method, memory_id, plan, y, most)
         y += _STRIP + _HEIGHT + _GAP
     return "\n".join([*parts, "</svg>\n"])
 
@@ -68,12 +67,12 @@ def _legend() -> Iterator[str]:
     yield f'<text x="{x}" y="24" class="axis">curve: bytes in use</text>'
 
 
-def _panel(method: str, memory_id: int, plan: MemoryPlan, y: int) -> Iterator[str]:
+def _panel(method: str, memory_id: int, plan: MemoryPlan, y: int, most: int) -> Iterator[str]:
     size = plan.arena_bytes[memory_id]
     top = y + _STRIP
     live = plan.live_bytes(memory_id)
     yield (
-        f'<text x="{_LEFT}" y="{y - 8}" class="title">{escape(method)}, memory {memory_id}: '
+        f'<text x="{_LEFT}" y="{y - 8}" class="title">{escape(shown_text(method))}, memory {memory_id}: '
         f"{use_text(plan, memory_id)}</text>"
     )
     yield _curve(live, size, y)
@@ -81,8 +80,8 @@ def _panel(method: str, memory_id: int, plan: MemoryPlan, y: int) -> Iterator[st
     ranked = sorted(
         plan.of_arena(memory_id), key=lambda each: -each.size_bytes * (each.last - each.first + 1)
     )
-    yield from _small(ranked[_MAX_RECTANGLES:], plan, size, top)
-    for each in reversed(ranked[:_MAX_RECTANGLES]):
+    yield from _small(ranked[most:], plan, size, top)
+    for each in reversed(ranked[:most]):
         yield from _rectangle(each, plan, size, top)
     yield from _axes(plan, size, top)
 
@@ -141,7 +140,7 @@ def _small(rest: Sequence[Allocation], plan: MemoryPlan, size: int, top: int) ->
             length = _CELL * len(members)
             path.append(f"M{_CELL * members[0]} {_CELL * row}h{length}v{_CELL}h-{length}z")
     if path:
-        description = f"{format_count(len(rest), 'small tensor')}, rounded"
+        description = f"{count_text(len(rest), 'small tensor')}, rounded"
         yield f'<path d="{"".join(path)}" fill="#8fbfbc"><title>{description}</title></path>'
 
 
@@ -158,6 +157,12 @@ def _axes(plan: MemoryPlan, size: int, top: int) -> Iterator[str]:
         f'<text x="{_LEFT + _WIDTH / 2}" y="{top + _HEIGHT + 30}" text-anchor="middle" class="axis">'
         "instruction</text>"
     )
+
+
+def use_text(plan: MemoryPlan, memory_id: int) -> str:
+    """Return how much of an arena is in use, in words."""
+    most, mean = plan.use(memory_id)
+    return f"{format_bytes(plan.arena_bytes[memory_id])}, {most:.0%} in use at most, {mean:.0%} on average"
 
 
 def memory_text(method: str, plan: MemoryPlan) -> Iterator[str]:

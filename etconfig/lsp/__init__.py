@@ -1,0 +1,1 @@
+"""The language server: diagnostics, completion, hover, definitions and fixes while a file is edited."""

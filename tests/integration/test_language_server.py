@@ -1,0 +1,301 @@
+"""`etconfig lsp`, as an editor uses it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editor_client import Editor, editing
+
+HEAD = '[profile]\nname = "acme/board"\n'
+NPU = "[options.ReferenceNpuBackend]\n"
+CPU = "[options.ReferenceCpuBackend]\n"
+WRONG = f"{HEAD}{NPU}core = 7\npower_mode = 'hihg'\n"
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("workplace")
+    (directory / "acme").mkdir()
+    (directory / "etconfig.toml").write_text(
+        'profile_path = ["."]\n[options.ReferenceNpuBackend]\ncore = 2\n'
+    )
+    (directory / "acme/base.toml").write_text(f'[profile]\nname = "acme/base"\n{NPU}core = 1\n')
+    return directory
+
+
+@pytest.fixture(scope="module")
+def server(workplace: Path) -> Iterator[Editor]:
+    with editing(workplace, device="pi-5") as found:
+        yield found
+
+
+@pytest.fixture
+def editor(server: Editor) -> Iterator[Editor]:
+    """The one server of these tests, with no document open."""
+    yield server
+    for name in list(server.versions):
+        server.close(name)
+    server.other.clear()
+
+
+def messages(found: list[dict[str, Any]]) -> list[str]:
+    return [each["message"].partition("\n")[0] for each in found]
+
+
+def labels(editor: Editor, name: str, mark: str) -> list[str]:
+    found = editor.ask("textDocument/completion", editor.place(name, mark))
+    return [each["label"] for each in found["items"]]
+
+
+class TestDiagnostics:
+    """Problems are those of `validate`, for the text in the editor."""
+
+    def test_they_are_those_of_the_unsaved_text(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", WRONG)
+        found = editor.diagnostics("acme/board.toml")
+        assert [(each["code"], each["range"]["start"]["line"]) for each in found] == [
+            ("invalid-value", 3),
+            ("invalid-value", 4),
+        ]
+        editor.replace("acme/board.toml", f"{HEAD}{NPU}core = 1\n")
+        assert editor.diagnostics("acme/board.toml") == []
+
+    def test_columns_count_utf_16_units(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f'methods."日😀".options.ReferenceNpuBackend.coer = 1\n{HEAD}')
+        (found,) = editor.diagnostics("acme/board.toml")
+        assert found["range"] == {"start": {"line": 0, "character": 42}, "end": {"line": 0, "character": 46}}
+
+    def test_other_files_are_named(self, editor: Editor) -> None:
+        editor.open("acme/base.toml", f'[profile]\nname = "acme/base"\n{NPU}core = 8\n')
+        editor.open("acme/board.toml", f'{HEAD}extends = ["acme/base"]\n')
+        (found,) = editor.diagnostics("acme/board.toml")
+        assert "base.toml:4:8: " in found["message"]
+        (related,) = found["relatedInformation"]
+        assert related["location"]["uri"] == editor.uri("acme/base.toml")
+        assert related["location"]["range"]["start"] == {"line": 3, "character": 7}
+
+    def test_an_open_base_counts_unsaved(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f'{HEAD}extends = ["acme/base"]\n')
+        assert editor.diagnostics("acme/board.toml") == []
+        editor.open("acme/base.toml", "[profile\n")
+        editor.diagnostics("acme/base.toml")
+        (found,) = editor.diagnostics("acme/board.toml", times=1)
+        assert found["code"] == "invalid-toml"
+
+    def test_a_changed_file_counts_when_it_is_saved(self, editor: Editor, workplace: Path) -> None:
+        (workplace / "acme/other.toml").write_text("[profile\n")
+        editor.open("acme/board.toml", f'{HEAD}extends = ["acme/other"]\n')
+        assert [each["code"] for each in editor.diagnostics("acme/board.toml")] == ["invalid-toml"]
+        (workplace / "acme/other.toml").write_text('[profile]\nname = "acme/other"\n')
+        change = {"uri": editor.uri("acme/other.toml"), "type": 2}
+        editor.tell("workspace/didChangeWatchedFiles", {"changes": [change]})
+        assert editor.diagnostics("acme/board.toml") == []
+
+    def test_comments_allow_findings(self, editor: Editor) -> None:
+        comment = "# etconfig: allow backend-not-installed because the vendor has it\n"
+        text = f"{HEAD}{NPU}core = 1\n{comment}[options.None]\n"
+        editor.open("acme/board.toml", text)
+        (found,) = editor.diagnostics("acme/board.toml")
+        assert found["code"] == "unused-allowance"
+
+    def test_slow_checks_come_second(self, editor: Editor) -> None:
+        either = "[[when]]\nif = 'cpu.logical_cores > %d'\n[when.options.ReferenceCpuBackend]\n"
+        text = "".join(either % n + f"num_threads = {{ expr = 'cpu.logical_cores - {n}' }}\n" for n in (1, 2))
+        editor.open("acme/board.toml", HEAD + text)
+        quick = editor.diagnostics("acme/board.toml", times=1)
+        assert len(editor.diagnostics("acme/board.toml", times=1)) >= len(quick)
+
+    def test_other_toml_files_are_left_alone(self, editor: Editor) -> None:
+        editor.open("Cargo.toml", '[profile.release]\nname = "x"\n[dependencies]\n')
+        editor.open("acme/board.toml", HEAD)
+        assert editor.diagnostics("acme/board.toml") == []
+        assert not any(message["params"]["uri"].endswith("Cargo.toml") for message in editor.other)
+
+    def test_a_closed_document_has_none(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", WRONG)
+        assert editor.diagnostics("acme/board.toml")
+        editor.close("acme/board.toml")
+        editor.versions["acme/board.toml"] = None  # type: ignore[assignment]
+        assert editor.diagnostics("acme/board.toml", times=1) == []
+        del editor.versions["acme/board.toml"]
+
+    def test_the_project_file_counts_unsaved(self, editor: Editor) -> None:
+        editor.open("etconfig.toml", "profile = 'generic/nay'\n")
+        assert messages(editor.diagnostics("etconfig.toml")) == ["there is no profile 'generic/nay'"]
+
+    def test_a_problem_of_toml_has_its_place(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f"{HEAD}match = \n")
+        found = editor.diagnostics("acme/board.toml")
+        assert found[0]["code"] == "invalid-toml"
+        assert found[0]["range"]["start"]["line"] == 2
+
+
+COMPLETIONS = {
+    "keys of a profile": (f"{HEAD}ma|", ["extends", "match"]),
+    "tables": (f"{HEAD}[op|", ["options", "methods", "when"]),
+    "backends": (f"{HEAD}[options.|", ["ReferenceCpuBackend", "ReferenceNpuBackend"]),
+    "options": (f"{HEAD}{NPU}co|", ["core", "power_mode"]),
+    "words of a choice": (f"{HEAD}{NPU}power_mode = |", ["low", "balanced", "high"]),
+    "words in quotes": (f'{HEAD}{NPU}power_mode = "l|', ["low", "balanced", "high"]),
+    "profiles": (f'{HEAD}extends = ["gen|', ["generic/any", "acme/base"]),
+    "facts": (f"{HEAD}match = 'cpu.av|", ["cpu.available_cores", "os.name", "size"]),
+    "facts in basic strings": (f'{HEAD}match = "cpu.av|', ["cpu.available_cores"]),
+    "facts in values": (f"{HEAD}{NPU}core = {{ expr = 'min(cpu.|", ["cpu.available_cores"]),
+    "functions": (f"{HEAD}match = 'os.name.st|", ["startsWith", "contains"]),
+    "words of a fact": (f"{HEAD}match = 'os.name == \"|", ["linux", "android"]),
+    "words of a fact in a list": (f'{HEAD}match = \'os.name in ["linux", "|', ["linux", "android"]),
+    "items of facts": (f"{HEAD}match = '\"as|", ["asimddp"]),
+    "keys of expressions": (f"{HEAD}{NPU}core = {{ |", ["expr", "unset"]),
+    "overlays": (f"{HEAD}[[when]]\n|", ["if", "options"]),
+    "instances": (f"{HEAD}[instances.left]\nmethod = 'a'\n[[when]]\n[when.instances.|", ["left"]),
+    "a document that does not parse": (f"x = [\n{HEAD}{NPU}a = 'b\npow|", ["power_mode"]),
+    "facts set by hand": (f'{HEAD}[facts]\n"cpu.a|', ["cpu.available_cores"]),
+}
+
+
+class TestCompletion:
+    """Names and words that fit a place, also where the document does not parse."""
+
+    @pytest.mark.parametrize(("text", "expected"), COMPLETIONS.values(), ids=COMPLETIONS)
+    def test_words(self, editor: Editor, text: str, expected: list[str]) -> None:
+        editor.open("acme/board.toml", text.replace("|", ""))
+        assert set(expected) <= set(labels(editor, "acme/board.toml", text.partition("|")[0]))
+
+    def test_a_name_in_quotes_replaces_the_whole_text(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f'{HEAD}extends = ["😀", "acme/b"]\n')
+        found = editor.ask("textDocument/completion", editor.place("acme/board.toml", '😀", "acme/b'))
+        (item,) = [each for each in found["items"] if each["label"] == "acme/base"]
+        assert item["textEdit"] == {
+            "newText": "acme/base",
+            "range": {"start": {"line": 2, "character": 18}, "end": {"line": 2, "character": 24}},
+        }
+
+    def test_facts_have_their_value_on_the_device(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f"{HEAD}match = 'cpu.arch")
+        found = editor.ask("textDocument/completion", editor.place("acme/board.toml", "cpu.arch"))
+        (item,) = [each for each in found["items"] if each["label"] == "cpu.arch"]
+        assert item["detail"] == "arm64"
+
+    def test_a_project_file_has_its_own_keys(self, editor: Editor) -> None:
+        editor.open("etconfig.toml", "pro")
+        assert {"profile", "programs", "profile_path"} <= set(labels(editor, "etconfig.toml", "pro"))
+
+    def test_other_files_get_nothing(self, editor: Editor) -> None:
+        editor.open("Cargo.toml", "[profile.release]\n")
+        assert editor.ask("textDocument/completion", editor.place("Cargo.toml", "]\n")) is None
+
+
+class TestHover:
+    """The meaning of a word, and its value on the device."""
+
+    @pytest.mark.parametrize(
+        ("text", "mark", "shown"),
+        [
+            (
+                f"{HEAD}{NPU}core = 1\n",
+                "cor",
+                ["The core of the simulated device", "core = 2", "from project"],
+            ),
+            (f"{HEAD}{NPU}core = 1\n", "core =", ["beat 1 from profile"]),
+            (f"{HEAD}match = 'cpu.logical_cores > 2'\n", "cpu.logi", ["`4`", "On pi-5"]),
+            (f"{HEAD}match = 'cpu.logical_cores > 2'\n", "matc", ["The condition", "On pi-5: `true`"]),
+            (f"{HEAD}match = 'size(cpu.model) > 2'\n", "siz", ["size takes a string or a list"]),
+            (f'{HEAD}extends = ["generic/any"]\n', "generic/a", ["`generic/any`"]),
+            (f"{HEAD}{NPU}core = 1\n", "[opti", ["Options by backend"]),
+        ],
+    )
+    def test_it_shows(self, editor: Editor, text: str, mark: str, shown: list[str]) -> None:
+        editor.open("acme/board.toml", text)
+        found = editor.ask("textDocument/hover", editor.place("acme/board.toml", mark))["contents"]["value"]
+        assert [each for each in shown if each not in found] == [], found
+
+    def test_a_document_that_does_not_parse_has_its_documentation(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f"{HEAD}{NPU}core = [\n")
+        found = editor.ask("textDocument/hover", editor.place("acme/board.toml", "cor"))
+        assert "The core of the simulated device" in found["contents"]["value"]
+
+
+class TestDefinition:
+    """A base, and the line that wins."""
+
+    def test_of_a_base(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f'{HEAD}extends = ["acme/base"]\n')
+        (found,) = editor.ask("textDocument/definition", editor.place("acme/board.toml", '"acme/ba'))
+        assert (found["uri"], found["range"]["start"]["line"]) == (editor.uri("acme/base.toml"), 1)
+
+    def test_of_the_line_that_wins(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f"{HEAD}{NPU}core = 1\n")
+        (found,) = editor.ask("textDocument/definition", editor.place("acme/board.toml", "core"))
+        assert (found["uri"], found["range"]["start"]["line"]) == (editor.uri("etconfig.toml"), 2)
+
+
+class TestActions:
+    """Fixes, safe ones apart from guesses."""
+
+    TEXT = f"{HEAD}[options.ReferenceCpuBackend]\nscratch_size = 4096\n{NPU}power_mode = 'hihg'\n"
+
+    def actions(self, editor: Editor, **context: Any) -> list[dict[str, Any]]:
+        editor.open("acme/board.toml", self.TEXT)
+        wanted = {"diagnostics": [], **context}
+        return list(
+            editor.ask("textDocument/codeAction", editor.everywhere("acme/board.toml", context=wanted))
+        )
+
+    def test_each_problem_has_its_fix(self, editor: Editor) -> None:
+        found = {each["title"]: each for each in self.actions(editor)}
+        assert any(title.endswith("(a guess)") for title in found)
+        guess = found["Replace 'hihg' by 'high' (a guess)"]
+        assert guess["isPreferred"] is False
+        (change,) = guess["edit"]["documentChanges"]
+        assert change["textDocument"]["version"] == 1
+        (edit,) = change["edits"]
+        assert (edit["range"]["start"]["line"], edit["range"]["end"]["line"]) == (5, 5)
+
+    def test_all_safe_ones_at_once(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f"{HEAD}match = 'os.name = \"linux\" and True'\n")
+        context = {"diagnostics": [], "only": ["source.fixAll"]}
+        found = editor.ask("textDocument/codeAction", editor.everywhere("acme/board.toml", context=context))
+        (action,) = found
+        assert action["kind"] == "source.fixAll.etconfig"
+
+
+class TestHints:
+    """The value that counts, where another one is written."""
+
+    def test_expressions_and_beaten_values(self, editor: Editor) -> None:
+        text = f"{HEAD}{NPU}core = 1\n{CPU}num_threads = {{ expr = 'cpu.logical_cores' }}\n"
+        editor.open("acme/board.toml", text)
+        found = editor.ask("textDocument/inlayHint", editor.everywhere("acme/board.toml"))
+        assert [(each["position"]["line"], each["label"]) for each in found] == [
+            (3, "→ 2 (etconfig.toml:3)"),
+            (5, "= 4"),
+        ]
+
+    def test_the_device_is_a_setting(self, editor: Editor) -> None:
+        text = f"{HEAD}{CPU}num_threads = {{ expr = 'cpu.logical_cores' }}\n"
+        editor.open("acme/board.toml", text)
+        settings = {"etconfig": {"device": "pixel-8"}}
+        editor.tell("workspace/didChangeConfiguration", {"settings": settings})
+        hover = editor.ask("textDocument/hover", editor.place("acme/board.toml", "'cpu.logical"))
+        editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": {"device": "pi-5"}}})
+        assert "On pixel-8" in hover["contents"]["value"]
+
+    def test_a_wrong_device_is_reported(self, editor: Editor) -> None:
+        editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": {"device": "pi-55"}}})
+        found = editor._wait(lambda message: message.get("method") == "window/showMessage")
+        assert "no known device is called 'pi-55'" in found["params"]["message"]
+        editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": {"device": "pi-5"}}})
+
+
+def test_a_missing_library_is_named(cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in {"pygls", *(each for each in sys.modules if each.startswith("pygls."))}:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "etconfig.lsp.server", raising=False)
+    done = cli("lsp")
+    assert done.status == 2
+    assert "the language server needs pygls" in done.stderr
+    assert "etconfig[lsp]" in done.stderr
