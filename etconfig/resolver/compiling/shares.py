@@ -91,6 +91,13 @@ class _Slice(NamedTuple):
     rank: int
     words: str
 
+    @property
+    def place_text(self) -> str:
+        """All numbers that the share depends on."""
+        width, count = self.upper.part - self.lower.part, self.upper.members - self.lower.members
+        parts = f"{width} of {self.upper.parts} parts after {self.lower.part}"
+        return f"{parts}, member {self.rank + 1} of {count} after {self.lower.members}"
+
     def share(self, limit: Checked) -> Checked:
         """Return the share of a limit."""
         count = self.upper.members - self.lower.members
@@ -207,8 +214,10 @@ class _Division:
             shares[resource] = reduce(partial(_apply, "min"), (each.share(number) for each in slices))
             divisions.append((limit, slices))
             hidden |= limit.value.hidden if isinstance(limit.value, Expression) else frozenset()
-        # a text of its own, since expressions with one text are equal
-        text, tree = f"{value.source} [{instance_label(*key)}]", _substituted(value.tree, shares)
+        # expressions with one text are equal, also those of two profiles with budgets of their own
+        parts = "; ".join(f"{each.place_text} of {limit.value}" for limit, of in divisions for each in of)
+        text = f"{value.source} [{instance_label(*key)}: {parts}]"
+        tree = _substituted(value.tree, shares)
         found = Expression(text, value.find_span, value.type, tree, (text,), hidden)
         return replace(candidate, value=found, place=_SharePlace(candidate.place, divisions))
 
