@@ -136,6 +136,18 @@ class TestReport(HasView):
         return View(title="Tests", lines=[self.summary], tables=[table])
 
 
+def expected_files(installation: Installation) -> Sequence[Path]:
+    """Return the path of the file that `expect` in the project file names, if it names one.
+
+    Raises:
+        ConfigError: the project file is wrong.
+    """
+    project, path = installation.project, installation.project_path
+    if project is None or project.expect is None or path is None:
+        return ()
+    return (path.parent / project.expect.target,)
+
+
 def project_expected(installation: Installation) -> ExpectedMatrix | None:
     """Return the options that the file of `expect` in the project file names; None without one.
 

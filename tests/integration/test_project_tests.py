@@ -154,7 +154,9 @@ class TestResults:
 
     @pytest.mark.parametrize("path", ["etconfig.toml", "sheets/small.json", "expected.toml"])
     @pytest.mark.parametrize(
-        "command", [("test", "--junit"), ("matrix", "--write-expect")], ids=["test", "matrix"]
+        "command",
+        [("test", "--junit"), ("matrix", "--write-expect"), ("report", "--output")],
+        ids=["test", "matrix", "report"],
     )
     def test_a_file_of_the_project_is_not_replaced(
         self, cli: Cli, command: tuple[str, str], path: str

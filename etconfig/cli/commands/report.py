@@ -62,7 +62,7 @@ def command(
       etconfig report model.pte --facts 'sheets/*.json' --output report.html
       etconfig report model.pte --device pi-5 --bench bench.json --output report.html
     """
-    from etconfig.analysis.device_tests import project_expected, tests_on
+    from etconfig.analysis.device_tests import expected_files, project_expected, tests_on
     from etconfig.analysis.inspection import inspect_program
     from etconfig.analysis.matrix_page import device_page
     from etconfig.app.programs.loaded_program import LoadedProgram
@@ -78,6 +78,7 @@ def command(
     loaded = request.open_all(programs)
     matrix = matrix_of(request, loaded, sheets, with_memory=True, or_here=True)
     installation = loaded[0].installation if loaded else request.installation
+    note_reads(expected_files(installation))
     tests = tests_on(matrix, installation, project_expected(installation))
     inspected = [inspect_program(each) for each in loaded if isinstance(each, LoadedProgram)]
     page = device_page(matrix, further=[(tests.each, ""), *further], programs=inspected)

@@ -73,7 +73,7 @@ def command(
       etconfig test model.pte --device 'google/*'
       etconfig test --devices sheets --junit results.xml
     """
-    from etconfig.analysis.device_tests import project_expected, run_tests
+    from etconfig.analysis.device_tests import expected_files, project_expected, run_tests
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.configuring.project_devices import project_devices
 
@@ -84,9 +84,7 @@ def command(
     installation = loaded[0].installation if loaded else request.installation
     sheets = expanded_sheets((*sheet, *devices))
     named = dict(zip(sheet_names(sheets), sheets, strict=True)) if sheets else project_devices(installation)
-    project, path = installation.project, installation.project_path
-    expect = None if project is None or project.expect is None else project.expect.target
-    note_reads([*named.values(), *([] if expect is None or path is None else [path.parent / expect])])
+    note_reads((*named.values(), *expected_files(installation)))
     report = run_tests(
         DeviceConfigurations(loaded, installation, **request.settings()),
         named or {"this device": installation.detect_facts()},
@@ -95,6 +93,7 @@ def command(
     )
     if junit is not None:
         write_file(junit, _junit(report), _JUNIT)
+    path = installation.project_path
     files = [] if path is None else [Path(os.path.relpath(path))]
     problems = judged(named_as_given(report.problems, files))
     if as_json:
