@@ -94,10 +94,7 @@ def writing(path: Path | None = None) -> Iterator[None]:
     except RefusedFileError as error:
         raise click.ClickException(refused_write(error, path)) from error
     except OSError as error:
-        named = Path(path or error.filename or "")
-        is_lost = isinstance(error, FileNotFoundError) and not named.parent.is_dir()
-        reason = f"there is no directory {named.parent}" if is_lost else error.strerror
-        raise click.ClickException(f"cannot write {named}: {reason}") from error
+        raise click.ClickException(f"cannot write {path or error.filename}: {error.strerror}") from error
 
 
 def refused_write(error: RefusedFileError, path: Path | None = None) -> str:
