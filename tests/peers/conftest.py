@@ -15,6 +15,7 @@ _INSTALLED = (
     "README.md",
     "CHANGELOG.md",
     "LICENSE",
+    "docs/diagnostics",
     "etconfig",
     "profiles",
     "sheets",
