@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from etconfig.analysis.device_matrix import MatrixDevice
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.installation.installation import Installation
+    from etconfig.profile.profile import Reference
 
 _FAILED = ("failed-test", "does not hold", "change the options of these devices, or the test")
 _UNDECIDED = (
@@ -49,7 +50,6 @@ class TestResult:
         device: The name of the device.
         outcome: How it ended.
         problems: Why it did not pass.
-        untried: The warning of a skipped test, in case that no other device tries it.
     """
 
     __test__ = False  # pytest collects what is called Test
@@ -58,7 +58,6 @@ class TestResult:
     device: str
     outcome: TestOutcome
     problems: tuple[Diagnostic, ...] = ()
-    untried: Diagnostic | None = None
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -72,11 +71,13 @@ class TestReport(HasView):
 
     Attributes:
         results: The results, device by device.
+        untried: The warning for each test that no device tried, by its name.
     """
 
     __test__ = False
 
     results: Sequence[TestResult]
+    untried: Mapping[str, Diagnostic]
 
     @property
     def problems(self) -> list[Diagnostic]:
@@ -86,13 +87,7 @@ class TestReport(HasView):
             for problem in each.problems:
                 found.setdefault(problem, {})[each.device] = None
         devices = {each.device for each in self.results}
-        return [*on_devices(found, len(devices)), *self._untried.values()]
-
-    @property
-    def _untried(self) -> dict[str, Diagnostic]:
-        """The warning for each test that no device tried, by its name."""
-        tried = {each.test for each in self.results if each.outcome != "skipped"}
-        return {each.test: each.untried for each in self.results if each.untried and each.test not in tried}
+        return [*on_devices(found, len(devices)), *self.untried.values()]
 
     @property
     def summary(self) -> str:
@@ -100,7 +95,7 @@ class TestReport(HasView):
         tests = dict.fromkeys(each.test for each in self.results)
         devices = dict.fromkeys(each.device for each in self.results)
         bad = [each for each in self.results if each.outcome in ("failed", "undecided")]
-        good_tests = len(tests) - len({each.test for each in bad}.union(self._untried))
+        good_tests = len(tests) - len({each.test for each in bad}.union(self.untried))
         good_devices = len(devices) - len({each.device for each in bad})
         verb = "holds" if 1 in (good_tests, len(tests)) else "hold"
         return (
@@ -142,10 +137,7 @@ def expected_files(installation: Installation) -> Sequence[Path]:
     Raises:
         ConfigError: the project file is wrong.
     """
-    project, path = installation.project, installation.project_path
-    if project is None or project.expect is None or path is None:
-        return ()
-    return (path.parent / project.expect.target,)
+    return [file for _, file in _expect(installation)]
 
 
 def project_expected(installation: Installation) -> ExpectedMatrix | None:
@@ -154,17 +146,21 @@ def project_expected(installation: Installation) -> ExpectedMatrix | None:
     Raises:
         ConfigError: the file is wrong.
     """
-    project, path = installation.project, installation.project_path
-    expect = None if project is None else project.expect
-    if expect is None or path is None:
-        return None
-    file = path.parent / expect.target
-    if not file.exists():
+    for expect, file in _expect(installation):
+        if file.exists():
+            return load_expected(file)
         message = f"there is no file {expect.target!r}"
         help = f"write it: etconfig matrix --write-expect {expect.target}"
         problem = Diagnostic(code="unreadable-file", message=message, spans=(expect.span,), help=help)
         raise ProfileError(diagnostics=(problem,))
-    return load_expected(file)
+    return None
+
+
+def _expect(installation: Installation) -> Iterator[tuple[Reference, Path]]:
+    """Yield `expect` of the project file and its path, if it is there."""
+    project, path = installation.project, installation.project_path
+    if project is not None and project.expect is not None and path is not None:
+        yield project.expect, path.parent / project.expect.target
 
 
 def run_tests(
@@ -197,6 +193,7 @@ def tests_on(
     tests = check_tests(installation, () if project is None else project.tests)
     results: list[TestResult] = []
     rows: list[MatrixDevice] = []
+    methods: dict[str, None] = {}
     for row in devices:
         rows.append(row)
         errors = tuple(each for each in row.problems if each.is_error)
@@ -204,9 +201,13 @@ def tests_on(
         if row.resolution is not None:
             options = tests.on(row.resolution)
             results += (_tried(each, options, row.device) for each in tests)
+            methods |= dict.fromkeys(each.method for each in row.resolution)
+    skipped = {each.test for each in results if each.outcome == "skipped"}
+    skipped -= {each.test for each in results if each.outcome != "skipped"}
+    untried = {each.test.name: _untried(each.test, methods) for each in tests if each.test.name in skipped}
     results += [] if expected is None else _compared(expected, rows)
     order = {row.device: at for at, row in enumerate(rows)}
-    return TestReport(sorted(results, key=lambda each: order.get(each.device, len(order))))
+    return TestReport(sorted(results, key=lambda each: order.get(each.device, len(order))), untried)
 
 
 def _result(test: str, device: str, problems: Sequence[Diagnostic]) -> TestResult:
@@ -228,14 +229,10 @@ def _tried(checked: CheckedTest, options: OptionsUnderTest, device: str) -> Test
     trials, facts = [*checked.trials(options)], options.resolution.facts.values
     outcome = checked.outcome(trials, facts)
     found = () if outcome in ("passed", "skipped") else _problems(checked, trials, options)
-    untried = _untried(checked.test, options) if outcome == "skipped" else None
-    return TestResult(
-        test=checked.test.name, device=device, outcome=outcome, problems=tuple(found), untried=untried
-    )
+    return TestResult(test=checked.test.name, device=device, outcome=outcome, problems=tuple(found))
 
 
-def _untried(test: DeviceTest, options: OptionsUnderTest) -> Diagnostic:
-    methods = dict.fromkeys(each.method for each in options.resolution)
+def _untried(test: DeviceTest, methods: Collection[str]) -> Diagnostic:
     help = "`where` holds on none, or no method has the backend whose options it names; add a device"
     if not any(fnmatchcase(method, pattern) for method in methods for pattern in test.methods):
         guess = did_you_mean(next(iter(test.methods), ""), methods)

@@ -6,7 +6,6 @@ A level is a `Severity`, or None for `off`.
 from __future__ import annotations
 
 import os
-from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
@@ -78,8 +77,11 @@ class Rules:
     def _in_file(self, file: str) -> Mapping[str, Severity | None]:
         if file not in self._known:
             path = self._parts(file)
-            found = [each.levels for each in self.of_files if any(_matches(p, path) for p in each.paths)]
-            self._known[file] = dict(ChainMap(*map(dict, reversed(found)), dict(self.levels)))
+            levels = dict(self.levels)
+            for each in self.of_files:
+                if any(_matches(pattern, path) for pattern in each.paths):
+                    levels.update(each.levels)
+            self._known[file] = levels
         return self._known[file]
 
     def applied(self, problem: Diagnostic) -> Diagnostic | None:

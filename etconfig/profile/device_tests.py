@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +12,6 @@ from etconfig.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.profile.profile import Reference
 from etconfig.profile.table import TomlTable
 
-_OPTION = re.compile(r"'[A-Z]\w*\.\w+'$")
 _WHERE_HELP = "`where` selects devices by facts; read options in `assert`"
 RESOLVES = "resolves"
 """The name of the test that every device has: its options resolve."""
@@ -79,5 +77,6 @@ def _condition(table: TomlTable, expressions: ExpressionParser) -> Expression | 
 
 def _without_options(problem: Diagnostic) -> Diagnostic:
     """Return a problem of `where` with a help for options, which only `assert` may read."""
-    is_option = problem.code == "unknown-fact" and _OPTION.search(problem.message) is not None
+    name = problem.spans[0].underlined or ""
+    is_option = problem.code == "unknown-fact" and name[:1].isupper() and "." in name
     return replace(problem, help=_WHERE_HELP, fix=None) if is_option else problem

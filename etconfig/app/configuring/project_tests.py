@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -21,8 +20,6 @@ from etconfig.resolver.deciding.arguments import Arguments, instance_label
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.explaining.difference import reported_values
 from etconfig.schema.spec import BackendSpec
-
-_OPTION = re.compile(r"'([A-Z]\w*)\.\w+'$")
 
 TestOutcome: TypeAlias = Literal["passed", "failed", "undecided", "skipped"]
 """`undecided` if a fact in it is unknown; `skipped` if it is for other devices or methods."""
@@ -159,10 +156,10 @@ def check_tests(installation: Installation, tests: Iterable[DeviceTest]) -> Chec
 
 def _explained(problem: Diagnostic, broken: Mapping[str, str], installation: Installation) -> Diagnostic:
     """Return a problem of a condition; if it reads options of a backend without a schema, with the reason."""
-    named = _OPTION.search(problem.message) if problem.code == "unknown-fact" else None
-    if named is None:
+    if problem.code != "unknown-fact":
         return problem
-    if named[1] in broken:
-        return replace(problem, notes=(*problem.notes, broken[named[1]]), help=None, fix=None)
-    is_missing = named[1] in BACKEND_PACKAGES and named[1] not in installation.backend_ids
-    return replace(problem, help=how_to_declare(named[1]), fix=None) if is_missing else problem
+    backend = (problem.spans[0].underlined or "").partition(".")[0]
+    if backend in broken:
+        return replace(problem, notes=(*problem.notes, broken[backend]), help=None, fix=None)
+    is_missing = backend in BACKEND_PACKAGES and backend not in installation.backend_ids
+    return replace(problem, help=how_to_declare(backend), fix=None) if is_missing else problem

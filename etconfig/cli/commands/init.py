@@ -54,7 +54,7 @@ def command(programs: Sequence[Path]) -> None:
         raise click.UsageError("there is no program (.pte) or model here; name one: etconfig init model.pte")
     sheets = _sheets(here)
     for each in (*paths, *sheets):
-        if not str(each).isascii() and str(each).encode(errors="ignore").decode() != str(each):
+        if str(each).encode(errors="ignore").decode() != str(each):
             raise click.ClickException(f"no TOML file can name {each}, which is not UTF-8; rename it")
     loaded = _opened(paths, installation)
     ids = {backend for each in loaded for method in each.method_names for backend in each.backends(method)}
