@@ -239,7 +239,7 @@ $(PEERS)/bin/python:
 $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
 	@echo "installing torch, executorch, ONNX Runtime, OpenVINO, TVM and what is compared with into $(PEERS) (minutes, gigabytes)"
 	$(PEERS)/bin/python $(PIP) install torch==2.13.0
-	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn \
+	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn 'ipykernel>=6.29' 'nbclient>=0.10' \
 		onnxruntime==1.32.0 onnx==1.23.2 onnxscript==0.7.2 openvino==2026.4.1 apache-tvm==0.27.0.post1 \
 		'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.28' ninja
 	$(PEERS)/bin/python $(PIP) install -e '.[test,report]' -e plugins/etconfig-reference -e plugins/etconfig-upstream \

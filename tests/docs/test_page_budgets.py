@@ -30,7 +30,7 @@ LONGER = {
     "CONTRIBUTING.md": 2_000,
     "docs/ahead-of-time.md": 1_500,
     "docs/architecture.md": 1_400,
-    "docs/configuration.md": 1_650,
+    "docs/configuration.md": 1_600,
     "docs/conformance.md": 1_600,
     "docs/fleet.md": 1_400,
     "docs/native-backend.md": 1_200,

@@ -7,7 +7,6 @@ import platform
 from pathlib import Path
 from typing import Any
 
-import nbclient
 import nbformat
 import pytest
 
@@ -21,6 +20,8 @@ VARYING = ("etconfig.compare", "etconfig.tune", "device_page(")
 
 
 def test_each_cell_runs_and_shows_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    import nbclient
+
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     monkeypatch.setenv("ETCONFIG_PROJECT", "etconfig.toml")  # shown as it is given: without a directory
     stored = nbformat.read(NOTEBOOK, as_version=4)
