@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -44,8 +44,9 @@ class MatrixDevice(HasView):
         is_fallback: True if `auto` found only a profile that matches every device.
         problems: The errors, and the warnings that do not stop the work.
         options: The value of every option as plain data, by option path; empty if there are errors.
-        need: The memory that the programs need, if that was asked for.
-        resolution: The resolution; None if there are errors.
+        memory: The memory that the programs need beside the device's memory, if that was asked for.
+        need: The parts of that memory; None where only the result is kept.
+        resolution: The resolution; None if there are errors, or where only the result is kept.
     """
 
     device: str
@@ -54,15 +55,14 @@ class MatrixDevice(HasView):
     is_fallback: bool = False
     problems: tuple[Diagnostic, ...] = ()
     options: Mapping[str, Any]
+    memory: MemoryFit | None = None
     need: MemoryNeed | None = None
     resolution: Resolution | None = field(default=None, compare=False, repr=False)
 
-    @cached_property
-    def memory(self) -> MemoryFit | None:
-        """The memory that the programs need beside the device's memory, if that was asked for."""
-        if self.need is None or self.resolution is None:
-            return None
-        return self.need.fit(self.resolution.facts)
+    @property
+    def result(self) -> MatrixDevice:
+        """The same without the reasons, which take most of the memory of very many devices."""
+        return replace(self, need=None, resolution=None)
 
     @property
     def has_errors(self) -> bool:

@@ -1,4 +1,4 @@
-"""`run_tests`: the tests of a project on each of its devices."""
+"""`tests_on`: the tests of a project on each of its devices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etconfig.analysis.expected_matrix import ExpectedMatrix, load_expected
-from etconfig.analysis.matrix_building import matrix_device
 from etconfig.app.configuring.project_tests import (
     OUTCOMES,
     CheckedTest,
@@ -22,14 +21,12 @@ from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, on_devices
 from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import ProfileError
-from etconfig.facts.sheet import FactSheet
 from etconfig.profile.device_tests import EXPECTED, RESOLVES, DeviceTest
 from etconfig.report.has_view import HasView
 from etconfig.report.model import Table, View, count_text, shown_names
 
 if TYPE_CHECKING:
     from etconfig.analysis.device_matrix import MatrixDevice
-    from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.installation.installation import Installation
     from etconfig.profile.profile import Reference
 
@@ -163,39 +160,26 @@ def _expect(installation: Installation) -> Iterator[tuple[Reference, Path]]:
         yield project.expect, path.parent / project.expect.target
 
 
-def run_tests(
-    configurations: DeviceConfigurations,
-    devices: Mapping[str, FactSheet | Path],
-    installation: Installation,
-    expected: ExpectedMatrix | None = None,
+def tests_on(
+    devices: Iterable[MatrixDevice], installation: Installation, expected: ExpectedMatrix | None
 ) -> TestReport:
-    """Run the tests of the project file on devices.
+    """Run the tests of the project file on devices that are resolved.
 
     Args:
-        configurations: The programs, and what they are resolved with.
-        devices: The devices by name.
+        devices: The devices.
         installation: The project.
         expected: The options that devices should get.
 
     Raises:
         ConfigError: the project file, or a test, is wrong.
     """
-    registry = installation.fact_registry
-    rows = (matrix_device(configurations, name, sheet, registry) for name, sheet in devices.items())
-    return tests_on(rows, installation, expected)
-
-
-def tests_on(
-    devices: Iterable[MatrixDevice], installation: Installation, expected: ExpectedMatrix | None
-) -> TestReport:
-    """Do the same as `run_tests` on devices that are resolved."""
     project = installation.project
     tests = check_tests(installation, () if project is None else project.tests)
     results: list[TestResult] = []
     rows: list[MatrixDevice] = []
     methods: dict[str, None] = {}
     for row in devices:
-        rows.append(row)
+        rows.append(row.result)
         errors = tuple(each for each in row.problems if each.is_error)
         results.append(_result(RESOLVES, row.device, errors))
         if row.resolution is not None:

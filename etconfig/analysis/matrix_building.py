@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,14 +98,22 @@ def build_matrix(
     with_memory: bool = False,
 ) -> DeviceMatrix:
     """Resolve for each of the devices, given by name and sheet. Raises as `resolve_devices`."""
+    return DeviceMatrix([*matrix_devices(configurations, sheets, registry, with_memory=with_memory)])
+
+
+def matrix_devices(
+    configurations: DeviceConfigurations,
+    sheets: Iterable[tuple[str, FactSheet | Path]],
+    registry: FactRegistry,
+    *,
+    with_memory: bool = False,
+) -> Iterator[MatrixDevice]:
+    """Yield each of the devices, resolved; equal options of several are one object."""
     configurations.check_named_profile()
     known: dict[str, Mapping[str, Any]] = {}
-    return DeviceMatrix(
-        [
-            _device(configurations, device, sheet, registry, known, with_memory=with_memory)
-            for device, sheet in sheets
-        ]
-    )
+    for device, sheet in sheets:
+        found = _device(configurations, device, sheet, registry, with_memory=with_memory)
+        yield replace(found, options=known.setdefault(canonical(found.options), found.options))
 
 
 def _named_sheets(
@@ -128,24 +136,9 @@ def _device(
     device: str,
     sheet: FactSheet | Path,
     registry: FactRegistry,
-    known: dict[str, Mapping[str, Any]],
     *,
     with_memory: bool,
 ) -> MatrixDevice:
-    """Resolve for one device; equal options of several are one object, kept in `known`."""
-    found = matrix_device(configurations, device, sheet, registry, with_memory=with_memory)
-    return replace(found, options=known.setdefault(canonical(found.options), found.options))
-
-
-def matrix_device(
-    configurations: DeviceConfigurations,
-    device: str,
-    sheet: FactSheet | Path,
-    registry: FactRegistry,
-    *,
-    with_memory: bool = False,
-) -> MatrixDevice:
-    """Resolve for one device."""
     profile = None
     try:
         facts = sheet if isinstance(sheet, FactSheet) else load_fact_sheet(sheet, registry)
@@ -166,6 +159,7 @@ def matrix_device(
         is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
         problems=(*resolution.warnings, *notes_on_device(resolution)),
         options=option_values(resolution),
+        memory=None if need is None else need.fit(resolution.facts),
         need=need,
         resolution=resolution,
     )

@@ -201,8 +201,11 @@ class _Reasons:
         found: list[tuple[TuningEvidence, list[str]]] = []
         for device, resolution in self.resolutions.items():
             for each in resolution.evidence:
-                same = [devices for other, devices in found if other == each]
-                same[0].append(device) if same else found.append((each, [device]))
+                same = next((devices for other, devices in found if other == each), None)
+                if same is None:
+                    found.append((each, [device]))
+                else:
+                    same.append(device)
         return found
 
 

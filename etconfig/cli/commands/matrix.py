@@ -17,7 +17,7 @@ from etconfig.cli.shared.command_options import (
     programs_argument,
     sheet_options,
 )
-from etconfig.cli.shared.each_device import matrix_of
+from etconfig.cli.shared.each_device import resolved_devices
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.input_files import expanded_sheets
 from etconfig.cli.shared.output import (
@@ -126,13 +126,15 @@ def command(
         from etconfig.analysis.expected_matrix import EXPECTED
 
         check_can_write(write_expect, EXPECTED)
+    from etconfig.analysis.device_matrix import DeviceMatrix
     from etconfig.analysis.expected_matrix import load_expected
 
     if expect is not None and not expect.exists():
         message = f"there is no {expect} to compare with; write it first: --write-expect {expect}"
         raise click.ClickException(message)
     expected = None if expect is None else load_expected(expect)
-    matrix = matrix_of(request, request.open_all(programs), sheets, with_memory=with_memory)
+    devices = resolved_devices(request, request.open_all(programs), sheets, with_memory=with_memory)
+    matrix = DeviceMatrix([*devices] if form == "html" else [each.result for each in devices])
     if not len(matrix):
         raise click.UsageError("give the devices: --facts 'sheets/*.json', or --device pixel-8")
     differences = None if expected is None else expected.differences(matrix)

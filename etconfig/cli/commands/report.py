@@ -15,7 +15,7 @@ from etconfig.cli.shared.command_options import (
     programs_argument,
     sheet_options,
 )
-from etconfig.cli.shared.each_device import matrix_of
+from etconfig.cli.shared.each_device import resolved_devices
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.input_files import expanded_sheets
 from etconfig.cli.shared.output import show
@@ -62,6 +62,7 @@ def command(
       etconfig report model.pte --facts 'sheets/*.json' --output report.html
       etconfig report model.pte --device pi-5 --bench bench.json --output report.html
     """
+    from etconfig.analysis.device_matrix import DeviceMatrix
     from etconfig.analysis.device_tests import expected_files, project_expected, tests_on
     from etconfig.analysis.inspection import inspect_program
     from etconfig.analysis.matrix_page import device_page
@@ -76,7 +77,7 @@ def command(
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
     further = [read_measurements(path) for path in measurements]
     loaded = request.open_all(programs)
-    matrix = matrix_of(request, loaded, sheets, with_memory=True, or_here=True)
+    matrix = DeviceMatrix([*resolved_devices(request, loaded, sheets, with_memory=True, or_here=True)])
     installation = loaded[0].installation if loaded else request.installation
     note_reads(expected_files(installation))
     tests = tests_on(matrix, installation, project_expected(installation))

@@ -19,8 +19,9 @@ from etconfig.cli.shared.command_options import (
     programs_argument,
     sheet_options,
 )
+from etconfig.cli.shared.each_device import resolved_devices
 from etconfig.cli.shared.files import named_as_given
-from etconfig.cli.shared.input_files import expanded_sheets, sheet_names
+from etconfig.cli.shared.input_files import expanded_sheets
 from etconfig.cli.shared.output import judged, note, print_json, show, show_findings, show_table
 from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.usage import StrictCommand
@@ -73,9 +74,7 @@ def command(
       etconfig test model.pte --device 'google/*'
       etconfig test --devices sheets --junit results.xml
     """
-    from etconfig.analysis.device_tests import expected_files, project_expected, run_tests
-    from etconfig.app.configuring.device_configurations import DeviceConfigurations
-    from etconfig.app.configuring.project_devices import project_devices
+    from etconfig.analysis.device_tests import expected_files, project_expected, tests_on
 
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
     if junit is not None:
@@ -83,14 +82,9 @@ def command(
     loaded = request.open_all(programs)
     installation = loaded[0].installation if loaded else request.installation
     sheets = expanded_sheets((*sheet, *devices))
-    named = dict(zip(sheet_names(sheets), sheets, strict=True)) if sheets else project_devices(installation)
-    note_reads((*named.values(), *expected_files(installation)))
-    report = run_tests(
-        DeviceConfigurations(loaded, installation, **request.settings()),
-        named or {"this device": installation.detect_facts()},
-        installation,
-        project_expected(installation),
-    )
+    note_reads(expected_files(installation))
+    resolved = resolved_devices(request, loaded, sheets, or_here=True)
+    report = tests_on(resolved, installation, project_expected(installation))
     if junit is not None:
         write_file(junit, _junit(report), _JUNIT)
     path = installation.project_path

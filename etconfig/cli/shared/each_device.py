@@ -17,7 +17,7 @@ from etconfig.diagnostics.render import to_jsonable
 from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
-    from etconfig.analysis import DeviceMatrix
+    from etconfig.analysis import MatrixDevice
     from etconfig.app.configuring.targets import Delegating
     from etconfig.diagnostics import Diagnostic
     from etconfig.facts.sheet import FactSheet
@@ -167,16 +167,16 @@ def show_failures(every: Sequence[OnDevice[_ResultT]]) -> bool:
     return bool(having)
 
 
-def matrix_of(
+def resolved_devices(
     request: ConfigurationRequest,
     loaded: Sequence[Delegating],
     sheets: Sequence[Path],
     *,
-    with_memory: bool,
+    with_memory: bool = False,
     or_here: bool = False,
-) -> DeviceMatrix:
-    """Resolve programs side by side on devices: of sheets, else of the project, else on this one or none."""
-    from etconfig.analysis.matrix_building import build_matrix
+) -> Iterator[MatrixDevice]:
+    """Resolve programs on each device: of the sheets, else of the project, else on this one or none."""
+    from etconfig.analysis.matrix_building import matrix_devices
     from etconfig.app.configuring.device_configurations import DeviceConfigurations
     from etconfig.app.configuring.project_devices import project_devices
 
@@ -188,4 +188,4 @@ def matrix_of(
     if or_here and not named:
         named = [("this device", request.device.facts)]
     devices = with_progress(named, "resolving")
-    return build_matrix(configurations, devices, installation.fact_registry, with_memory=with_memory)
+    return matrix_devices(configurations, devices, installation.fact_registry, with_memory=with_memory)
