@@ -65,6 +65,11 @@ class TestColdStart:
         monkeypatch.delenv("COLUMNS", raising=False)  # with a width set, click lays out the help
         assert not modules_of(option) & {*THIRD_PARTY, "dataclasses", "typing", "pathlib"}
 
+    def test_a_match_resolves_nothing_where_no_profile_was_tuned_for_the_device(self) -> None:
+        loaded = modules_of("profiles", "match", "--device", "pi-5")
+        assert "etconfig.profile.selector" in loaded
+        assert not loaded & {"etconfig.resolver", "etconfig.program", "numpy"}
+
     def test_a_list_needs_nothing_that_explains_failures(self) -> None:
         assert not modules_of("backends") & {"etconfig.plugin.culprit", "json"}
 

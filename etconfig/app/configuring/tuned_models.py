@@ -6,14 +6,15 @@ import hashlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from etconfig.app.configuring.engine_models import Models
-from etconfig.app.configuring.several_programs import programs_in
-from etconfig.app.configuring.targets import Delegating
 from etconfig.app.installation.installation import Installation
 from etconfig.base.fingerprint import file_sha256
 from etconfig.profile.evidence import TuningEvidence
 from etconfig.profile.selector import ConcernsModel
+
+if TYPE_CHECKING:
+    from etconfig.app.configuring.targets import Delegating
 
 
 def model_hash(content: bytes | memoryview) -> str:
@@ -32,6 +33,8 @@ def models_of(find_parts: Callable[[], Sequence[Delegating]]) -> ConcernsModel:
 
     @cache
     def hashes(is_of_engine: bool) -> frozenset[str] | None:
+        from etconfig.app.configuring.engine_models import Models  # few profiles were tuned
+
         parts = find_parts()
         if is_of_engine:
             engines = [part for part in parts if isinstance(part, Models)]
@@ -52,6 +55,7 @@ def models_in_use(installation: Installation, program: Delegating | None) -> Con
 
     def find_parts() -> Sequence[Delegating]:
         from etconfig.app.configuring.default_program import program_by_default
+        from etconfig.app.configuring.several_programs import programs_in
 
         is_default = program is None and installation.may_name_targets
         return programs_in(program_by_default(installation) if is_default else program)
