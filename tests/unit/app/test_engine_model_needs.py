@@ -13,6 +13,7 @@ import etconfig
 from etconfig.app.configuring.engine_models import Models, model_in_file
 from etconfig.app.configuring.several_programs import SeveralPrograms
 from etconfig.app.programs.memory_needs import memory_problems, need_of_programs
+from etconfig.base.resources import MAX_AMOUNT
 from etconfig.errors import InvalidPayloadError, ModelError, PluginCallError, UnreadableProgramError
 from etconfig.memory.need import MemoryNeed
 from etconfig.plugin.v1 import DelegateFacts, DelegateMemory
@@ -155,13 +156,15 @@ class TestFiles:
         answers: list[Any] = [
             lambda *_: DelegateMemory(held_bytes=-1),
             lambda *_: DelegateMemory(held_bytes=1.5),  # type: ignore[arg-type]
+            lambda *_: DelegateMemory(held_bytes=MAX_AMOUNT + 1),
             lambda *_: 2**63,
             lambda *_: 1 / 0,
         ]
         for answer in answers:
             with pytest.raises(PluginCallError, match="memory of plugin 'TinyEngine'"):
                 need_of(path, answer)
-        assert need_of(path, lambda *_: DelegateMemory(held_bytes=2**63)).peak.size_bytes == 2**63
+        largest = need_of(path, lambda *_: DelegateMemory(held_bytes=MAX_AMOUNT))
+        assert largest.peak.size_bytes == MAX_AMOUNT
 
 
 class TestBudget:
