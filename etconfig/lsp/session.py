@@ -28,7 +28,7 @@ SLOW = ("combinations",)
 """The checks that wait until nobody types: they compare many devices."""
 
 _MARKS = (
-    r"\[\s*(?:profile|evidence)\s*\]|\[\[?\s*model\s*\.|#:schema .*etconfig",
+    r"\[\s*(?:profile|evidence)\s*(?:\]|$)|\[\[?\s*model\s*\.|#:schema .*etconfig",
     r"\[\[?\s*tool\s*\.\s*etconfig\b",
 )
 _OURS, _OURS_IN_PYPROJECT = (re.compile(rf"^[ \t]*(?:{mark})", re.MULTILINE) for mark in _MARKS)
@@ -37,7 +37,8 @@ _OURS, _OURS_IN_PYPROJECT = (re.compile(rf"^[ \t]*(?:{mark})", re.MULTILINE) for
 def is_configuration(path: Path, text: str) -> bool:
     """Return True if a TOML file looks like a profile, a project file or a file of models."""
     pattern = _OURS_IN_PYPROJECT if path.name == PROJECT_FILES[1] else _OURS
-    return path.name == PROJECT_FILES[0] or bool(pattern.search(text))
+    is_cargo = path.name == "Cargo.toml"  # `[profile.release]` begins as one of our tables while it is typed
+    return path.name == PROJECT_FILES[0] or (not is_cargo and bool(pattern.search(text)))
 
 
 class Session:

@@ -82,7 +82,7 @@ class TestDiagnostics:
         editor.open("acme/board.toml", f'{HEAD}extends = ["acme/base"]\n')
         assert editor.diagnostics("acme/board.toml") == []
         editor.open("acme/base.toml", "[profile\n")
-        editor.diagnostics("acme/base.toml")
+        assert editor.diagnostics("acme/base.toml")[0]["code"] == "invalid-toml"
         (found,) = editor.diagnostics("acme/board.toml", times=1)
         assert found["code"] == "invalid-toml"
 
@@ -109,11 +109,15 @@ class TestDiagnostics:
         quick = editor.diagnostics("acme/board.toml", times=1)
         assert len(editor.diagnostics("acme/board.toml", times=1)) >= len(quick)
 
-    def test_other_toml_files_are_left_alone(self, editor: Editor) -> None:
-        editor.open("Cargo.toml", '[profile.release]\nname = "x"\n[dependencies]\n')
+    @pytest.mark.parametrize(
+        "text", ['[profile.release]\nname = "x"\n[dependencies]\n', "[profile\n", "[profile]\n"]
+    )
+    def test_other_toml_files_are_left_alone(self, editor: Editor, text: str) -> None:
+        editor.open("Cargo.toml", text)
         editor.open("acme/board.toml", HEAD)
         assert editor.diagnostics("acme/board.toml") == []
-        assert not any(message["params"]["uri"].endswith("Cargo.toml") for message in editor.other)
+        about = [each["params"] for each in editor.other if each["params"]["uri"].endswith("Cargo.toml")]
+        assert not [each for each in about if each["diagnostics"] or each.get("version")]
 
     def test_a_closed_document_has_none(self, editor: Editor) -> None:
         editor.open("acme/board.toml", WRONG)
