@@ -31,7 +31,7 @@ from etconfig.measuring.report import (
     output_notes,
     quantiles_s,
 )
-from etconfig.measuring.requests import Values, Variant, changed, find_subject, swept
+from etconfig.measuring.requests import Values, Variant, changed, subject_of, swept
 from etconfig.measuring.shapes import Shapes, guessed_note
 from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject, arranged, reason_of
 from etconfig.measuring.workplace import ResolvedOptions, SubjectRequest, Workplace
@@ -71,6 +71,7 @@ def compare(
     pairs: int | None = None,
     seconds: float = 0.4,
     own_processes: bool = False,
+    on: str | None = None,
     models: AnyPath | None = None,
     profile: AnyPath | None = None,
     require_match: bool = False,
@@ -109,6 +110,8 @@ def compare(
         seconds: The time for each configuration, from 0 on.
         own_processes: Give each configuration a process of its own. Those that differ in an option of the
             whole process always have one.
+        on: The device that measures, as `ssh://[user@]host[:port][/path/of/python]`; by default this one. It
+            needs the same versions of etconfig and of the plugins.
         models: A file of models; by default the models of the project file.
         profile: As for `configure`; so are the following.
         require_match: As for `configure`.
@@ -121,14 +124,17 @@ def compare(
     Raises:
         MeasurementError: no installed engine runs the model, or several do; or the incumbent fails in a
             process of its own.
-        ValueError: `sweep` or `against` is malformed, there are too few pairs, or `seconds` is negative or
-            not finite.
+        RemoteDeviceError: the device cannot be reached, or lacks what is needed.
+        ValueError: `sweep`, `against` or `on` is malformed, `facts` are given beside `on`, there are too few
+            pairs, or `seconds` is negative or not finite.
         EtconfigError: the incumbent does not resolve, load or run.
     """
     check_effort(pairs, seconds)
-    workplace, request = find_subject(
+    variants = [against] if isinstance(against, (str, Mapping)) else against
+    with subject_of(
         model,
         installation=installation,
+        on=on,
         facts=facts,
         fact_overrides=fact_overrides,
         method=method,
@@ -142,19 +148,18 @@ def compare(
         executor=executor,
         optimize=optimize,
         require_match=require_match,
-    )
-    variants = [against] if isinstance(against, (str, Mapping)) else against
-    return compare_requests(
-        workplace,
-        request,
-        [*swept(request, sweep), *(changed(workplace, request, each) for each in variants)],
-        inputs=inputs,
-        seed=seed,
-        reference=reference,
-        effort=Effort(pairs=pairs, seconds=seconds),
-        own_processes=own_processes,
-        progress=progress,
-    )
+    ) as (workplace, request):
+        return compare_requests(
+            workplace,
+            request,
+            [*swept(request, sweep), *(changed(workplace, request, each) for each in variants)],
+            inputs=inputs,
+            seed=seed,
+            reference=reference,
+            effort=Effort(pairs=pairs, seconds=seconds),
+            own_processes=own_processes,
+            progress=progress,
+        )
 
 
 def compare_requests(

@@ -21,6 +21,8 @@ from typing import Any
 from etconfig.analysis.machine import MachineReport
 from etconfig.base.version import __version__
 from etconfig.errors import RemoteDeviceError
+from etconfig.facts.registry import FactRegistry
+from etconfig.facts.sheet import FactSheet
 
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 _ADDRESS = re.compile(
@@ -65,7 +67,6 @@ class RemoteDevice:
 
     Attributes:
         name: The address.
-        facts_text: Its facts, as a sheet.
         machine: What else a measurement depends on there.
         packages: The versions of plugins there, by distribution.
         is_lost: True once the connection is cut.
@@ -102,7 +103,7 @@ class RemoteDevice:
             raise self._error(problem, "install OpenSSH's client") from error
         self._reader = threading.Thread(target=self._read_all, daemon=True)
         greeting = self._greeting()
-        self.facts_text: str = greeting["facts"]
+        self._facts_text: str = greeting["facts"]
         self.machine = MachineReport(**greeting["machine"])
         self.packages: dict[str, str] = greeting["packages"]
         self._directory: str = greeting["directory"]
@@ -143,6 +144,10 @@ class RemoteDevice:
 
     def _with_python(self) -> str:
         return f"{self.name.removesuffix(self._python if self._python[0] == '/' else '/')}/path/of/python"
+
+    def facts(self, registry: FactRegistry) -> FactSheet:
+        """Return its facts. Raises FactError if they are none."""
+        return FactSheet.from_json(self._facts_text, self.name, registry)
 
     def check_package(self, distribution: str, version: str) -> None:
         """Check that a plugin is there, in the version that is here.

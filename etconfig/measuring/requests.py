@@ -7,6 +7,7 @@ import json
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,6 +24,7 @@ from etconfig.base.parameters import AnyPath, as_path
 from etconfig.errors import MeasurementError
 from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.sheet import FactSheet
+from etconfig.measuring.remote import RemoteDevice
 from etconfig.measuring.shapes import Shapes, shape_texts
 from etconfig.measuring.workplace import SubjectRequest, Workplace
 from etconfig.models.catalog import ModelCatalog
@@ -44,10 +46,12 @@ _PROGRAM_SUFFIXES = (".pte", ".bpte")
 _ENGINE_PLUGINS = ("etconfig-onnxruntime", "etconfig-openvino")
 
 
-def find_subject(
+@contextmanager
+def subject_of(
     model: AnyPath,
     *,
     installation: Installation | None,
+    on: str | None,
     facts: FactSheet | None = None,
     fact_overrides: FactOverrides | None,
     method: str | None,
@@ -57,23 +61,47 @@ def find_subject(
     data: AnyPath | Sequence[AnyPath],
     shapes: Shapes,
     **fields: Any,
-) -> tuple[Workplace, SubjectRequest]:
-    """Return the workplace and the incumbent that the arguments of `compare` and `tune` mean.
+) -> Iterator[tuple[Workplace, SubjectRequest]]:
+    """Give the workplace and the incumbent that the arguments of `compare` and `tune` mean.
 
     Raises:
-        EtconfigError: as for `find_model`; the facts of the project file are wrong.
-        ValueError: a shape is malformed.
+        EtconfigError: as for `find_model` and `RemoteDevice`; the facts of the project file are wrong.
+        ValueError: a shape or an address is malformed, or both `on` and `facts` name a device.
     """
+    if on is not None and facts is not None:
+        raise ValueError("on and facts name two devices; give one of them")
     installation = find_installation(installation)
-    workplace = Workplace(
-        installation=installation,
-        facts=installation.detect_facts() if facts is None else facts,
-        fact_overrides=source_facts(fact_overrides, installation.fact_registry),
-    )
+    by_hand = source_facts(fact_overrides, installation.fact_registry)
+    device = None if on is None else RemoteDevice(on)
+    try:
+        if device is not None:
+            facts = device.facts(installation.fact_registry)
+        workplace = Workplace(
+            installation=installation,
+            facts=installation.detect_facts() if facts is None else facts,
+            fact_overrides=by_hand,
+            device=device,
+        )
+        request = _request(model, profile=profile, overrides=overrides, data=data, shapes=shapes, **fields)
+        yield workplace, find_model(workplace, request, method=method, models=models)
+    finally:
+        if device is not None:
+            device.close()
+
+
+def _request(
+    model: AnyPath,
+    *,
+    profile: AnyPath | None,
+    overrides: Mapping[str, object] | Sequence[str],
+    data: AnyPath | Sequence[AnyPath],
+    shapes: Shapes,
+    **fields: Any,
+) -> SubjectRequest:
     listed: Sequence[Any] = [data]  # what is neither a path nor a list is refused by name
     if isinstance(data, Sequence) and not isinstance(data, str):
         listed = data
-    request = SubjectRequest(
+    return SubjectRequest(
         label="as configured",
         model=str(as_path("model", model)),
         profile=profile
@@ -84,7 +112,6 @@ def find_subject(
         shapes=shape_texts(shapes),
         **fields,
     )
-    return workplace, find_model(workplace, request, method=method, models=models)
 
 
 def find_model(
@@ -112,6 +139,7 @@ def find_model(
         return replace(request, method=method or "forward")
     backends = [request.backend] if request.backend else engines_for(workplace.installation, path)
     name = method or "model"
+    declared: Mapping[str, Sequence[str]] = {}
     if backends:
         catalog = find_catalog(workplace.installation, models)
         declared = {each.name: [r.target for r in each.backends] for each in catalog.of_engines}
@@ -127,7 +155,9 @@ def find_model(
     if not backends:
         _refuse_engine_model(path)
         return replace(request, method=method or "forward")
-    return replace(request, method=name, backend=backends[0])
+    installed = {*workplace.installation.backend_ids}
+    others = {each: ids for each, ids in declared.items() if each != name and installed.issuperset(ids)}
+    return replace(request, method=name, backend=backends[0], others=others if name in declared else {})
 
 
 def swept(base: SubjectRequest, values: Values) -> Iterator[SubjectRequest]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,8 @@ class SubjectRequest:
             for the executor. Of two for one path, the later one wins.
         data: The data files of a program.
         shapes: The shapes of inputs that are made up for an engine's model, as `NAME=1,3,224,224`.
+        others: The backends of the other models of its file, by name: an application resolves them together,
+            and a budget is divided among all. What `overrides` say is for this one then.
     """
 
     label: str
@@ -64,6 +66,7 @@ class SubjectRequest:
     overrides: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     shapes: tuple[str, ...] = ()
+    others: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def executor_texts(self) -> tuple[tuple[str, str], ...]:
@@ -105,6 +108,12 @@ class Workplace:
         texts = [text for text in request.overrides if not text.startswith(EXECUTOR_PREFIX)]
         known_options = partial(options_by_backend, self.installation)
         layer = layer_from_overrides(texts, self.overrides_name, known_options=known_options)
+        if request.others:
+            assignments = (
+                each if each.path.method else replace(each, path=replace(each.path, method=request.method))
+                for each in layer.assignments
+            )
+            layer = replace(layer, assignments=tuple(assignments))
         return configure(
             program,
             profile=request.profile,
@@ -131,7 +140,7 @@ class Workplace:
     def engine_model(self, request: SubjectRequest) -> Models:
         """Return the model of a configuration that an engine runs."""
         assert request.backend is not None
-        return Models({request.method: request.backend}, self.installation)
+        return Models({**request.others, request.method: request.backend}, self.installation)
 
     def resolved(self, request: SubjectRequest) -> ResolvedOptions:
         """Return the options of a configuration, without loading it.

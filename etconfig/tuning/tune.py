@@ -25,7 +25,7 @@ from etconfig.errors import MeasurementError, TuningError
 from etconfig.facts.overrides import FactOverrides
 from etconfig.facts.sheet import FactSheet
 from etconfig.measuring.processes import make_subject
-from etconfig.measuring.requests import find_model, find_subject, override_texts
+from etconfig.measuring.requests import find_model, override_texts, subject_of
 from etconfig.measuring.shapes import Shapes, guessed_note
 from etconfig.measuring.subjects import MeasuredSubject
 from etconfig.measuring.workplace import SubjectRequest, Workplace
@@ -116,6 +116,7 @@ def tune(
     instance: str | None = None,
     data: AnyPath | Sequence[AnyPath] = (),
     executor: str | None = None,
+    on: str | None = None,
     models: AnyPath | None = None,
     profile: AnyPath | None = None,
     fact_overrides: FactOverrides | None = None,
@@ -150,11 +151,12 @@ def tune(
         reference: The outputs to compare with; by default the outputs of what is configured.
         output: The file of the profile, which is written if something is better.
         study: The file of all outcomes; a second run goes on with it.
-        backend: As for `compare`; so are `method`, `instance`, `data`, `executor`, `models` and `overrides`.
+        backend: As for `compare`; so are the following, up to `models`, and `overrides`.
         method: As for `compare`.
         instance: As for `compare`.
         data: As for `compare`.
         executor: As for `compare`.
+        on: As for `compare`.
         models: As for `compare`.
         profile: As for `configure`.
         fact_overrides: As for `configure`.
@@ -168,23 +170,9 @@ def tune(
 
     Raises:
         TuningError: the objective cannot be measured here, or the study is of something else.
-        MeasurementError, ConfigError, ProgramError: as for `compare`.
-        ValueError: a bound or the objective is malformed.
+        MeasurementError, RemoteDeviceError, ConfigError, ProgramError: as for `compare`.
+        ValueError: a bound, the objective or `on` is malformed.
     """
-    workplace, base = find_subject(
-        model,
-        installation=installation,
-        fact_overrides=fact_overrides,
-        method=method,
-        models=models,
-        profile=profile,
-        overrides=overrides,
-        data=data,
-        shapes=shapes,
-        backend=backend,
-        instance=instance,
-        executor=executor,
-    )
     options = TuneOptions(
         objective=objective,
         limits=TuneLimits(budget_s=budget_s, min_gain=min_gain, seed=seed),
@@ -198,7 +186,22 @@ def tune(
         study=None if study is None else as_path("study", study),
     )
     other = None if control is None else str(as_path("control", control))
-    return tune_request(workplace, base, options, control=other, progress=progress)
+    with subject_of(
+        model,
+        installation=installation,
+        on=on,
+        fact_overrides=fact_overrides,
+        method=method,
+        models=models,
+        profile=profile,
+        overrides=overrides,
+        data=data,
+        shapes=shapes,
+        backend=backend,
+        instance=instance,
+        executor=executor,
+    ) as (workplace, base):
+        return tune_request(workplace, base, options, control=other, progress=progress)
 
 
 def _listed(texts: Sequence[str]) -> Sequence[str]:

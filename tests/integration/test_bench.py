@@ -400,6 +400,50 @@ class TestEngines:
         with pytest.raises(etconfig.EtconfigError, match="several installed backends run such a file"):
             etconfig.compare("model.tiny", **there)
 
+    def test_shares_are_those_of_all_models_of_the_file(
+        self, installation: etconfig.Installation, place: Path
+    ) -> None:
+        names = ("detector", "encoder", "decoder")
+        models = "".join(f"[model.{name}]\nbackends = ['TinyEngine']\n" for name in names)
+        models += "[model.other]\nbackends = ['MissingEngine']\n"  # its engine is not installed here
+        (place / "models.toml").write_text(models)
+        share = "{ expr = 'share(\"threads\")' }"
+        profile = (
+            f"[profile]\nname = 'board'\n[budget]\nthreads = 12\n[options.TinyEngine]\nthreads = {share}\n"
+        )
+        (place / "board.toml").write_text(profile)
+        there: Any = {
+            "installation": installation,
+            "models": "models.toml",
+            "profile": "board.toml",
+            "pairs": 6,
+        }
+        alone = etconfig.compare("model.tiny", **there)
+        found = etconfig.compare("model.tiny", method="encoder", sweep={"TinyEngine.threads": [8]}, **there)
+        assert alone.incumbent.options["TinyEngine.threads"] == 12
+        assert found.incumbent.options["TinyEngine.threads"] == 4
+        assert found.rows[0].options == {"TinyEngine.threads": 8}
+        assert found.rows[0].failure is None
+
+    def test_overrides_are_for_the_measured_one_of_several_models(
+        self, installation: etconfig.Installation, place: Path
+    ) -> None:
+        models = "".join(f"[model.{name}]\nbackends = ['TinyEngine']\n" for name in ("detector", "encoder"))
+        (place / "models.toml").write_text(models)
+        scale = "[profile]\nname = 'board'\n[methods.encoder.options.TinyEngine]\nscale = 5\n"
+        (place / "board.toml").write_text(scale)
+        there: Any = {
+            "installation": installation,
+            "models": "models.toml",
+            "profile": "board.toml",
+            "pairs": 6,
+        }
+        for scope in ("", "encoder:", "enc*:"):
+            row = etconfig.compare(
+                "model.tiny", method="encoder", sweep=[f"{scope}TinyEngine.scale=7"], **there
+            ).rows[0]
+            assert row.options == {"TinyEngine.scale": 7}
+
     def test_an_option_of_another_engine_says_how_to_choose_it(
         self, installation: etconfig.Installation
     ) -> None:

@@ -12,10 +12,12 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import Outcome, error
 
+import etconfig
 from etconfig.errors import RemoteDeviceError
 from etconfig.measuring.remote import RemoteDevice, ssh_command
 from etconfig.tuning import contest, tuning
@@ -94,6 +96,21 @@ def test_a_search_takes_place_there(cli: Cli, there: Path, place: Path) -> None:
     assert "1 of 1 configuration measured" in done.stdout
     assert f"measured on {ON}" in done.stdout
     assert not is_left(there)
+
+
+def test_python_measures_there(there: Path, place: Path) -> None:
+    given: Any = {"on": ON, "installation": etconfig.Installation(place)}
+    sweep = {"ReferenceCpuBackend.num_threads": [2]}
+    compared = etconfig.compare("model.pte", sweep=sweep, pairs=6, **given)
+    assert f"measured on {ON}" in compared.notes
+    assert [each.failure for each in compared.rows] == [None]
+    only = ["ReferenceCpuBackend.accumulate"]
+    assert f"measured on {ON}" in etconfig.tune("model.pte", only=only, budget_s=0.5, **given).notes
+    assert not is_left(there)
+    with pytest.raises(ValueError, match="on and facts name two devices; give one of them"):
+        etconfig.compare("model.pte", facts=etconfig.detect_facts(), **given)
+    with pytest.raises(ValueError, match=r"expected ssh://\[user@\]host"):
+        etconfig.tune("model.pte", **{**given, "on": "ssh://-oProxyCommand=x"})
 
 
 def test_a_connection_that_is_cut_keeps_what_was_measured(

@@ -118,7 +118,6 @@ def _on_device(workplace: Workplace, address: str, request: ConfigurationRequest
         click.UsageError: the address is malformed, or a sheet names a device, too.
         RemoteDeviceError: the device cannot be used.
     """
-    from etconfig.facts.sheet import FactSheet
     from etconfig.measuring.remote import RemoteDevice
 
     if request.sheet is not None:
@@ -128,8 +127,7 @@ def _on_device(workplace: Workplace, address: str, request: ConfigurationRequest
     except ValueError as error:
         raise click.UsageError(f"--on: {error}") from error
     click.get_current_context().call_on_close(device.close)
-    facts = FactSheet.from_json(device.facts_text, address, workplace.installation.fact_registry)
-    return replace(workplace, facts=facts, device=device)
+    return replace(workplace, facts=device.facts(workplace.installation.fact_registry), device=device)
 
 
 def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
