@@ -147,6 +147,14 @@ class TestResults:
         Path("other.xml").write_text("<testsuites/>")
         assert cli("test", "--junit", "other.xml").status == 2
 
+    def test_results_are_a_page(self, cli: Cli) -> None:
+        project(f'devices = ["sheets"]\n{CORES}')
+        done = cli("test", "--html", "results.html")
+        assert done.status == 1
+        page = Path("results.html").read_text()
+        for text in ("large", "small", "failed", "does not hold", str(done.stderr.splitlines()[-1])):
+            assert text in page
+
     def test_a_backend_that_is_not_installed_or_broken_is_the_reason(self, cli: Cli) -> None:
         project('[[test]]\nname = "a"\nassert = "XnnpackBackend.num_threads > 1"')
         assert "install the plugin that declares XnnpackBackend" in cli("test").stderr
@@ -155,8 +163,8 @@ class TestResults:
     @pytest.mark.parametrize("path", ["etconfig.toml", "sheets/small.json", "expected.toml"])
     @pytest.mark.parametrize(
         "command",
-        [("test", "--junit"), ("matrix", "--write-expect"), ("report", "--output")],
-        ids=["test", "matrix", "report"],
+        [("test", "--junit"), ("test", "--html"), ("matrix", "--write-expect"), ("report", "--output")],
+        ids=["junit", "html", "matrix", "report"],
     )
     def test_a_file_of_the_project_is_not_replaced(
         self, cli: Cli, command: tuple[str, str], path: str

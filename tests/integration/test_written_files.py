@@ -61,6 +61,7 @@ WRITERS: dict[tuple[str, str], Writer] = {
         "x.xml",
     ),
     ("test", "junit"): Writer(("test", "model.pte", *ON_DEVICE, "--junit", "{}"), "r.xml", "model.pte"),
+    ("test", "page"): Writer(("test", "model.pte", *ON_DEVICE, "--html", "{}"), "p.html", "model.pte"),
     ("fleet test", "page"): Writer(("fleet", "test", *FLEET, "--html", "{}"), "p.html", "devices.jsonl"),
     ("report", "output"): Writer(
         ("report", "model.html", *ON_DEVICE, "--output", "{}"), "r.html", "model.html"

@@ -25,7 +25,14 @@ from etconfig.cli.shared.input_files import expanded_sheets
 from etconfig.cli.shared.output import judged, note, print_json, show, show_findings, show_table
 from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, note_reads, write_file
+from etconfig.cli.shared.writing import (
+    OutputPath,
+    check_can_write,
+    check_page,
+    html_option,
+    note_reads,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from etconfig.analysis.device_tests import TestReport
@@ -34,6 +41,7 @@ _NAME = "etconfig test"
 _JUNIT = FileKind(
     "JUnit XML of etconfig", lambda path: f'<testsuites name="{_NAME}"'.encode() in head_of(path)
 )
+_MARKS = {"failed": "error", "undecided": "error", "skipped": "off"}
 
 
 @click.command("test", cls=StrictCommand)
@@ -50,13 +58,14 @@ _JUNIT = FileKind(
 @profile_options
 @fact_option
 @click.option("--junit", metavar="FILE.xml", type=OutputPath(), help="Write the results as JUnit XML.")
-@force_option
+@html_option
 @json_option
 def command(
     programs: Sequence[Path],
     sheet: Sequence[Path],
     devices: Sequence[Path],
     junit: Path | None,
+    page: Path | None,
     force: bool,
     as_json: bool,
     **options: object,
@@ -72,13 +81,14 @@ def command(
     Examples:
       etconfig test
       etconfig test model.pte --device 'google/*'
-      etconfig test --devices sheets --junit results.xml
+      etconfig test --devices sheets --junit results.xml --html results.html
     """
     from etconfig.analysis.device_tests import expected_files, project_expected, tests_on
 
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
     if junit is not None:
         check_can_write(junit, _JUNIT)
+    check_page(page)
     loaded = request.open_all(programs)
     installation = loaded[0].installation if loaded else request.installation
     sheets = expanded_sheets((*sheet, *devices))
@@ -90,6 +100,11 @@ def command(
     path = installation.project_path
     files = [] if path is None else [Path(os.path.relpath(path))]
     problems = judged(named_as_given(report.problems, files))
+    if page is not None:
+        from etconfig.cli.rendering.findings_file import findings_page
+        from etconfig.report.page.writer import PAGE
+
+        write_file(page, findings_page(report.each, problems, _MARKS).encode(), PAGE)
     if as_json:
         print_json(report.to_jsonable())
     else:

@@ -202,8 +202,12 @@ def _is_unread(problem: Diagnostic, names: Collection[str]) -> bool:
 def _print(files: Sequence[Path], problems: Sequence[Diagnostic], form: str) -> None:
     if form in ("html", "junit"):
         from etconfig.cli.rendering.findings_file import findings_junit, findings_page
+        from etconfig.report.model import View, count_text
 
-        show_document((findings_page if form == "html" else findings_junit)(files, problems))
+        view = View(
+            title="Findings of etconfig validate", lines=[f"{count_text(len(files), 'file')} checked"]
+        )
+        show_document(findings_page(view, problems) if form == "html" else findings_junit(files, problems))
         return
     if form in ("sarif", "github"):
         problems = [*map(repository_names(), problems)]

@@ -1,22 +1,23 @@
-"""The findings of `etconfig validate` as a page, and as results of tests."""
+"""Findings of `etconfig validate` and `etconfig test` as a page, and as results of tests."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from etconfig.cli.shared.output import repository_names
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import render_text
 from etconfig.report.junit import JunitCase, junit_xml
+from etconfig.report.model import View
 from etconfig.report.page.writer import Page
 
 
-def findings_page(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:
-    """Return a page with every finding and its excerpt."""
+def findings_page(view: View, problems: Sequence[Diagnostic], marks: Mapping[str, str] | None = None) -> str:
+    """Return a page with a report, its texts as the style marks them, and every finding with its excerpt."""
     shown = repository_names(is_public=True)
-    data = {"files": len(files), "problems": [(shown(problem), "") for problem in problems]}
-    return Page("Findings of etconfig validate", "findings", data).html
+    found = [(shown(problem), "") for problem in problems]
+    return Page(view.title, "findings", {"view": view, "problems": found, "marks": marks or {}}).html
 
 
 def findings_junit(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from etconfig.cli.shared.output import print_json, print_table, show, show_tables
-from etconfig.cli.shared.writing import check_can_write, write_file
+from etconfig.cli.shared.writing import write_file
 from etconfig.report.model import View, part_text
-from etconfig.report.page.writer import PAGE, check_can_write_pages, html_page
+from etconfig.report.page.writer import PAGE, html_page
 
 if TYPE_CHECKING:
     from etconfig.fleet.inventory.column_validation import InventoryFinding
@@ -24,13 +24,6 @@ def give_tables(view: View, data: object, page: Path | None, *, as_json: bool) -
         show_tables(view.tables)
     if page is not None:
         write_file(page, html_page(view).encode(), PAGE)
-
-
-def check_page(page: Path | None) -> None:
-    """Check, before long work begins, that `give_tables` can write a page."""
-    if page is not None:
-        check_can_write_pages()
-        check_can_write(page, PAGE)
 
 
 def is_covered(result: PartResult, required: float | None) -> bool:

@@ -27,7 +27,7 @@ from etconfig.cli.shared.command_options import (
 from etconfig.cli.shared.completion import complete_profile
 from etconfig.cli.shared.output import note, show_done, shows_progress
 from etconfig.cli.shared.requests import open_targets, taken_values
-from etconfig.cli.shared.writing import OutputPath, force_option, note_reads, refused_write
+from etconfig.cli.shared.writing import OutputPath, note_reads, refused_write
 from etconfig.report.model import count_text
 
 if TYPE_CHECKING:
@@ -299,14 +299,6 @@ def _check_workers(context: click.Context, parameter: click.Parameter, text: str
     if address.missing is not None:
         raise click.ClickException(address.missing)
     return text
-
-
-def html_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--html`; the command gets the path as `page`; and `--force`."""
-    page = click.option(
-        "--html", "page", metavar="FILE", type=OutputPath(), help="Write the tables as HTML, too."
-    )
-    return page(force_option(function))
 
 
 ids_option = click.option("--show-ids", is_flag=True, help="Show the names of devices in reports.")

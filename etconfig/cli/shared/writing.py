@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,23 @@ class OutputPath(click.Path):
     def __init__(self, *, is_directory: bool = False) -> None:
         super().__init__(file_okay=not is_directory, path_type=Path)
         self.is_directory = is_directory
+
+
+def html_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--html`; the command gets the path as `page`; and `--force`."""
+    page = click.option(
+        "--html", "page", metavar="FILE", type=OutputPath(), help="Write the results as an HTML page, too."
+    )
+    return page(force_option(function))
+
+
+def check_page(page: Path | None) -> None:
+    """Check, before long work begins, that a page can be written, if one is requested."""
+    from etconfig.report.page.writer import PAGE, check_can_write_pages
+
+    if page is not None:
+        check_can_write_pages()
+        check_can_write(page, PAGE)
 
 
 def write_file(path: Path, content: bytes, kind: FileKind, *, is_named: bool = True) -> None:

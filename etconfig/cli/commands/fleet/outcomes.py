@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.rendering.fleet_text import check_page, give_tables, is_covered
+from etconfig.cli.rendering.fleet_text import give_tables, is_covered
 from etconfig.cli.shared.command_options import json_option, make_installation
 from etconfig.cli.shared.fleet_requests import (
     InventoryRequest,
     PlanRequest,
     coverage_option,
     file_errors,
-    html_option,
     ids_option,
     inventories_argument,
     inventory_options,
@@ -23,7 +22,7 @@ from etconfig.cli.shared.fleet_requests import (
 )
 from etconfig.cli.shared.output import judged, note, show
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import OutputPath, files_of_command
+from etconfig.cli.shared.writing import OutputPath, check_page, files_of_command, html_option
 from etconfig.report.model import Table, View, count_text
 
 if TYPE_CHECKING:
