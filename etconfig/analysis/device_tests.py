@@ -119,10 +119,15 @@ class TestReport(HasView):
 
     @property
     def each(self) -> View:
-        """Every result with the reason, for pages."""
+        """Every result with the reason, for pages; those that passed come last."""
         rows = [
-            (each.outcome, each.test, each.device, "; ".join(problem.full_text for problem in each.problems))
-            for each in self.results
+            (
+                each.outcome,
+                each.test,
+                each.device,
+                "; ".join(text for found in each.problems for text in (found.message, *found.notes)),
+            )
+            for each in sorted(self.results, key=lambda result: result.outcome == "passed")
         ]
         table = Table(headers=("outcome", "test", "device", "why"), rows=rows)
         return View(title="Tests", lines=[self.summary], tables=[table])

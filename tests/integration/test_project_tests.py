@@ -154,6 +154,8 @@ class TestResults:
         page = Path("results.html").read_text()
         for text in ("large", "small", "failed", "does not hold", str(done.stderr.splitlines()[-1])):
             assert text in page
+        assert page.index("failed") < page.index(">passed")
+        assert "u000a" not in page
 
     def test_a_backend_that_is_not_installed_or_broken_is_the_reason(self, cli: Cli) -> None:
         project('[[test]]\nname = "a"\nassert = "XnnpackBackend.num_threads > 1"')
