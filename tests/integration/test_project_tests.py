@@ -147,6 +147,22 @@ class TestResults:
         Path("other.xml").write_text("<testsuites/>")
         assert cli("test", "--junit", "other.xml").status == 2
 
+    @pytest.mark.parametrize(
+        ("level", "status", "failures", "levels"),
+        [("error", 1, "1", ["error"]), ("warning", 0, "0", ["warning"]), ("off", 0, "0", [])],
+    )
+    def test_every_format_has_the_levels_of_the_project(
+        self, cli: Cli, level: str, status: int, failures: str, levels: list[str]
+    ) -> None:
+        project(f'devices = ["sheets"]\n[rules]\nfailed-test = "{level}"\n{CORES}')
+        done = cli("test", "--json", "--junit", "results.xml", "--html", "results.html")
+        assert done.status == status
+        (suite,) = ElementTree.parse("results.xml").getroot()
+        assert suite.get("failures") == failures
+        found = [each["severity"] for result in done.json["results"] for each in result["problems"]]
+        assert found == levels
+        assert (f"{level}: etconfig.toml:" in Path("results.html").read_text()) == bool(levels)
+
     def test_results_are_a_page(self, cli: Cli) -> None:
         project(f'devices = ["sheets"]\n{CORES}')
         done = cli("test", "--html", "results.html")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +36,9 @@ from etconfig.cli.shared.writing import (
 )
 
 if TYPE_CHECKING:
-    from etconfig.analysis.device_tests import TestReport
+    from etconfig.analysis.device_tests import TestReport, TestResult
+    from etconfig.diagnostics import Diagnostic
+    from etconfig.report.junit import JunitOutcome
 
 _NAME = "etconfig test"
 _JUNIT = FileKind(
@@ -94,12 +97,12 @@ def command(
     sheets = expanded_sheets((*sheet, *devices))
     note_reads(expected_files(installation))
     resolved = resolved_devices(request, loaded, sheets, or_here=True)
-    report = tests_on(resolved, installation, project_expected(installation))
-    if junit is not None:
-        write_file(junit, _junit(report), _JUNIT)
     path = installation.project_path
     files = [] if path is None else [Path(os.path.relpath(path))]
-    problems = judged(named_as_given(report.problems, files))
+    report = _leveled(tests_on(resolved, installation, project_expected(installation)), files)
+    problems = report.problems
+    if junit is not None:
+        write_file(junit, _junit(report), _JUNIT)
     if page is not None:
         from etconfig.cli.rendering.findings_file import findings_page
         from etconfig.report.page.writer import PAGE
@@ -115,17 +118,30 @@ def command(
     return 1 if any(each.is_error for each in problems) else 0
 
 
+def _leveled(report: TestReport, files: Sequence[Path]) -> TestReport:
+    """Return a report whose problems have the levels of the project, and name files as they were given."""
+
+    def of(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        return tuple(judged(named_as_given(problems, files)))
+
+    results = [
+        replace(each, problems=of(each.problems)) if each.problems else each for each in report.results
+    ]
+    untried = {name: found for name, each in report.untried.items() for found in of([each])}
+    return replace(report, results=results, untried=untried)
+
+
 def _junit(report: TestReport) -> bytes:
+    """Return a case for each result; it fails if one of its problems is an error in this project."""
     from etconfig.report.junit import JunitCase, junit_xml
 
-    outcomes = {"passed": "passed", "failed": "failure", "undecided": "error", "skipped": "skipped"}
     return junit_xml(
         _NAME,
         [
             JunitCase(
                 name=each.test,
                 group=each.device,
-                outcome=outcomes[each.outcome],  # type: ignore[arg-type]
+                outcome=_junit_outcome(each),
                 message=each.problems[0].message if each.problems else "",
                 text="\n".join(
                     line for p in each.problems for line in (str(p), *p.all_notes, p.help) if line
@@ -134,3 +150,9 @@ def _junit(report: TestReport) -> bytes:
             for each in report.results
         ],
     )
+
+
+def _junit_outcome(result: TestResult) -> JunitOutcome:
+    if any(each.is_error for each in result.problems):
+        return "error" if result.outcome == "undecided" else "failure"
+    return "skipped" if result.outcome == "skipped" else "passed"
