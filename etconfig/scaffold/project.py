@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from etconfig.base.packages import IS_PUBLISHED, OWN_PACKAGES, source_path
 from etconfig.base.records import record
 from etconfig.diagnostics.escape import escape_text
+from etconfig.resolver.explaining.toml_text import toml_value
 from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.spec import BackendSpec
 
@@ -16,9 +17,6 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 _WIDTH = 100
 
 _CHECKOUT = "third_party/etconfig"
-
-WORKFLOW = ".github/workflows/etconfig.yml"
-"""The path of the job."""
 
 
 @record(frozen=True, kw_only=True)
@@ -33,6 +31,9 @@ class NewProject:
         backends: The schemas of the backends that these need.
         values: The value of each option on this device, by `BACKEND.OPTION`.
         packages: The distributions to install.
+        bases: The conditions of the profiles of etconfig that set something on these devices, by name.
+        root: The root of the repository, as a path from the directory: `.`, or one that begins with `..`.
+        below_root: The path of the directory from there.
     """
 
     directory: str
@@ -42,6 +43,9 @@ class NewProject:
     backends: Sequence[BackendSpec]
     values: Mapping[str, str]
     packages: Sequence[str]
+    bases: Mapping[str, str]
+    root: str = "."
+    below_root: str = "."
 
     @property
     def name(self) -> str:
@@ -56,10 +60,13 @@ def model_name(path: PurePath) -> str:
 
 def project_files(project: NewProject) -> dict[str, str]:
     """Return the text of each file, by its path."""
+    suffix = "" if project.root == "." else f"-{project.name}"
+    job = PurePath(project.root, f".github/workflows/etconfig{suffix}.yml").as_posix()
     return {
         "etconfig.toml": _project_file(project),
         f"profiles/{project.name}/default.toml": _profile(project),
-        WORKFLOW: _workflow(project),
+        **dict(_of_devices(project)),
+        job: _workflow(project),
     }
 
 
@@ -125,7 +132,22 @@ def _profile(project: NewProject) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _of_devices(project: NewProject) -> Iterator[tuple[str, str]]:
+    """Yield a profile for each one of etconfig that sets something, which the default one would replace."""
+    for base, match in project.bases.items():
+        name = base.replace("/", "-")
+        lines = [
+            f"# {base} comes with etconfig; without this profile, {project.name}/default would replace it.",
+            "[profile]",
+            f'name = "{project.name}/{name}"',
+            f'extends = ["{base}", "{project.name}/default"]',
+            f"match = {toml_value(match)}",
+        ]
+        yield f"profiles/{project.name}/{name}.toml", "\n".join(lines) + "\n"
+
+
 def _workflow(project: NewProject) -> str:
+    place = "" if project.root == "." else f"\n        working-directory: {_quoted(project.below_root)}"
     return f"""\
 name: configuration
 on: [push, pull_request]
@@ -140,8 +162,8 @@ jobs:
         with:
           python-version: "3.12"
       {_install(project.packages)}
-      - run: etconfig validate etconfig.toml profiles --format github
-      - run: etconfig test --junit etconfig-tests.xml
+      - run: etconfig validate etconfig.toml profiles --format github{place}
+      - run: etconfig test --junit etconfig-tests.xml{place}
 """
 
 

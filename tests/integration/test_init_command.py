@@ -51,6 +51,35 @@ def test_the_files_of_a_program_pass(empty: Path, cli: Cli, name: str) -> None:
     assert cli("validate", "profiles", "--strict").status == 0
 
 
+def test_profiles_of_etconfig_that_set_something_stay_in_force(empty: Path, cli: Cli) -> None:
+    shutil.copy(DIGITS, empty)
+    both = ("digits.pte", "--device", "pi-5", "--device", "pixel-8", "--all", "--json")
+    before = cli("matrix", *both).json["devices"]
+    assert cli("init").status == 0
+    after = cli("matrix", *both).json["devices"]
+    profiles = ["project/default", "project/google-tensor-g3"]
+    assert [each["profile"] for each in after] == profiles
+
+    assert [each["options"] for each in after] == [each["options"] for each in before]
+    default = empty / "profiles/project/default.toml"
+    cores = "[options.ReferenceCpuBackend]\nnum_threads = { expr = 'cpu.performance_cores' }"
+    default.write_text(default.read_text().replace("[options.ReferenceCpuBackend]", cores))
+    (phone,) = cli("matrix", "--device", "pixel-8", "--all", "--json").json["devices"]
+    assert (
+        phone["options"]["forward:ReferenceCpuBackend.num_threads"] == 5
+    )  # a fact of the profile of etconfig
+
+
+def test_the_job_is_for_the_root_of_the_repository(empty: Path, cli: Cli, place: Path) -> None:
+    (place / ".git").mkdir()
+    shutil.copy(DIGITS, empty)
+    done = cli("init")
+    assert "../.github/workflows/etconfig-project.yml written" in done.stdout
+    job = (place / ".github/workflows/etconfig-project.yml").read_text()
+    assert job.count('working-directory: "project"') == 2
+    assert not (empty / ".github").exists()
+
+
 def test_a_tuned_profile_wins_on_its_device(empty: Path, cli: Cli) -> None:
     shutil.copy(DIGITS, empty)
     assert cli("init").status == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,13 +36,15 @@ def command(programs: Sequence[Path]) -> None:
 
     They are for PROGRAM, by default for the programs (.pte) and models of engines in this directory and
     those right below it. The profile lists the options of their backends with the values that apply here,
-    as comments. Existing files are not changed: if one of them is there, nothing is written.
+    as comments. Profiles of etconfig that set something on the project's devices get one that extends
+    both. The job is for the root of the repository. If one of the files is there, nothing is written.
 
     \b
     Examples:
       etconfig init
       etconfig init model.pte
     """
+    from etconfig.facts.known_devices import device_path, find_device
     from etconfig.scaffold.project import NewProject, project_files
 
     installation = make_installation().without_project()
@@ -63,6 +66,8 @@ def command(programs: Sequence[Path]) -> None:
         from etconfig.base.packages import how_to_declare
 
         print_error(f"{missing} is not installed, so its options are left out", how_to_declare(missing))
+    root = _repository(here)
+    known = [device_path(find_device(each)) for each in _DEVICES]
     files = project_files(
         NewProject(
             directory=here.name,
@@ -72,6 +77,9 @@ def command(programs: Sequence[Path]) -> None:
             backends=needed,
             values=_values(loaded, backends, installation),
             packages=sorted({"etconfig", *(_distribution(installation, spec.id) for spec in needed)}),
+            bases=_bases(installation, sheets or known),
+            root=Path(os.path.relpath(root, here)).as_posix(),
+            below_root=here.relative_to(root).as_posix(),
         )
     )
     present = [name for name in files if os.path.lexists(name)]
@@ -126,6 +134,29 @@ def _sheets(here: Path) -> list[Path]:
     from etconfig.facts.sheet_json import SHEET
 
     return [path for path in _found(here, {".json"}) if SHEET.has(path)]
+
+
+def _bases(installation: Installation, sheets: Sequence[Path]) -> dict[str, str]:
+    """Return the conditions of the profiles of etconfig that set something on devices, by name."""
+    from etconfig.app.configuring.profile_choice import AUTO, choose_profile
+    from etconfig.errors import EtconfigError
+    from etconfig.facts.sheet import load_fact_sheet
+
+    found = {}
+    for sheet in sheets:
+        with suppress(EtconfigError):  # `etconfig test` says what is wrong
+            chain = choose_profile(
+                installation, AUTO, load_fact_sheet(sheet, installation.fact_registry)
+            ).chain
+            chosen = chain[-1]
+            if chosen.match and any(each.settings.assignments or each.settings.facts for each in chain):
+                found[chosen.name] = chosen.match.source
+    return found
+
+
+def _repository(here: Path) -> Path:
+    """Return the root of the repository that a directory is in; without one, the directory."""
+    return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)
 
 
 def _opened(paths: Sequence[Path], installation: Installation) -> list[Delegating]:
