@@ -9,7 +9,6 @@ from pathlib import PurePath
 from etconfig.base.packages import IS_PUBLISHED, OWN_PACKAGES, source_path
 from etconfig.base.records import record
 from etconfig.diagnostics.escape import escape_text
-from etconfig.resolver.explaining.toml_text import toml_value
 from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.spec import BackendSpec
 
@@ -31,7 +30,8 @@ class NewProject:
         backends: The schemas of the backends that these need.
         values: The value of each option on this device, by `BACKEND.OPTION`.
         packages: The distributions to install.
-        bases: The conditions of the profiles of etconfig that set something on these devices, by name.
+        bases: The conditions, as TOML, of the profiles of etconfig that set something on these devices, by
+            name.
         root: The root of the repository, as a path from the directory: `.`, or one that begins with `..`.
         below_root: The path of the directory from there.
     """
@@ -141,7 +141,7 @@ def _of_devices(project: NewProject) -> Iterator[tuple[str, str]]:
             "[profile]",
             f'name = "{project.name}/{name}"',
             f'extends = ["{base}", "{project.name}/default"]',
-            f"match = {toml_value(match)}",
+            f"match = {match}",
         ]
         yield f"profiles/{project.name}/{name}.toml", "\n".join(lines) + "\n"
 

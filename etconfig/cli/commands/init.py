@@ -137,10 +137,11 @@ def _sheets(here: Path) -> list[Path]:
 
 
 def _bases(installation: Installation, sheets: Sequence[Path]) -> dict[str, str]:
-    """Return the conditions of the profiles of etconfig that set something on devices, by name."""
+    """Return the conditions, as TOML, of the profiles of etconfig that set something on devices, by name."""
     from etconfig.app.configuring.profile_choice import AUTO, choose_profile
     from etconfig.errors import EtconfigError
     from etconfig.facts.sheet import load_fact_sheet
+    from etconfig.resolver.explaining.toml_text import toml_value
 
     found = {}
     for sheet in sheets:
@@ -150,7 +151,7 @@ def _bases(installation: Installation, sheets: Sequence[Path]) -> dict[str, str]
             ).chain
             chosen = chain[-1]
             if chosen.match and any(each.settings.assignments or each.settings.facts for each in chain):
-                found[chosen.name] = chosen.match.source
+                found[chosen.name] = toml_value(chosen.match.source)
     return found
 
 
