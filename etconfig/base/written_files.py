@@ -198,7 +198,8 @@ class FilesOfRun:
         """
         target = self.check(path, kind, is_named=is_named)
         if _is_stream(target):
-            target.write_bytes(content)
+            with errors_of(path, target):
+                target.write_bytes(content)
         else:
             replace_file(target, content)
             self.wrote(target)

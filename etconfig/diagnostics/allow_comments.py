@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from etconfig.base.records import record
@@ -24,6 +25,8 @@ _CODE = re.compile(r"[^\s,]+")
 _REASON = re.compile(r"[ \t]because\b")
 _MAX_BYTES = 1 << 20
 """The most bytes of a file that are searched, which is the size of the largest document."""
+_MAX_PROBLEMS = 4_000
+"""The most wrong codes, and the most unused ones, of a file that are reported."""
 _HELP = "write: # etconfig: allow CODE because REASON"
 
 
@@ -50,7 +53,13 @@ def allow_comments(source: SourceText) -> tuple[list[AllowComment], list[Diagnos
         return found, problems
     lines = source.text.split("\n")
     about = _subjects(lines)
-    for start in _comment_starts(source.text):
+    for start in (*_comment_starts(source.text), len(source.text)):
+        if len(problems) > _MAX_PROBLEMS:
+            message = f"comments allow more than {_MAX_PROBLEMS} wrong codes; the rest was not read"
+            return found, [
+                *problems,
+                _problem(message, problems[-1].spans[0], "`etconfig rules` lists the codes"),
+            ]
         order = _ORDER.match(source.text, start)
         if order is None:
             continue
@@ -71,6 +80,8 @@ def allow_comments(source: SourceText) -> tuple[list[AllowComment], list[Diagnos
             wrong = code_problem(code[0], span)
             problems += [] if wrong is None else [wrong]
             found += [AllowComment(code[0], line, span)] if wrong is None else []
+            if len(problems) > _MAX_PROBLEMS:
+                break
     return found, problems
 
 
@@ -146,8 +157,10 @@ class Allowances:
     def unused(self, file: str, unchecked: Collection[str] = ()) -> Iterator[Diagnostic]:
         """Yield a warning for each code that a comment of a file allows in vain, if it was looked for."""
         comments = self._of_file(file)
-        for each in () if file in self.cut_short else comments.all:
-            if (each.code, each.line) not in comments.used and each.code not in unchecked:
+        every = [] if file in self.cut_short else comments.all
+        unused = (each for each in every if (each.code, each.line) not in comments.used)
+        for each in islice(unused, _MAX_PROBLEMS):
+            if each.code not in unchecked:
                 yield Diagnostic(
                     code="unused-allowance",
                     message=f"the comment allows {each.code}, which is not found in line {each.line}",

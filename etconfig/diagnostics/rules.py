@@ -115,6 +115,7 @@ def _matches(pattern: str, path: Sequence[str]) -> bool:
     It follows all ways to match at once, so that no pattern takes long.
     """
     parts = [each for each in pattern.split("/") if each not in ("", ".")]
+    parts = [each for at, each in enumerate(parts) if each != "**" or parts[at - 1 : at] != ["**"]]
     reached = {*_from(parts, 0)}
     for part in path:
         if len(parts) in reached:

@@ -39,7 +39,7 @@ def read_measurements(path: Path) -> tuple[View, str]:
         raise _refused(path, f"it has more than {_MAX_BYTES >> 20} MiB")
     try:
         title, lines, rows = _contents(text)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ArithmeticError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         reason = "it is not what `etconfig bench --json`, `tune --json` or `tune --study` wrote"
         raise _refused(path, reason) from error
     shown = rows[:_MAX_ROWS]

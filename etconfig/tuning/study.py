@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 
 from etconfig.base.paired_ratio import PairedRatio
-from etconfig.base.written_files import FileKind, FilesOfRun, head_of
+from etconfig.base.written_files import FileKind, FilesOfRun, errors_of, head_of
 from etconfig.errors import TuningError
 from etconfig.tuning.contest import Trial
 from etconfig.tuning.search import MAX_EXHAUSTIVE
@@ -80,11 +80,13 @@ class Study:
         return self._sorted
 
     def add(self, outcome: Trial) -> Trial:
-        """Keep an outcome, and bring it to the file."""
+        """Keep an outcome, and bring it to the file. Raises OSError."""
         self._keep(outcome)
         if self._file is not None:
-            self._file.write(f"{json.dumps(outcome_data(outcome))}\n".encode())
-            self._file.flush()
+            path = Path(self._file.name)
+            with errors_of(path, path):
+                self._file.write(f"{json.dumps(outcome_data(outcome))}\n".encode())
+                self._file.flush()
         return outcome
 
     def close(self) -> None:

@@ -226,8 +226,9 @@ class TestMeasurements:
             json.dumps({**BENCH, "rows": [_row("x", -1, 1, 1, "same")]}),
             json.dumps({**BENCH, "rows": [_row("x", float("nan"), 0, 1, "same")]}),
             json.dumps({**TUNE, "outcomes": [{"options": 1}]}),
+            json.dumps({**BENCH, "noise": {"ratio": 10**400}}),
         ],
-        ids=range(len(BENCH) * 4 + 8),
+        ids=range(len(BENCH) * 4 + 9),
     )
     def test_another_file_is_refused_or_shown(self, cli: Cli, place: Path, content: str) -> None:
         (place / "m.json").write_bytes(content.encode("utf-8", "surrogatepass"))

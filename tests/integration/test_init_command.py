@@ -125,6 +125,17 @@ def test_nothing_is_written_where_a_directory_cannot_be(empty: Path, cli: Cli, n
     assert [path for path in empty.rglob("*") if path.is_file()] == [empty / "digits.pte", empty / name][::-1]
 
 
+@pytest.mark.posix
+@pytest.mark.parametrize("name", ["profiles", ".github"])
+def test_nothing_is_written_through_a_link(empty: Path, cli: Cli, place: Path, name: str) -> None:
+    shutil.copy(DIGITS, empty)
+    (place / "elsewhere").mkdir()
+    (empty / name).symlink_to(place / "elsewhere")
+    done = cli("init")
+    assert done.stderr == f"error: nothing is written, since {name} would lead elsewhere\n"
+    assert [*(place / "elsewhere").iterdir()] == []
+
+
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file system takes only UTF-8")
 def test_a_name_that_is_not_utf_8_is_refused(empty: Path, cli: Cli) -> None:
     shutil.copy(DIGITS, empty / "\udcff.pte")

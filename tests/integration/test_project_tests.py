@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -196,6 +197,29 @@ class TestResults:
             assert done.status == 0
         else:
             assert done.stderr.endswith(f"cannot write {path}: the command reads it; give another file\n")
+        assert Path(path).read_bytes() == before
+
+    @pytest.mark.parametrize("command", [("test", "--junit"), ("report", "--output"), ("run", "--output")])
+    @pytest.mark.parametrize(
+        "path", ["model.pte", "profiles/acme/b.toml", "profiles/acme/base.toml", "m.bin"]
+    )
+    def test_force_replaces_nothing_that_the_project_names(
+        self, cli: Cli, command: tuple[str, str], path: str
+    ) -> None:
+        shutil.copy(DIGITS, "model.pte")
+        Path("etconfig.toml").write_text(
+            'programs = ["model.pte"]\nprofile_path = ["profiles"]\nprofile = "acme/b"\n'
+            'devices = ["sheets"]\n[model.m]\nbackends = ["ReferenceCpuBackend"]\nfile = "m.bin"\n'
+        )
+        Path("m.bin").write_bytes(b"weights")
+        Path("profiles/acme").mkdir(parents=True)
+        Path("profiles/acme/base.toml").write_text('[profile]\nname = "acme/base"\n')
+        extends = '[profile]\nname = "acme/b"\nextends = ["acme/base"]\n'
+        Path("profiles/acme/b.toml").write_text(extends)
+        before = Path(path).read_bytes()
+        program = ["model.pte", "--input", DIGITS.parent / "digits.npz"] if command[0] == "run" else []
+        done = cli(command[0], *program, command[1], path, "--force")
+        assert done.stderr.endswith(f"cannot write {path}: the command reads it; give another file\n")
         assert Path(path).read_bytes() == before
 
     def test_one_for_no_method_is_not_for_all(self, cli: Cli) -> None:

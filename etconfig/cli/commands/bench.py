@@ -16,7 +16,7 @@ from etconfig.cli.shared.measured_model import (
     measuring_progress,
 )
 from etconfig.cli.shared.output import print_json, show, show_diagnostics
-from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options, note_project
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option, write_file
 
@@ -93,6 +93,7 @@ def command(
     from etconfig.measuring.compare import Effort, compare_requests
     from etconfig.measuring.requests import changed, swept
 
+    note_project(request.installation, request.profile)
     if output is not None:
         _check_output(output)
     measured = model.find(request, optimize=not no_optimize)

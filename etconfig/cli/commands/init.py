@@ -85,6 +85,9 @@ def command(programs: Sequence[Path]) -> None:
     present = [name for name in files if os.path.lexists(name)]
     if present:
         raise click.ClickException(f"nothing is written, since {shown_names(present)} would be replaced")
+    links = sorted({str(each) for name in files for each in Path(name).parents if each.is_symlink()})
+    if links:
+        raise click.ClickException(f"nothing is written, since {shown_names(links)} would lead elsewhere")
     with writing():  # nothing is written where a directory cannot be
         for name in files:
             Path(name).parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ from etconfig.cli.shared.command_options import (
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.method_steps import MethodStep, read_steps, step_options
 from etconfig.cli.shared.output import print_json, show
-from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options, note_project
 from etconfig.cli.shared.trace_file import TRACE, TraceFile, trace_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import OutputPath, check_can_write, force_option
@@ -93,6 +93,7 @@ def command(
     if repeat > 1 and len(steps) > 1:
         raise click.UsageError("--repeat is for one method; repeat --method for each execute")
     chosen = request.executor(executor)
+    note_project(request.installation, request.profile)
     if output is not None:
         check_can_write(output, OUTPUTS)
     if trace is not None:

@@ -26,7 +26,7 @@ from etconfig.cli.shared.command_options import (
 )
 from etconfig.cli.shared.completion import complete_profile
 from etconfig.cli.shared.output import note, show_done, shows_progress
-from etconfig.cli.shared.requests import open_targets, taken_values
+from etconfig.cli.shared.requests import note_project, open_targets, taken_values
 from etconfig.cli.shared.writing import OutputPath, note_reads, refused_write
 from etconfig.report.model import count_text
 
@@ -144,6 +144,7 @@ class PlanRequest:
         from etconfig.fleet.deciding.recipe import PlanRecipe, make_plan
         from etconfig.fleet.running.runs import PlannedRun
 
+        note_project(installation, self.profile)
         programs = [*open_targets(self.programs, self.models, installation).values()]
         settings = self._settings()
         plan = make_plan(installation, programs, **settings, with_memory=with_memory, tests=tests)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
@@ -19,6 +20,7 @@ from etconfig.cli.shared.input_files import (
     standard_input,
 )
 from etconfig.cli.shared.output import show_diagnostics
+from etconfig.cli.shared.writing import files_of_command
 
 if TYPE_CHECKING:
     from etconfig.app.configuring.configuration import Configuration
@@ -148,6 +150,7 @@ class ConfigurationRequest:
 
         Without either, they are the programs and models of the project file.
         """
+        note_project(self.installation, self.profile)
         if not programs and self.models is None:
             if not self.installation.may_name_targets:
                 return []
@@ -198,6 +201,34 @@ class ConfigurationRequest:
     def resolve_files(self, programs: Sequence[Path]) -> Resolution:
         """Do the same as `resolve` for the methods of programs in files together, or of `open_all`."""
         return self.resolve(self.open_together(programs))
+
+
+def note_project(installation: Installation, profile: str | None = None) -> None:
+    """Note programs, models and profiles that a command may read: `--force` does not replace them.
+
+    Args:
+        installation: The project file, and the directories of profiles.
+        profile: The profile that is named, if one is.
+    """
+    files = files_of_command()
+    if not files.force:
+        return  # they are of no kind that a command writes
+    from etconfig.app.configuring.profile_choice import choose_profile
+    from etconfig.app.configuring.project_programs import programs_of_project
+    from etconfig.errors import EtconfigError
+    from etconfig.facts.sheet import FactSheet
+    from etconfig.profile.directory import files_below
+
+    with suppress(EtconfigError):
+        files.reads(path for _, path in programs_of_project(installation))
+        files.reads(each.path for each in installation.models.of_engines if each.path)
+        files.reads(variant.path for model in installation.models for variant in model.variants)
+    with suppress(EtconfigError):
+        for source in installation.readable_profiles.sources:
+            files.reads(files_below(source.directory).files)
+    with suppress(EtconfigError):
+        named = choose_profile(installation, profile, FactSheet.empty(installation.fact_registry))
+        files.reads(each.path for each in named.chain if each.path)
 
 
 def model_of_engine(path: Path, installation: Installation, backend: str | None = None) -> Models | None:

@@ -75,8 +75,11 @@ class TestRules:
             level = rules.level(finding(file="/".join(path)))
             assert (level is None) == matches(pattern, path), (pattern, path)
 
-    def test_no_pattern_takes_long(self) -> None:
-        pattern = "/".join(["**", "*a*a*a*"] * 400)
+    @pytest.mark.parametrize(
+        "parts", [["**", "*a*a*a*"] * 400, ["**"] * 100_000 + ["x"]], ids=["both", "stars"]
+    )
+    def test_no_pattern_takes_long(self, parts: list[str]) -> None:
+        pattern = "/".join(parts)
         rules = Rules(of_files=(FileRules((pattern,), {"unusual-value": None}),))
         assert rules.level(finding(file="/".join(["a" * 100] * 300))) is Severity.WARNING
 
@@ -190,6 +193,15 @@ class TestComments:
         assert not Allowances().allows(finding(file=str(sheet)))
         assert not Allowances().allows(finding(file=str(tmp_path / "none.toml")))
         assert not Allowances().allows(finding(file=f"{os.sep}a\0.toml"))
+
+    @pytest.mark.parametrize("separator", [",", "\n# etconfig: allow "])
+    def test_only_so_many_wrong_and_unused_codes_are_reported(self, separator: str) -> None:
+        wrong = "# etconfig: allow " + separator.join(["nothing"] * 20_000)
+        _, problems = allow_comments(SourceText("a.toml", wrong))
+        assert len(problems) == 4_002
+        assert problems[-1].message == "comments allow more than 4000 wrong codes; the rest was not read"
+        unused = wrong.replace("nothing", "unusual-value")
+        assert len([*Allowances(lambda _: unused).unused("a.toml")]) == 4_000
 
     def test_many_comments_and_findings_take_no_square_of_time(self) -> None:
         text = "x = 1 # etconfig: allow unusual-value\n" * 20_000
