@@ -18,6 +18,7 @@
 #   make demo-device  build a C++ program with ExecuTorch's own runtime that chooses model and options where it runs
 #   make device       build etdevice, which evaluates device bundles, as build/etdevice; for other devices as
 #                     build/etdevice-TARGET with TARGET=arm64, arm32, android-arm64 or android-arm32
+#   make etrunner     build etrunner, which measures for --on without Python, with ExecuTorch's wheel, as build/etrunner
 PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .venv-peers
@@ -40,7 +41,7 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo demo-device test test-quick test-hosts test-hosts-all lint types check dist dist-native workflows docs test-peers test-fleet \
-	test-engines test-editors measured models device test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
+	test-engines test-editors measured models device etrunner test-device weekly weekly-tests weekly-hosts weekly-device weekly-fleet weekly-peers clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -179,6 +180,14 @@ build/etdevice-%: $(DEVICE_SOURCES)
 build/etdevice: $(wildcard $(DEVICE)/etdevice/* $(DEVICE)/include/etconfig/*.h $(DEVICE)/include/etconfig/*/*.h)
 	@mkdir -p build
 	$(CXX) -std=c++17 -O2 -fno-exceptions -fno-rtti -I$(DEVICE)/include $(CPPFLAGS) $(DEVICE)/etdevice/main.cpp -o $@
+
+# With the libraries of the wheel, for this machine; etconfig/device/etrunner/CMakeLists.txt has the commands for another one.
+etrunner: build/etrunner
+
+build/etrunner: $(wildcard $(DEVICE)/etrunner/*) $(DEVICE_SOURCES) | $(PEERS)/.installed
+	$(PEERS)/bin/cmake -S $(DEVICE)/etrunner -B build/etrunner.cmake -DCMAKE_BUILD_TYPE=Release -DCMAKE_RUNTIME_OUTPUT_DIRECTORY=$(CURDIR)/build \
+		-Dexecutorch_ROOT="$$($(PEERS)/bin/python -c 'from importlib.util import find_spec; print(*find_spec("executorch").submodule_search_locations)')"
+	$(PEERS)/bin/cmake --build build/etrunner.cmake
 
 # Installs the compilers and emulators where it may; tests whose compiler is missing name it and are skipped.
 test-device: $(VENV)/.installed-dev

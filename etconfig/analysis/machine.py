@@ -22,12 +22,12 @@ class MachineReport:
     """The machine, Python, numpy and BLAS.
 
     Attributes:
-        python: The implementation and version, such as `CPython 3.12.1`.
+        python: The implementation and version, such as `CPython 3.12.1`, or the program in its place.
         system: The operating system and architecture, such as `Linux x86_64`.
         cores: The number of cores that this process may use; None if unknown.
         load_average: The load average of the last minute; None on systems without one.
-        numpy: The version of numpy.
-        blas: The name and version of the BLAS library that numpy uses.
+        numpy: The version of numpy; None where no Python measures.
+        blas: The name and version of the BLAS library that numpy uses; None without numpy.
         blas_settings: The environment variables that are set for BLAS.
     """
 
@@ -35,8 +35,8 @@ class MachineReport:
     system: str
     cores: int | None
     load_average: float | None
-    numpy: str
-    blas: str
+    numpy: str | None
+    blas: str | None
     blas_settings: Mapping[str, str]
 
 

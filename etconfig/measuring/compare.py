@@ -110,8 +110,8 @@ def compare(
         seconds: The time for each configuration, from 0 on.
         own_processes: Give each configuration a process of its own. Those that differ in an option of the
             whole process always have one.
-        on: The device that measures, as `ssh://[user@]host[:port][/path/of/python]`; by default this one. It
-            needs the same versions of etconfig and of the plugins.
+        on: The device that measures, as `ssh://[user@]host[:port][/path]` or `adb://[serial]/path`; None for
+            this one. The path is of etrunner, or of a Python with etconfig and plugins in the same versions.
         models: A file of models; by default the models of the project file.
         profile: As for `configure`; so are the following.
         require_match: As for `configure`.

@@ -14,7 +14,7 @@ from typing import Any
 from etconfig.app.installation.installation import Installation
 from etconfig.errors import MeasurementError
 from etconfig.measuring.requests import override_texts
-from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject
+from etconfig.measuring.subjects import LoadedSubject, MeasuredSubject, generated
 from etconfig.measuring.worker import END_S, decode_values, describe, encode_values
 from etconfig.measuring.workplace import EXECUTOR_PREFIX, SubjectRequest, Workplace
 
@@ -87,6 +87,7 @@ class ProcessSubject(MeasuredSubject):
     def __init__(self, workplace: Workplace, request: SubjectRequest) -> None:
         self.label = request.label
         self.peak_bytes = None
+        self._workplace, self._request = workplace, request
         device = workplace.device
         described = describe(workplace, request) if device is None else describe_there(workplace, request)
         self._channel = (
@@ -102,8 +103,11 @@ class ProcessSubject(MeasuredSubject):
         self.open_inputs = tuple(found["open_inputs"])
 
     def generate(self, seed: int) -> list[Any]:
-        """Make up inputs that fit. Raises MeasurementError."""
-        return decode_values(self._ask("generate", seed))
+        """Make up inputs that fit. Raises MeasurementError, InvalidInputError."""
+        if self._request.backend is not None:  # only its engine knows them
+            return decode_values(self._ask("generate", seed))
+        with self._workplace.open_program(self._request) as program:
+            return generated(self.label, program.metadata(self._request.method), seed)
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """Run once, and keep the inputs for `time_block`; return the outputs. Raises MeasurementError."""

@@ -1,4 +1,4 @@
-"""`RemoteDevice`: a device that measures for this machine, reached by the `ssh` command."""
+"""`RemoteDevice`: a device that measures for this machine, reached by the commands `ssh` and `adb`."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ from etconfig.facts.sheet import FactSheet
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 _ADDRESS = re.compile(
     rf"ssh://(?:(?P<user>{_NAME})@)?(?P<host>{_NAME}|\[[0-9A-Fa-f:]+(?:%{_NAME})?\])(?::(?P<port>[0-9]{{1,5}}))?"
-    r"(?P<python>/[^?#]*)?"
+    r"(?P<program>/[^?#]*)?"
 )
+_ADB_ADDRESS = re.compile(r"adb://(?P<serial>[A-Za-z0-9_\[][A-Za-z0-9_.:%\[\]-]*)?(?P<program>/[^?#]+)")
+_RUNNER = "etrunner"
+"""How the name of a program begins that measures without Python: `etrunner`, `etrunner-arm64`."""
 _GREETING = '0 {"etconfig_agent": '
 _GREETING_KEYS = frozenset({"facts", "machine", "packages", "directory"})
 _MAX_GREETING_BYTES = 1 << 22
@@ -41,26 +44,33 @@ _COMPANIONS = (".data", "_data", ".weights")
 """What follows the name of a model in the names of files with its weights."""
 
 
-def ssh_command(address: str) -> tuple[Sequence[str], str]:
-    """Return the command of `ssh` for `ssh://[user@]host[:port][/path/of/python]`, and the Python there.
+def device_command(address: str) -> tuple[Sequence[str], str]:
+    """Return the command that reaches a device, and the Python or the etrunner there.
 
-    No part can be an option of `ssh`: none begins with a hyphen.
+    No part can be an option of `ssh` or `adb`: none begins with a hyphen.
+
+    Args:
+        address: `ssh://[user@]host[:port][/path]` or `adb://[serial]/path`.
 
     Raises:
         ValueError: it is no such address.
     """
+    if match := _ADB_ADDRESS.fullmatch(address):
+        serial = ["-s", match["serial"]] if match["serial"] else []
+        return ["adb", *serial, "shell", "-T"], match["program"]
     match = _ADDRESS.fullmatch(address)
     if match is None:
-        raise ValueError(f"expected ssh://[user@]host[:port][/path/of/python], given {address!r}")
+        expected = "ssh://[user@]host[:port][/path] or adb://[serial]/path"
+        raise ValueError(f"expected {expected}, given {address!r}")
     user, port = match["user"], ["-p", match["port"]] if match["port"] else []
     host = match["host"].strip("[]")
-    python = match["python"] if len(match["python"] or "") > 1 else "python3"
+    program = match["program"] if len(match["program"] or "") > 1 else "python3"
     # the process has no terminal, so that Ctrl-C is for this one: nothing may ask for a password
-    return ["ssh", "-T", "-o", "BatchMode=yes", *port, "--", f"{user}@{host}" if user else host], python
+    return ["ssh", "-T", "-o", "BatchMode=yes", *port, "--", f"{user}@{host}" if user else host], program
 
 
 class RemoteDevice:
-    """A device with a Python that has etconfig and the plugins, in the same versions as here.
+    """A device with etrunner, or a Python with etconfig and the plugins, in the same versions as here.
 
     Its facts, the files of models and all workers share one connection. The files are removed there when it
     ends, however it ends.
@@ -72,7 +82,7 @@ class RemoteDevice:
         is_lost: True once the connection is cut.
 
     Args:
-        address: As for `ssh_command`.
+        address: As for `device_command`.
 
     Raises:
         RemoteDeviceError: it cannot be reached, or lacks what is needed; the error says what to do.
@@ -80,7 +90,8 @@ class RemoteDevice:
     """
 
     def __init__(self, address: str) -> None:
-        self._ssh, self._python = ssh_command(address)
+        self._command, self._program = device_command(address)
+        self._is_runner = self._program.rpartition("/")[2].startswith(_RUNNER)
         self.name = address
         self._said = TemporaryFile()  # noqa: SIM115  (closed with the device)
         self._queues: dict[int, SimpleQueue[str]] = defaultdict(SimpleQueue)
@@ -88,10 +99,11 @@ class RemoteDevice:
         self._sent: dict[Path, str] = {}
         self._lock = threading.Lock()
         self.is_lost = self._has_ended = False
-        words = shlex.join([self._python, "-m", "etconfig.measuring.agent"])
+        module = [] if self._is_runner else ["-m", "etconfig.measuring.agent"]
+        words = shlex.join([self._program, *module])
         try:
             self._process = subprocess.Popen(  # noqa: S603  (each part of the address is checked)
-                [*self._ssh, words],
+                [*self._command, words],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,
@@ -99,8 +111,9 @@ class RemoteDevice:
             )
         except OSError as error:
             self._said.close()
-            problem = f"ssh cannot be started: {error.strerror}"
-            raise self._error(problem, "install OpenSSH's client") from error
+            problem = f"{self._command[0]} cannot be started: {error.strerror}"
+            help = "install adb, of Android's platform tools, or OpenSSH's client, whose command is ssh"
+            raise self._error(problem, help) from error
         self._reader = threading.Thread(target=self._read_all, daemon=True)
         greeting = self._greeting()
         self._facts_text: str = greeting["facts"]
@@ -121,29 +134,36 @@ class RemoteDevice:
                 if greeting and version != __version__:
                     self.close()
                     problem = f"it has etconfig {version}, and here is {__version__}"
-                    raise self._error(problem, "install the same version there, and of the plugins")
+                    raise self._error(
+                        problem, self._build() or "install the same version there, and of the plugins"
+                    )
                 if greeting.keys() >= _GREETING_KEYS:
                     return greeting
             if text.startswith(_GREETING) or read > _MAX_GREETING_BYTES:
                 self._process.kill()
                 self.close()
-                help = f"see what it writes: {' '.join(self._ssh)} true"
+                help = f"see what it writes: {' '.join(self._command)} true"
                 raise self._error("it does not answer as etconfig does", help)
         status = self._process.wait()
         said = self._last_words()
         self.close()
-        if status == 255:  # of ssh itself
-            raise self._error(f"ssh cannot reach it: {said}", f"try: {' '.join(self._ssh)} true")
+        tool = self._command[0]
+        if status == 255 if tool == "ssh" else said.startswith(("adb: ", "error: ")):
+            raise self._error(f"{tool} cannot reach it: {said}", f"try: {' '.join(self._command)} true")
         if status in (126, 127):
             help = f"install Python 3.10 or newer there, or give its path: {self._with_python()}"
-            raise self._error(f"it has no {self._python}: {said}", help)
+            raise self._error(f"it has no {self._program}: {said}", self._build() or help)
         if "No module named" in said:
             help = f"install etconfig {__version__} and the plugins there, or give the Python that has them: "
-            raise self._error(f"its {self._python} has no etconfig: {said}", help + self._with_python())
+            raise self._error(f"its {self._program} has no etconfig: {said}", help + self._with_python())
         raise self._error(f"etconfig does not start there: {said or f'status {status}'}")
 
     def _with_python(self) -> str:
-        return f"{self.name.removesuffix(self._python if self._python[0] == '/' else '/')}/path/of/python"
+        return f"{self.name.removesuffix(self._program if self._program[0] == '/' else '/')}/path/of/python"
+
+    def _build(self) -> str | None:
+        """Return how to get etrunner; None if the device has a Python."""
+        return f"build etrunner of etconfig {__version__}, and copy it there" if self._is_runner else None
 
     def facts(self, registry: FactRegistry) -> FactSheet:
         """Return its facts. Raises FactError if they are none."""
@@ -158,7 +178,9 @@ class RemoteDevice:
         there = self.packages.get(distribution)
         if there != version:
             has = f"has no {distribution}" if there is None else f"has {distribution} {there}"
-            raise self._error(f"it {has}, and here is {version}", "install the same version there")
+            help = "etrunner has the options of XnnpackBackend; others need a Python there"
+            help = help if self._is_runner else "install the same version there"
+            raise self._error(f"it {has}, and here is {version}", help)
 
     def send(self, path: Path) -> str:
         """Send a file with its weights, once; return its path there.

@@ -27,6 +27,7 @@ from etconfig.tracing import RecordingTracer
 if TYPE_CHECKING:
     from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.backend import ModelRunner
+    from etconfig.program.metadata import MethodMeta
 
 _MAX_TRACED = 50
 
@@ -206,10 +207,7 @@ class _ProgramMethod(_Runnable):
         self.execute = self._method.execute
 
     def generate(self, seed: int) -> list[Any]:
-        tensors = [each for each in range(self._meta.num_inputs()) if self._meta.input_tag(each) == "Tensor"]
-        infos = [(f"input {each}", self._meta.input_tensor_meta(each)) for each in tensors]
-        check_made_up_size(self._label, [(name, info.sizes(), info.nbytes()) for name, info in infos])
-        return generate_inputs(self._meta, seed)
+        return generated(self._label, self._meta, seed)
 
     def traced(self, inputs: Sequence[Any], runs: int) -> tuple[InstructionTime, ...]:
         if not records_events(self._program.installation, self._program.executor):
@@ -264,6 +262,14 @@ class _EngineModel(_Runnable):
     def close(self) -> None:
         super().close()
         del self._built, self._runner
+
+
+def generated(label: str, meta: MethodMeta, seed: int) -> list[Any]:
+    """Make up inputs for a method. Raises MeasurementError, InvalidInputError."""
+    tensors = [each for each in range(meta.num_inputs()) if meta.input_tag(each) == "Tensor"]
+    infos = [(f"input {each}", meta.input_tensor_meta(each)) for each in tensors]
+    check_made_up_size(label, [(name, info.sizes(), info.nbytes()) for name, info in infos])
+    return generate_inputs(meta, seed)
 
 
 def reason_of(error: BaseException) -> str:

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import DEVICE, DIGITS, ON_DEVICE, SCRIPT, Outcome
+from command_line import DEVICE, DIGITS, ON_DEVICE, SCRIPT, Outcome, run_command
 from plugin_data import forget_plugin_modules, search_path, write_distribution
 from plugin_wheels import install_wheels
 
 from etconfig.app.installation.installation import Installation
-from etconfig.cli.startup.main import main
 
 
 @pytest.fixture(scope="session")
@@ -48,15 +47,7 @@ def cli(place: Path, capfd: pytest.CaptureFixture[str]) -> Callable[..., Outcome
     """Run one command in this process. Whatever happens, it must not show a traceback."""
 
     def run(*arguments: str | Path) -> Outcome:
-        capfd.readouterr()
-        status: Any = 0
-        try:
-            main([str(argument) for argument in arguments])
-        except SystemExit as leaving:
-            status = leaving.code
-        captured = capfd.readouterr()
-        assert "Traceback" not in captured.err
-        return Outcome(status, captured.out, captured.err)
+        return run_command(capfd, *arguments)
 
     return run
 

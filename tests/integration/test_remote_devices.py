@@ -19,7 +19,7 @@ from command_line import Outcome, error
 
 import etconfig
 from etconfig.errors import RemoteDeviceError
-from etconfig.measuring.remote import RemoteDevice, ssh_command
+from etconfig.measuring.remote import RemoteDevice, device_command
 from etconfig.tuning import contest, tuning
 
 pytestmark = pytest.mark.posix
@@ -204,20 +204,31 @@ def test_a_device_that_answers_with_something_else_is_an_error(
         "ssh://",
         "board",
         "adb://serial",
+        "adb:///",
+        "adb://-s/etrunner",
+        "adb://a b/etrunner",
+        "adb://a;true/etrunner",
+        "adb://$(true)/etrunner",
+        "adb://me@phone/etrunner",
     ],
 )
 def test_no_part_of_an_address_is_an_option(cli: Cli, there: Path, address: str) -> None:
     done = cli("bench", "model.pte", "--on", address)
     assert done.status == 2
-    assert "--on: expected ssh://[user@]host[:port][/path/of/python], given" in done.stderr
+    assert "--on: expected ssh://[user@]host[:port][/path] or adb://[serial]/path, given" in done.stderr
 
 
 def test_parts_of_an_address_are_arguments() -> None:
-    assert ssh_command("ssh://board/opt/my python;x")[1] == "/opt/my python;x"  # quoted where it is run
-    assert ssh_command("ssh://[fe80::1%eth0]:22/") == (
+    assert device_command("ssh://board/opt/my python;x")[1] == "/opt/my python;x"  # quoted where it is run
+    assert device_command("ssh://[fe80::1%eth0]:22/") == (
         ["ssh", "-T", "-o", "BatchMode=yes", "-p", "22", "--", "fe80::1%eth0"],
         "python3",
     )
+    assert device_command("adb://[fe80::1%eth0]:5555/x") == (
+        ["adb", "-s", "[fe80::1%eth0]:5555", "shell", "-T"],
+        "/x",
+    )
+    assert device_command("adb:///data/my etrunner;x")[0] == ["adb", "shell", "-T"]
 
 
 def test_a_sheet_names_another_device(cli: Cli, there: Path) -> None:

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from etconfig.cli.startup.main import main
+
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 DIGITS = DATA / "digits"
@@ -39,6 +43,19 @@ class Outcome:
     def json(self) -> Any:
         """The output, which must be JSON and nothing else."""
         return json.loads(self.stdout)
+
+
+def run_command(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> Outcome:
+    """Run one command in this process. Whatever happens, it must not show a traceback."""
+    capfd.readouterr()
+    status: Any = 0
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as leaving:
+        status = leaving.code
+    captured = capfd.readouterr()
+    assert "Traceback" not in captured.err
+    return Outcome(status, captured.out, captured.err)
 
 
 def error(message: str, advice: str | None = None) -> str:

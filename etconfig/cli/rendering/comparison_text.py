@@ -102,7 +102,7 @@ def _machine_line(machine: MachineReport) -> str:
     settings = " ".join(f"{name}={value}" for name, value in machine.blas_settings.items())
     cores = "unknown cores" if machine.cores is None else format_count(machine.cores, "core")
     load = "" if machine.load_average is None else f", load {machine.load_average:.2f}"
-    return (
-        f"{machine.system}, {cores}{load}, {machine.python}, "
-        f"numpy {machine.numpy}, {machine.blas} ({settings or 'default settings'})"
-    )
+    line = f"{machine.system}, {cores}{load}, {machine.python}"
+    if machine.numpy is None:
+        return line
+    return f"{line}, numpy {machine.numpy}, {machine.blas} ({settings or 'default settings'})"

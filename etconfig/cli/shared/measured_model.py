@@ -163,8 +163,9 @@ def measured_model_options(function: Callable[..., Any]) -> Callable[..., Any]:
         executor_option,
         click.option(
             "--on",
-            metavar="ssh://[USER@]HOST[:PORT][/PYTHON]",
-            help="Measure on this device, where Python has etconfig and the plugins, too.",
+            metavar="ssh://[USER@]HOST[:PORT][/PATH]",
+            help="Measure on this device, where PATH is a Python with etconfig and the plugins, or etrunner; "
+            "also adb://[SERIAL]/PATH.",
         ),
         click.option(
             "--models",

@@ -78,67 +78,21 @@ inline void print_value(const Value& value) {
   }
 }
 
-// Reads a fact sheet, and sets its facts: accepts what
-// `FactSheet.from_json` accepts, facts of plugins as well.
-//
-// The texts of the sheet are decoded where they lie: a text is never longer than it is written.
-class SheetReader {
+// Reads JSON. Its texts are decoded where they lie: a text is never longer than it is written.
+class JsonReader {
  public:
-  // `text` must have a byte of room behind its end.
-  SheetReader(char* text, size_t size, Facts* facts) : at_(text), end_(text + size), facts_(facts) {}
+  struct Scalar {
+    ValueKind kind = ValueKind::None;
+    int64_t integer = 0;
+    double number = 0;
+    std::string_view text;
+  };
 
-  // Null if the sheet was read, else what is wrong with it.
-  const char* read() {
-    const std::string_view text(at_, static_cast<size_t>(end_ - at_));
-    if (!etconfig::device::detection::is_utf8(text)) return "the fact sheet is not UTF-8";
-    if (text.substr(0, 3) == "\xef\xbb\xbf") at_ += 3;
-    bool has_version = false;
-    bool has_facts = false;
-    const bool is_read = members([&](std::string_view key) {
-      if (key == "etconfig_fact_sheet" && !has_version) {
-        has_version = true;
-        return version();
-      }
-      if (key != "facts" || has_facts) {
-        return fail("a fact sheet has two keys: etconfig_fact_sheet and facts");
-      }
-      has_facts = true;
-      return members([this](std::string_view name) {
-        wrong_fact_ = name;
-        if (!fact(name)) return false;
-        wrong_fact_ = {};
-        return true;
-      });
-    });
-    if (!is_read) return problem_;
-    skip_space();
-    if (at_ != end_) return "text follows the fact sheet";
-    return has_version && has_facts ? nullptr : "it has no version or no facts: this is not a fact sheet";
-  }
-  // The fact at which reading ended; empty if it ended elsewhere.
-  std::string_view wrong_fact() const { return wrong_fact_; }
+  // `text` must have a byte of room behind its end. `not_json` says what is wrong with any other text.
+  JsonReader(char* text, size_t size, const char* not_json)
+      : at_(text), end_(text + size), not_json_(not_json) {}
 
- private:
-  static constexpr uint32_t kMaxFacts = 1000;
-  static constexpr uint32_t kMaxItems = 96 << 10;  // a sheet of 256 KiB has no more
-
-  bool fail(const char* problem) {
-    if (problem_ == nullptr) problem_ = problem;
-    return false;
-  }
-  bool fail_text() { return fail("the text is not the JSON of a fact sheet"); }
-  void skip_space() {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
-  }
-  bool skip(char wanted) {
-    skip_space();
-    if (at_ == end_ || *at_ != wanted) return false;
-    ++at_;
-    return true;
-  }
-  bool expect(char wanted) { return skip(wanted) || fail_text(); }
-
-  // Calls `member` at the value of each key of an object.
+  // Calls `member(key)` at the value of each key of an object.
   template <typename Member>
   bool members(const Member& member) {
     if (!expect('{')) return false;
@@ -149,93 +103,19 @@ class SheetReader {
     } while (skip(','));
     return expect('}');
   }
-
-  struct Scalar {
-    ValueKind kind = ValueKind::None;
-    int64_t integer = 0;
-    double number = 0;
-    std::string_view text;
-  };
-
-  bool version() {
-    Scalar value;
-    if (!scalar(&value)) return false;
-    return (value.kind == ValueKind::Integer && value.integer == 1) ||
-        fail("the fact sheet has another version");
-  }
-  bool fact(std::string_view name) {
-    Scalar value;
-    Scalar unit;
-    Scalar origin;
-    origin.kind = ValueKind::Text;
-    bool has_value = false;
-    bool has_unit = false;
-    bool has_origin = false;
-    bool is_unknown = false;
-    item_count_ = 0;
-    const bool is_read = members([&](std::string_view key) {
-      bool* const is_given = key == "origin" ? &has_origin : key == "unit" ? &has_unit : &has_value;
-      if (is_given == &has_value && key != "value" && key != "unknown") {
-        return fail("a fact has the keys value, unit, unknown and origin");
-      }
-      if (*is_given) {
-        return fail("a fact has each key once, and either a value or a reason why it is unknown");
-      }
-      *is_given = true;
-      if (is_given == &has_origin) return scalar(&origin);
-      if (is_given == &has_unit) return scalar(&unit);
-      is_unknown = key == "unknown";
-      return skip('[') ? list(&value) : scalar(&value);
-    });
-    if (!is_read) return false;
-    if (!has_value) return fail("a fact has neither a value nor a reason why it is unknown");
-    if (!is_shown(origin) || (is_unknown && !is_shown(value))) {
-      return fail("a reason or an origin is not printable text");
-    }
-    if (has_unit && !is_unit_of(name, unit)) return fail("a fact has another unit");
-    if (facts_->find(name).is_present()) return fail("a fact appears twice");
-    if (facts_->size() == kMaxFacts) return fail("the sheet has more than 1000 facts");
-    return set(name, is_unknown, value, origin.text) == FactStatus::Ok ||
-        fail("a fact does not have such a value");
-  }
-  static bool is_shown(const Scalar& value) {
-    return value.kind == ValueKind::Text && etconfig::device::detection::is_printable_text(value.text);
-  }
-  // The unit of a plugin's fact is not known here.
-  static bool is_unit_of(std::string_view name, const Scalar& unit) {
-    const auto* const info = etconfig::device::facts_json::info_of(name);
-    if (info == nullptr) return true;
-    if (info->unit == nullptr) return unit.kind == ValueKind::None;
-    return unit.kind == ValueKind::Text && unit.text == info->unit;
-  }
-  FactStatus set(std::string_view name, bool is_unknown, const Scalar& value, std::string_view origin) {
-    if (is_unknown) return facts_->set_unknown(name, value.text, origin);
-    switch (value.kind) {
-      case ValueKind::Boolean: return facts_->set(name, value.integer != 0, origin);
-      case ValueKind::Integer: return facts_->set(name, value.integer, origin);
-      case ValueKind::Number: return facts_->set(name, value.number, origin);
-      case ValueKind::Text: return facts_->set(name, value.text, origin);
-      case ValueKind::Array: return facts_->set_list(name, items_, item_count_, origin);
-      default: return FactStatus::BadValue;
-    }
-  }
-
-  bool list(Scalar* value) {
-    value->kind = ValueKind::Array;
+  // Calls `item()` at each item of an array.
+  template <typename Item>
+  bool items(const Item& item) {
+    if (!expect('[')) return false;
     if (skip(']')) return true;
     do {
-      Scalar item;
-      if (!scalar(&item)) return false;
-      if (item.kind != ValueKind::Text) return fail("a list of a fact sheet contains texts");
-      if (item_count_ == kMaxItems) return fail("a list of a fact sheet is too long");
-      items_[item_count_++] = item.text;
+      if (!item()) return false;
     } while (skip(','));
     return expect(']');
   }
   bool scalar(Scalar* value) {
     *value = Scalar();
-    skip_space();
-    if (at_ != end_ && *at_ == '"') {
+    if (is_at('"')) {
       value->kind = ValueKind::Text;
       return string(&value->text);
     }
@@ -246,6 +126,60 @@ class SheetReader {
     value->integer = is_true ? 1 : 0;
     return true;
   }
+  bool string(std::string_view* text) {
+    if (!expect('"')) return false;
+    char* const begin = at_;
+    char* to = at_;
+    while (at_ != end_ && *at_ != '"') {
+      const char c = *at_++;
+      if (static_cast<unsigned char>(c) < 0x20) {
+        return fail("a text of the fact sheet contains a control character");
+      }
+      if (c != '\\') {
+        *to++ = c;
+      } else if (!escape(&to)) {
+        return false;
+      }
+    }
+    *text = {begin, static_cast<size_t>(to - begin)};
+    return expect('"');
+  }
+  // Passes over a value.
+  bool skip_value(uint32_t depth = 0) {
+    if (depth == kMaxDepth) return fail_text();
+    if (is_at('{')) return members([&](std::string_view) { return skip_value(depth + 1); });
+    if (is_at('[')) return items([&] { return skip_value(depth + 1); });
+    Scalar ignored;
+    return scalar(&ignored);
+  }
+  bool is_at(char wanted) {
+    skip_space();
+    return at_ != end_ && *at_ == wanted;
+  }
+
+ protected:
+  bool fail(const char* problem) {
+    if (problem_ == nullptr) problem_ = problem;
+    return false;
+  }
+  bool fail_text() { return fail(not_json_); }
+  void skip_space() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
+  }
+  bool skip(char wanted) {
+    if (!is_at(wanted)) return false;
+    ++at_;
+    return true;
+  }
+  bool expect(char wanted) { return skip(wanted) || fail_text(); }
+
+  char* at_;
+  char* end_;
+  const char* problem_ = nullptr;
+
+ private:
+  static constexpr uint32_t kMaxDepth = 32;
+
   bool word(std::string_view wanted) {
     if (static_cast<size_t>(end_ - at_) < wanted.size() || std::string_view(at_, wanted.size()) != wanted) {
       return false;
@@ -291,24 +225,6 @@ class SheetReader {
     return true;
   }
 
-  bool string(std::string_view* text) {
-    if (!expect('"')) return false;
-    char* const begin = at_;
-    char* to = at_;
-    while (at_ != end_ && *at_ != '"') {
-      const char c = *at_++;
-      if (static_cast<unsigned char>(c) < 0x20) {
-        return fail("a text of the fact sheet contains a control character");
-      }
-      if (c != '\\') {
-        *to++ = c;
-      } else if (!escape(&to)) {
-        return false;
-      }
-    }
-    *text = {begin, static_cast<size_t>(to - begin)};
-    return expect('"');
-  }
   bool escape(char** to) {
     if (at_ == end_) return fail_text();
     const char c = *at_++;
@@ -342,10 +258,128 @@ class SheetReader {
     return true;
   }
 
-  char* at_;
-  char* end_;
+  const char* not_json_;
+};
+
+// Reads a fact sheet, and sets its facts: accepts what
+// `FactSheet.from_json` accepts, facts of plugins as well.
+class SheetReader : private JsonReader {
+ public:
+  // `text` must have a byte of room behind its end.
+  SheetReader(char* text, size_t size, Facts* facts)
+      : JsonReader(text, size, "the text is not the JSON of a fact sheet"), facts_(facts) {}
+
+  // Null if the sheet was read, else what is wrong with it.
+  const char* read() {
+    const std::string_view text(at_, static_cast<size_t>(end_ - at_));
+    if (!etconfig::device::detection::is_utf8(text)) return "the fact sheet is not UTF-8";
+    if (text.substr(0, 3) == "\xef\xbb\xbf") at_ += 3;
+    bool has_version = false;
+    bool has_facts = false;
+    const bool is_read = members([&](std::string_view key) {
+      if (key == "etconfig_fact_sheet" && !has_version) {
+        has_version = true;
+        return version();
+      }
+      if (key != "facts" || has_facts) {
+        return fail("a fact sheet has two keys: etconfig_fact_sheet and facts");
+      }
+      has_facts = true;
+      return members([this](std::string_view name) {
+        wrong_fact_ = name;
+        if (!fact(name)) return false;
+        wrong_fact_ = {};
+        return true;
+      });
+    });
+    if (!is_read) return problem_;
+    skip_space();
+    if (at_ != end_) return "text follows the fact sheet";
+    return has_version && has_facts ? nullptr : "it has no version or no facts: this is not a fact sheet";
+  }
+  // The fact at which reading ended; empty if it ended elsewhere.
+  std::string_view wrong_fact() const { return wrong_fact_; }
+
+ private:
+  static constexpr uint32_t kMaxFacts = 1000;
+  static constexpr uint32_t kMaxItems = 96 << 10;  // a sheet of 256 KiB has no more
+
+  bool version() {
+    Scalar value;
+    if (!scalar(&value)) return false;
+    return (value.kind == ValueKind::Integer && value.integer == 1) ||
+        fail("the fact sheet has another version");
+  }
+  bool fact(std::string_view name) {
+    Scalar value;
+    Scalar unit;
+    Scalar origin;
+    origin.kind = ValueKind::Text;
+    bool has_value = false;
+    bool has_unit = false;
+    bool has_origin = false;
+    bool is_unknown = false;
+    item_count_ = 0;
+    const bool is_read = members([&](std::string_view key) {
+      bool* const is_given = key == "origin" ? &has_origin : key == "unit" ? &has_unit : &has_value;
+      if (is_given == &has_value && key != "value" && key != "unknown") {
+        return fail("a fact has the keys value, unit, unknown and origin");
+      }
+      if (*is_given) {
+        return fail("a fact has each key once, and either a value or a reason why it is unknown");
+      }
+      *is_given = true;
+      if (is_given == &has_origin) return scalar(&origin);
+      if (is_given == &has_unit) return scalar(&unit);
+      is_unknown = key == "unknown";
+      return is_at('[') ? list(&value) : scalar(&value);
+    });
+    if (!is_read) return false;
+    if (!has_value) return fail("a fact has neither a value nor a reason why it is unknown");
+    if (!is_shown(origin) || (is_unknown && !is_shown(value))) {
+      return fail("a reason or an origin is not printable text");
+    }
+    if (has_unit && !is_unit_of(name, unit)) return fail("a fact has another unit");
+    if (facts_->find(name).is_present()) return fail("a fact appears twice");
+    if (facts_->size() == kMaxFacts) return fail("the sheet has more than 1000 facts");
+    return set(name, is_unknown, value, origin.text) == FactStatus::Ok ||
+        fail("a fact does not have such a value");
+  }
+  static bool is_shown(const Scalar& value) {
+    return value.kind == ValueKind::Text && etconfig::device::detection::is_printable_text(value.text);
+  }
+  // The unit of a plugin's fact is not known here.
+  static bool is_unit_of(std::string_view name, const Scalar& unit) {
+    const auto* const info = etconfig::device::facts_json::info_of(name);
+    if (info == nullptr) return true;
+    if (info->unit == nullptr) return unit.kind == ValueKind::None;
+    return unit.kind == ValueKind::Text && unit.text == info->unit;
+  }
+  FactStatus set(std::string_view name, bool is_unknown, const Scalar& value, std::string_view origin) {
+    if (is_unknown) return facts_->set_unknown(name, value.text, origin);
+    switch (value.kind) {
+      case ValueKind::Boolean: return facts_->set(name, value.integer != 0, origin);
+      case ValueKind::Integer: return facts_->set(name, value.integer, origin);
+      case ValueKind::Number: return facts_->set(name, value.number, origin);
+      case ValueKind::Text: return facts_->set(name, value.text, origin);
+      case ValueKind::Array: return facts_->set_list(name, items_, item_count_, origin);
+      default: return FactStatus::BadValue;
+    }
+  }
+
+  bool list(Scalar* value) {
+    value->kind = ValueKind::Array;
+    return items([this] {
+      Scalar item;
+      if (!scalar(&item)) return false;
+      if (item.kind != ValueKind::Text) return fail("a list of a fact sheet contains texts");
+      if (item_count_ == kMaxItems) return fail("a list of a fact sheet is too long");
+      items_[item_count_++] = item.text;
+      return true;
+    });
+  }
+
   Facts* facts_;
-  const char* problem_ = nullptr;
   std::string_view wrong_fact_;
   uint32_t item_count_ = 0;
   static inline std::string_view items_[kMaxItems];

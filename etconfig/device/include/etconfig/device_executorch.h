@@ -198,14 +198,14 @@ inline executorch::runtime::Error set_process_options(
 // before anything is loaded, and load nothing with another number of threads afterwards.
 class XnnpackThreads {
  public:
-  explicit XnnpackThreads(const AnyArguments& arguments) {
-    const auto backend = arguments.find(internal::kXnnpack);
-    if (!backend) return;
-    if (backend->boolean(internal::kSingleThread).value_or(false)) {
+  explicit XnnpackThreads(const AnyArguments& arguments)
+      : XnnpackThreads(arguments.find(internal::kXnnpack)) {}
+  // The same for values that are known; without a number, the pool stays as it is.
+  XnnpackThreads(bool is_single_threaded, std::optional<int64_t> threads) {
+    if (is_single_threaded) {
       executorch::extension::threadpool::NoThreadPoolGuard::set_enabled(true);
       return;
     }
-    const auto threads = backend->integer(internal::kThreads);
     if (!threads) return;
     auto* const pool = executorch::extension::threadpool::get_threadpool();
     if (pool == nullptr || *threads < 1 || *threads > UINT32_MAX) {
@@ -230,6 +230,10 @@ class XnnpackThreads {
   bool is_ok() const { return is_ok_; }
 
  private:
+  explicit XnnpackThreads(const std::optional<BackendArguments>& backend)
+      : XnnpackThreads(backend && backend->boolean(internal::kSingleThread).value_or(false),
+                       backend ? backend->integer(internal::kThreads) : std::nullopt) {}
+
   const bool was_without_pool_ = executorch::extension::threadpool::NoThreadPoolGuard::is_enabled();
   bool is_ok_ = true;
 };
