@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from etconfig.errors import MissingDataError
@@ -26,6 +26,7 @@ class ExternalData:
 
     Attributes:
         files: The files, in the order of the argument.
+        blobs: The data of all files, by key.
     """
 
     def __init__(self, files: Sequence[DataFile], inside: Mapping[str, object]) -> None:
@@ -39,16 +40,11 @@ class ExternalData:
         for file in files:
             self._check_new(file)
             self._homes.update(dict.fromkeys(file.blobs, file.name))
-        self._blobs = {key: blob for file in files for key, blob in file.blobs.items()}
-
-    @property
-    def readers(self) -> Mapping[str, Callable[[], memoryview]]:
-        """Functions that read the data of all files, by key."""
-        return {key: blob.read for key, blob in self._blobs.items()}
+        self.blobs = {key: blob for file in files for key, blob in file.blobs.items()}
 
     def size_of(self, key: str) -> int | None:
         """Return the number of bytes under a key, without reading them; None if no file has it."""
-        blob = self._blobs.get(key)
+        blob = self.blobs.get(key)
         return None if blob is None else blob.size_bytes
 
     def tensors(self, plan: ExecutionPlan) -> Mapping[str, memoryview]:
@@ -61,7 +57,7 @@ class ExternalData:
         wanted = [
             value for value in different(plan.values) if type(value) is SerializedTensor and value.external
         ]
-        missing = tuple(dict.fromkeys(_key(each) for each in wanted if _key(each) not in self._blobs))
+        missing = tuple(dict.fromkeys(_key(each) for each in wanted if _key(each) not in self.blobs))
         if missing:
             raise MissingDataError(
                 code="missing-external-data",
@@ -74,7 +70,7 @@ class ExternalData:
 
     def _tensor(self, tensor: SerializedTensor) -> memoryview:
         key = _key(tensor)
-        blob = self._blobs[key]
+        blob = self.blobs[key]
         layout = blob.layout
         expected = TensorLayout(tensor.scalar_type, tensor.sizes, tensor.dim_order)
         if layout != expected:

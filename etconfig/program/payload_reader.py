@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -109,7 +110,12 @@ def read_segments(cursor: Cursor, position: int, base: int, end: int) -> tuple[E
         return Extent(base + offset, size_bytes)
 
     segments = cursor.each(position, "segments", read) if position else ()
-    _check_disjoint(segments)
+    # each belongs to one payload alone
+    by_start = sorted((each.start, each.end, i) for i, each in enumerate(segments) if each.size_bytes)
+    for (_, segment_end, first), (start, _, second) in pairwise(by_start):
+        if start < segment_end:
+            detail = f"it starts before segments[{first}] ends, at {segment_end}"
+            raise malformed("overlapping-segments", f"segments[{second}]", detail, offset=start)
     return segments
 
 
@@ -121,16 +127,6 @@ def gaps_between(start: int, segments: Sequence[Extent], end: int) -> list[Exten
             gaps.append(Extent(start, segment.start - start))
         start = max(start, segment.end)
     return [*gaps, Extent(start, end - start)] if start < end else gaps
-
-
-def _check_disjoint(segments: Sequence[Extent]) -> None:
-    """Check that no two segments share bytes: each belongs to one payload alone."""
-    by_start = sorted((segment.start, segment.end, i) for i, segment in enumerate(segments))
-    occupied = [entry for entry in by_start if entry[0] < entry[1]]
-    for (_, end, first), (start, _, second) in pairwise(occupied):
-        if start < end:
-            detail = f"it starts before segments[{first}] ends, at {end}"
-            raise malformed("overlapping-segments", f"segments[{second}]", detail, offset=start)
 
 
 def read_payloads(
@@ -151,10 +147,11 @@ def read_payloads(
     base = header.segment_base_offset if header else 0
     end = base + header.segment_data_size if header and header.segment_data_size else file_bytes
     segments = read_segments(cursor, segment_list, base, end)
+    split = partial(_read_subsegments, cursor, segments)
     return Payloads(
         segments=segments,
-        constants=_read_constants(cursor, constant_buffer, constant_segment, segments),
-        mutable_data=_read_mutable_data(cursor, mutable_data, segments),
+        constants=_read_constants(cursor, constant_buffer, constant_segment, split),
+        mutable_data=cursor.each(mutable_data, "mutable_data_segments", split) if mutable_data else (),
         inline_delegates=_read_inline(
             cursor, delegate_data, "backend_delegate_data", layout.BACKEND_DELEGATE_INLINE_DATA
         ),
@@ -163,32 +160,23 @@ def read_payloads(
 
 
 def _read_constants(
-    cursor: Cursor, constant_buffer: int, constant_segment: int, segments: Sequence[Extent]
+    cursor: Cursor, constant_buffer: int, constant_segment: int, split: Callable[[int], tuple[Extent, ...]]
 ) -> tuple[Extent, ...]:
     inline = _read_inline(cursor, constant_buffer, "constant_buffer", layout.BUFFER)
     if not constant_segment:
         return inline
-    in_segment = cursor.at(
-        constant_segment, "constant_segment", lambda table: _read_subsegments(cursor, table, segments)
-    )
+    in_segment = cursor.at(constant_segment, "constant_segment", split)
     if inline and in_segment:
         detail = f"there are {len(inline)} constants in constant_buffer as well"
         raise malformed("conflicting-constants", "constant_segment", detail, offset=constant_segment)
     return in_segment or inline
 
 
-def _read_mutable_data(
-    cursor: Cursor, position: int, segments: Sequence[Extent]
-) -> tuple[tuple[Extent, ...], ...]:
-    if not position:
-        return ()
-    return cursor.each(
-        position, "mutable_data_segments", lambda table: _read_subsegments(cursor, table, segments)
-    )
+def _read_subsegments(cursor: Cursor, segments: Sequence[Extent], table: int) -> tuple[Extent, ...]:
+    """Split a segment at the offsets in a table: the extent from each offset to the next larger one.
 
-
-def _read_subsegments(cursor: Cursor, table: int, segments: Sequence[Extent]) -> tuple[Extent, ...]:
-    """Split a segment at its offsets. The first offset is a placeholder; alone, it stands for no data."""
+    Offsets may repeat, in any order. The first is a placeholder; alone, it stands for no data.
+    """
     segment_index, offsets_position = cursor.table(table, layout.SUBSEGMENT_OFFSETS)
     offsets = cursor.numbers(offsets_position, U64, "offsets") if offsets_position else ()
     if len(offsets) < 2:
@@ -201,11 +189,6 @@ def _read_subsegments(cursor: Cursor, table: int, segments: Sequence[Extent]) ->
     if largest > segment.size_bytes:
         at = offsets.index(largest, 1)
         raise truncated(f"offsets[{at}]", segment.start + largest, 0, segment.size_bytes - largest)
-    return _split(segment, offsets)
-
-
-def _split(segment: Extent, offsets: Sequence[int]) -> tuple[Extent, ...]:
-    """Return the extent from each offset to the next larger one. Offsets may repeat, in any order."""
     # sorted once and searched: comparing each offset with all others would take quadratic time
     boundaries = sorted({*offsets[1:], segment.size_bytes})
     extents = [Extent(segment.start, 0)]

@@ -66,18 +66,12 @@ class InstructionReader:
             InstructionArguments.FREE_CALL: self._read_free_call,
         }
 
-    def read_chains(self, position: int) -> tuple[Chain, ...]:
-        """Read the chains of the vector at `position`; a plan has at least one.
+    def read_chain(self, table: int) -> Chain:
+        """Read the chain at `table`.
 
         Raises:
-            ProgramError: a chain is malformed, or an instruction refers to something that is not there.
+            ProgramError: it is malformed, or an instruction refers to something that is not there.
         """
-        chains = self._cursor.each(position, "chains", self._read_chain)
-        if not chains:
-            raise malformed("missing-field", "chains", "a plan needs at least one chain", offset=position)
-        return chains
-
-    def _read_chain(self, table: int) -> Chain:
         (instructions,) = self._cursor.table(table, layout.CHAIN)
         limit = self._cursor.limits.max_instructions
         count = self._cursor.length(instructions, "instructions", limit, "max_instructions")
@@ -171,7 +165,9 @@ class PlanReader:
         plan_delegates = cursor.each(delegates, "delegates", self._read_delegate)
         instructions = InstructionReader(cursor, len(plan_values), len(plan_operators), len(plan_delegates))
         plan_outputs = cursor.indices(outputs, I32, range(len(plan_values)), "outputs", "values")
-        plan_chains = instructions.read_chains(chains)
+        plan_chains = cursor.each(chains, "chains", instructions.read_chain)
+        if not plan_chains:
+            raise malformed("missing-field", "chains", "a plan needs at least one chain", offset=chains)
         self._charge_lists(plan_values, plan_chains, plan_outputs)
         return ExecutionPlan(
             name=cursor.string(name, "name"),

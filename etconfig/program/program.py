@@ -106,8 +106,7 @@ class Program(Immutable):
             extent.size_bytes and extent.start < self.table_bytes for extent in contents.payloads.constants
         )
         self.bundled_cases: Final = bundle.cases if bundle else MappingProxyType({})
-        self._base = bundle.program.start if bundle else 0
-        self._contents: _Contents | None = contents
+        self._used = _Use(contents, naming(path, bundle.program.start if bundle else 0))
         self._plans: dict[str, ExecutionPlan] = {}
         self._lock = ProcessLock()
         self._seal()
@@ -126,7 +125,7 @@ class Program(Immutable):
             MethodNotFoundError: the program has no such method.
             ProgramError: the method is malformed (only with Verification.Minimal), or the program is closed.
         """
-        with self._used() as contents:
+        with self._used as contents:
             if name not in contents.plan_tables:
                 known = self.method_names
                 raise MethodNotFoundError(method=name, known=known, help=_method_help(name, known))
@@ -145,7 +144,7 @@ class Program(Immutable):
             MalformedProgramError: there is no such constant.
             TruncatedProgramError: it has fewer bytes.
         """
-        with self._used() as contents:
+        with self._used as contents:
             return contents.file.view(contents.payloads.constant(data_buffer_idx, size_bytes), "constants")
 
     def mutable_initial_data(
@@ -155,7 +154,7 @@ class Program(Immutable):
 
         Raises the same errors as `constant`.
         """
-        with self._used() as contents:
+        with self._used as contents:
             extent = contents.payloads.mutable_initial_data(
                 mutable_data_segments_idx, data_buffer_idx, size_bytes
             )
@@ -167,12 +166,12 @@ class Program(Immutable):
         Raises:
             MalformedProgramError: there is no such payload.
         """
-        with self._used() as contents:
+        with self._used as contents:
             return contents.file.apart(contents.payloads.delegate(delegate.processed), "processed")
 
     def payload_size(self, delegate: BackendDelegate) -> int:
         """Return the size of a delegate's payload in bytes, without reading it; raises as `delegate_data`."""
-        with self._used() as contents:
+        with self._used as contents:
             return contents.payloads.delegate(delegate.processed).size_bytes
 
     def extent(self, data: BackendDelegate | SerializedTensor | str) -> Extent | None:
@@ -182,7 +181,7 @@ class Program(Immutable):
             MalformedProgramError: there is no such payload or constant.
             TruncatedProgramError: a constant has fewer bytes.
         """
-        with self._used() as contents:
+        with self._used as contents:
             if isinstance(data, str):
                 return contents.payloads.named_data.get(data)
             if isinstance(data, SerializedTensor):
@@ -193,12 +192,12 @@ class Program(Immutable):
     @property
     def named_data(self) -> Mapping[str, memoryview]:
         """The data of the program and its data files, by key; 1 MiB or more is freed with its last view."""
-        with self._used() as contents:
+        with self._used as contents:
             return contents.named_data
 
     def named_data_size(self, key: str) -> int | None:
         """Return the number of bytes that `named_data` has under a key, without reading them, or None."""
-        with self._used() as contents:
+        with self._used as contents:
             extent = contents.payloads.named_data.get(key)
             return contents.external.size_of(key) if extent is None else extent.size_bytes
 
@@ -208,14 +207,14 @@ class Program(Immutable):
         Exporters leave only zeros there, for alignment. Any other bytes belong to something that was not
         verified. To find them, those parts are read.
         """
-        with self._used() as contents:
+        with self._used as contents:
             gaps = gaps_between(contents.tables.size_bytes, self.segments, self.size_bytes)
             return tuple(gap for gap in gaps if not contents.file.is_zero(gap))
 
     @property
     def data_files(self) -> tuple[DataFile, ...]:
         """The data files that were opened with the program."""
-        with self._used() as contents:
+        with self._used as contents:
             return contents.external.files
 
     def whole(self) -> memoryview:
@@ -224,7 +223,7 @@ class Program(Immutable):
         Raises:
             ProgramError: the file cannot be read or became shorter, or the program is closed.
         """
-        with self._used() as contents:
+        with self._used as contents:
             return contents.file.view(Extent(0, self.size_bytes), "")
 
     def loader(self) -> DataLoader:
@@ -237,8 +236,8 @@ class Program(Immutable):
             ProgramError: the program is closed. `load` raises it if the file cannot be read, became shorter,
                 or changed after the same bytes were read before.
         """
-        with self._used() as contents:
-            return VerifiedLoader(contents.file, contents.tables.size_bytes, naming(self.path, self._base))
+        with self._used as contents:
+            return VerifiedLoader(contents.file, contents.tables.size_bytes, self._used.naming)
 
     def external_tensors(self, plan: ExecutionPlan) -> Mapping[str, memoryview]:
         """Return the data of the tensors of `plan` outside the program, by fully qualified name.
@@ -247,14 +246,14 @@ class Program(Immutable):
             MissingDataError: some are in none of the data files; the error lists all of these.
             MalformedProgramError: a data file has another type or shape for one of them.
         """
-        with self._used() as contents:
+        with self._used as contents:
             return contents.external.tensors(plan)
 
     # --- lifetime ------------------------------------------------------------------------
 
     def close(self) -> None:
         """Drop the file's bytes. Closing twice does nothing."""
-        self._contents = None
+        self._used.contents = None
         self._plans = {}
 
     def __enter__(self) -> Program:
@@ -268,30 +267,28 @@ class Program(Immutable):
     ) -> None:
         self.close()
 
-    def _used(self) -> _Use:
-        return _Use(self._contents, naming(self.path, self._base))
-
 
 class _Use:
     """A context with the contents of a program, unless it is closed; errors name the file.
 
-    A class, not a generator, because one is entered for every constant that is read.
+    It has no state of its own, so that threads may enter it at once.
     """
 
-    __slots__ = ("_contents", "_naming")
+    __slots__ = ("contents", "naming")
 
     def __init__(self, contents: _Contents | None, named: naming) -> None:
-        self._contents = contents
-        self._naming = named
+        self.contents = contents
+        self.naming = named
 
     def __enter__(self) -> _Contents:
-        if self._contents is None:
-            with self._naming:
+        contents = self.contents
+        if contents is None:
+            with self.naming:
                 raise unreadable("program-closed", "the program was closed", advice="open it again")
-        return self._contents
+        return contents
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        self._naming.__exit__(kind, error, traceback)
+        self.naming.__exit__(kind, error, traceback)
 
 
 def open_program(
@@ -349,7 +346,7 @@ def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequ
     """Read everything that does not belong to one method."""
     tables = file.first(header.program_size if header else file.size_bytes)
     position = tables.root()
-    root = tables.at(position, "root", lambda table: tables.table(table, layout.PROGRAM))
+    root = tables.at(position, "root", partial(tables.table, layout=layout.PROGRAM))
     version, execution_plan, *_ = root
     try:
         payloads = read_payloads(tables, root, header, file.size_bytes)
@@ -357,14 +354,17 @@ def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequ
     except ProgramError as error:
         locate(error, offset=position)
         raise
-    inside = {key: partial(file.apart, extent, "named_data") for key, extent in payloads.named_data.items()}
-    external = ExternalData(data_files, inside)
+    external = ExternalData(data_files, payloads.named_data)
+    named_data = {
+        key: partial(file.apart, extent, "named_data") for key, extent in payloads.named_data.items()
+    }
+    outside = {key: blob.read for key, blob in external.blobs.items()}
     return _Contents(
         file=file,
         tables=tables,
         version=version,
         payloads=payloads,
-        named_data=NamedData({**inside, **external.readers}),
+        named_data=NamedData({**named_data, **outside}),
         external=external,
         plan_tables=plan_tables,
     )

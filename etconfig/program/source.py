@@ -114,13 +114,10 @@ def open_bytes(source: ProgramSource, load_mode: LoadMode, limits: Limits) -> Cu
 
 def check_source(argument: str, source: object, expected: str = _EXPECTED) -> None:
     """Refuse what is not a program's source. Raises TypeError."""
-    if not isinstance(source, DataLoader) and not _is_binary_file(source):
+    is_file = all(callable(getattr(source, name, None)) for name in ("read", "seek", "tell"))
+    is_binary_file = is_file and not (isinstance(source, io.TextIOBase) or type(source) is type)
+    if not is_binary_file and not isinstance(source, DataLoader):
         check_type(argument, source, (str, os.PathLike, bytes, bytearray, memoryview), expected)
-
-
-def _is_binary_file(source: object) -> bool:
-    is_text = isinstance(source, io.TextIOBase) or type(source) is type
-    return not is_text and all(callable(getattr(source, name, None)) for name in ("read", "seek", "tell"))
 
 
 def _open_file(path: str | os.PathLike[str], load_mode: LoadMode, limits: Limits) -> Cursor:

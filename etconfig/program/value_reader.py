@@ -57,11 +57,13 @@ class ValueReader:
             KernelTypes.DOUBLE: lambda table: Double(*cursor.table(table, layout.DOUBLE)),
             KernelTypes.TENSOR: tensors.read,
             KernelTypes.STRING: self._read_string,
-            KernelTypes.INT_LIST: self._read_int_list,
+            KernelTypes.INT_LIST: lambda table: IntList(self._read_indices(table, I64, 0, _INTEGERS)),
             KernelTypes.DOUBLE_LIST: lambda table: DoubleList(self._read_numbers(table, F64)),
             KernelTypes.BOOL_LIST: lambda table: BoolList(self._read_numbers(table, BOOLEAN)),
-            KernelTypes.TENSOR_LIST: self._read_tensor_list,
-            KernelTypes.OPTIONAL_TENSOR_LIST: self._read_optional_tensor_list,
+            KernelTypes.TENSOR_LIST: lambda table: TensorList(self._read_indices(table, I32, 0, _TENSORS)),
+            KernelTypes.OPTIONAL_TENSOR_LIST: lambda table: OptionalTensorList(
+                self._read_indices(table, I32, -1, _OPTIONAL_TENSORS)
+            ),
         }
 
     def read(self, position: int) -> tuple[EValue, ...]:
@@ -116,15 +118,6 @@ class ValueReader:
     def _read_numbers(self, table: int, kind: FieldKind) -> tuple[Any, ...]:
         (items,) = self._cursor.table(table, layout.LIST)
         return self._cursor.numbers(items, kind, "items")
-
-    def _read_int_list(self, table: int) -> IntList:
-        return IntList(self._read_indices(table, I64, 0, _INTEGERS))
-
-    def _read_tensor_list(self, table: int) -> TensorList:
-        return TensorList(self._read_indices(table, I32, 0, _TENSORS))
-
-    def _read_optional_tensor_list(self, table: int) -> OptionalTensorList:
-        return OptionalTensorList(self._read_indices(table, I32, -1, _OPTIONAL_TENSORS))
 
     def _read_indices(
         self, table: int, kind: FieldKind, lowest: int, accepted: frozenset[KernelTypes]

@@ -51,7 +51,7 @@ def everything(program: Program) -> list[object]:
     plans = [program.plan(name) for name in program.method_names]
     segments = [program.named_data[key].tobytes() for key in program.named_data]
     payloads = [program.delegate_data(each).tobytes() for plan in plans for each in plan.delegates]
-    count = len(program._contents.payloads.constants) if program._contents else 0
+    count = len(program._used.contents.payloads.constants) if program._used.contents else 0
     return [plans, segments, payloads, *(program.constant(i, 0).tobytes() for i in range(1, count))]
 
 
