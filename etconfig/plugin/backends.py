@@ -92,7 +92,11 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
         raise BackendUnavailableError(backend=spec.id, reason=reason, help=help_text)
     version = negotiate(spec.api)
     contract = BACKEND_CONTRACTS[version]
-    _check_complete(entry, spec.factory, contract)
+    # Python would refuse a class that lacks a method, too, but without file and line
+    missing = sorted(getattr(spec.factory, "__abstractmethods__", ()))
+    if missing and isinstance(spec.factory, type):
+        cause = f"{code_place(spec.factory)}{spec.factory.__name__} lacks {missing[0]}, which a Backend needs"
+        raise load_error(entry, cause, f"write: {contract.definition(missing[0])}", code=spec.factory)
     backend = guarded(entry, "its factory", spec.factory)
     if not isinstance(backend, Backend):
         made = type(backend).__name__
@@ -103,14 +107,6 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
     for older in range(version, CURRENT):
         backend = BACKEND_CONTRACTS[older].adapt(backend)
     return backend
-
-
-def _check_complete(entry: EntryPoint, factory: Callable[[], object], contract: BackendContract) -> None:
-    """Refuse a class that lacks a method. Python would refuse it too, but without file and line."""
-    missing = sorted(getattr(factory, "__abstractmethods__", ()))
-    if missing and isinstance(factory, type):
-        cause = f"{code_place(factory)}{factory.__name__} lacks {missing[0]}, which a Backend needs"
-        raise load_error(entry, cause, f"write: {contract.definition(missing[0])}", code=factory)
 
 
 def _check_calls(entry: EntryPoint, backend: Backend[Any, Any], contract: BackendContract) -> None:

@@ -35,7 +35,7 @@ _TABLE_HELP = "give an etconfig.plugin.v1_kernels.KernelTable of functions that 
 
 
 def _check_facts(entry: EntryPoint, contribution: FactsContribution) -> None:
-    guarded(entry, "looking at its facts and detectors", lambda: _check_parts(entry, contribution))
+    guarded(entry, "looking at its facts and detectors", _check_parts, entry, contribution)
 
 
 def _check_parts(entry: EntryPoint, contribution: FactsContribution) -> None:

@@ -42,24 +42,21 @@ class Declarations:
 
     def facts(self, entry: EntryPoint) -> tuple[FactInfo, ...] | None:
         """Return the facts of a plugin, or None if it does not declare them."""
-        found: tuple[FactInfo, ...] | None = self._table(entry, FACTS).get(entry.name)
+        found: tuple[FactInfo, ...] | None = self._tables.get((entry.location, FACTS), {}).get(entry.name)
         return found
 
     def has_implementation(self, entry: EntryPoint) -> bool | None:
         """Return whether a plugin implements its backend or only describes its options; None if unknown."""
-        found: bool | None = self._table(entry, BACKENDS).get(entry.name)
+        found: bool | None = self._tables.get((entry.location, BACKENDS), {}).get(entry.name)
         return found
 
-    def _table(self, entry: EntryPoint, group: str) -> Mapping[str, Any]:
-        return self._tables.get(entry.location, {}).get(group, {})
-
     @cached_property
-    def _tables(self) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
-        """The contents of all files, by the location of the distribution and by group."""
-        tables = {}
+    def _tables(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+        """The contents of all files, by the location of the distribution and the group."""
+        tables: dict[tuple[str, str], Mapping[str, Any]] = {}
         for entry in self._entries:
             try:
-                tables[entry.location] = _read(entry)
+                tables |= {(entry.location, group): table for group, table in _read(entry).items()}
             except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 cause = f"{entry.value} cannot be read: {error_text(error)}"
                 fix = "write it as docs/conformance.md says, and install it again"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -182,16 +182,11 @@ class _Scan:
 def _identity(directory: str) -> tuple[str, str]:
     """Return name and version from the headers of the metadata, or else from the name of the directory."""
     name, version = _name_and_version(directory.rpartition("/")[2])
-    headers = _headers(directory)
-    return headers.get("name", name), headers.get("version", version)
-
-
-def _headers(directory: str) -> Mapping[str, str]:
     file_name = "METADATA" if directory.endswith(_SUFFIXES[0]) else "PKG-INFO"
     try:
         text = _read_bytes(f"{directory}/{file_name}").decode(errors="replace")
     except OSError:
-        return {}
+        return name, version
     headers: dict[str, str] = {}
     for line in text.splitlines():
         key, colon, value = line.partition(":")
@@ -199,7 +194,7 @@ def _headers(directory: str) -> Mapping[str, str]:
             break  # a blank line ends the headers
         if value.strip():
             headers.setdefault(key.lower(), value.strip())
-    return headers
+    return headers.get("name", name), headers.get("version", version)
 
 
 def _read_bytes(path: str) -> bytes:

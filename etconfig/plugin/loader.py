@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -100,22 +101,25 @@ def load_plugin(
     Raises:
         PluginLoadError: it cannot be imported, does not implement the hook, or returns a wrong answer.
     """
-    plugin = guarded(entry, "its import", lambda: _imported(entry, is_needed))
+    plugin = guarded(entry, "its import", _imported, entry, is_needed)
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(hookspecs)
-    guarded(entry, "its registration", lambda: _register(entry, manager, plugin))
-    guarded(entry, "its registration", lambda: _check_implementation(entry, manager, hook.name, plugin))
+    guarded(entry, "its registration", _register, entry, manager, hook.name, plugin)
     caller = getattr(manager.hook, hook.name)
     request = hook.request(name=entry.name, core_api=core_api)
-    answers = guarded(entry, hook.name, lambda: caller(request=request))
-    function = caller.get_hookimpls()[0].function
-    answer = _checked(entry, hook, answers[0] if answers else None, code_place(function))
-    _check_unknown_hooks(entry, _unknown_hooks(manager, plugin), answer.api)
+    answers = guarded(entry, hook.name, partial(caller, request=request))
+    answer = _checked(entry, hook, answers[0] if answers else None, caller.get_hookimpls()[0].function)
+    # A plugin that was built for a newer API may implement hooks that this core does not know.
+    unknown = _unknown_hooks(manager, plugin) if answer.api.built <= CURRENT else ()
+    if unknown:
+        known = [name for name in vars(hookspecs) if name.startswith(f"{PROJECT}_")]
+        help_text = did_you_mean(unknown[0], known) or f"the hooks are {', '.join(known)}"
+        raise load_error(entry, f"{entry.value} implements an unknown hook {unknown[0]}", help_text)
     hook.check(entry, answer)
     return answer
 
 
-def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> ResultT:
+def guarded(entry: EntryPoint, symbol: str, work: Callable[..., ResultT], *arguments: Any) -> ResultT:
     """Run a plugin's code and turn whatever it raises into a PluginLoadError, except for Ctrl-C.
 
     SystemExit is caught too, and a KeyboardInterrupt of the plugin's own, since a plugin must not end its
@@ -123,7 +127,7 @@ def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> Resu
     """
     try:
         with going_on():
-            return work()
+            return work(*arguments)
     except PluginLoadError:
         raise
     except BaseException as error:
@@ -263,7 +267,8 @@ def _import(entry: EntryPoint) -> Any:
         raise load_error(entry, cause, f"{guess} {fix}" if guess else fix) from None
 
 
-def _register(entry: EntryPoint, manager: pluggy.PluginManager, plugin: Any) -> None:
+def _register(entry: EntryPoint, manager: pluggy.PluginManager, hook_name: str, plugin: Any) -> None:
+    """Register a plugin, and check that it implements a hook as the core will call it."""
     if isinstance(plugin, type):
         cause = f"{entry.value} is a class"
         raise load_error(entry, cause, "name a module or an instance in the entry point")
@@ -272,18 +277,11 @@ def _register(entry: EntryPoint, manager: pluggy.PluginManager, plugin: Any) -> 
     except pluggy.PluginValidationError as error:
         cause = " ".join(error_message(error).split())
         raise load_error(entry, cause, "let each hook take the one argument request") from error
+    _check_implementation(entry, manager, hook_name, plugin)
 
 
 def _unknown_hooks(manager: pluggy.PluginManager, plugin: Any) -> list[str]:
     return [caller.name for caller in manager.get_hookcallers(plugin) or () if not caller.has_spec()]
-
-
-def _check_unknown_hooks(entry: EntryPoint, unknown: list[str], api: ApiRange) -> None:
-    # A plugin that was built for a newer API may implement hooks that this core does not know.
-    if unknown and api.built <= CURRENT:
-        known = [name for name in vars(hookspecs) if name.startswith(f"{PROJECT}_")]
-        help_text = did_you_mean(unknown[0], known) or f"the hooks are {', '.join(known)}"
-        raise load_error(entry, f"{entry.value} implements an unknown hook {unknown[0]}", help_text)
 
 
 def _check_implementation(
@@ -305,15 +303,16 @@ def _check_implementation(
         raise load_error(entry, problem, f"write: {signature}", code=function)
 
 
-def _checked(entry: EntryPoint, hook: Hook[AnswerT], answer: object, place: str) -> AnswerT:
+def _checked(entry: EntryPoint, hook: Hook[AnswerT], answer: object, function: Callable[..., Any]) -> AnswerT:
     if not isinstance(answer, hook.answer):
         given = "None" if answer is None else f"a {type(answer).__name__}"
         expected = hook.answer.__name__
-        cause = f"{place}{hook.name} returned {given}, not a {expected}"
+        cause = f"{code_place(function)}{hook.name} returned {given}, not a {expected}"
         raise load_error(entry, cause, f"return a {expected}")
     api: object = answer.api
     if not isinstance(api, ApiRange):
-        cause = f"{place}{hook.name} returned a {hook.answer.__name__} whose api is not an ApiRange"
+        expected = hook.answer.__name__
+        cause = f"{code_place(function)}{hook.name} returned a {expected} whose api is not an ApiRange"
         raise load_error(entry, cause, "say api=ApiRange(min=..., built=...)")
     try:
         negotiate(api)

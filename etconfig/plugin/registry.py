@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic
 
 from etconfig.backend import Backend
@@ -234,21 +235,18 @@ class PluginRegistry:
 
     def _answer(self, entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
         once: _Once[AnswerT] = self._answers[entry]
-        return once.get(lambda: self._load(entry, hook))
+        return once.get(partial(self._load, entry, hook))
 
     def _load(self, entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
         is_needed = entry.group == FACTS and self.index.declarations.facts(entry) is not None
         answer = load_plugin(entry, hook, is_needed=is_needed)
-        if isinstance(answer, BackendSpec):
-            self._check_declared(entry, answer)
-        if self._check_backend is not None and isinstance(answer, BackendSpec):
-            self._check_backend(entry, answer)
-        return answer
-
-    def _check_declared(self, entry: EntryPoint, spec: BackendSpec) -> None:
-        """Raise PluginLoadError if a backend is not as its distribution declares it."""
+        if not isinstance(answer, BackendSpec):
+            return answer
         declared = self.index.declarations.has_implementation(entry)
-        if declared is not None and declared != spec.has_implementation:
-            found = "one" if spec.has_implementation else "none"
+        if declared is not None and declared != answer.has_implementation:
+            found = "one" if answer.has_implementation else "none"
             cause = f"etconfig.declared says has_implementation: {str(declared).lower()}, but it has {found}"
             raise load_error(entry, cause, "correct the file that etconfig.declared names")
+        if self._check_backend is not None:
+            self._check_backend(entry, answer)
+        return answer

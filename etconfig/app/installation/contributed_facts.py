@@ -54,6 +54,8 @@ class ContributedFacts:
         from etconfig.facts.detecting.detection import detect
         from etconfig.facts.sheet import deferring_sheet
 
+        if not self._entries:
+            return detect()
         later = {entry: infos for entry, infos in self._declared.items() if _stay(infos)}
         if not later:
             return detect(registry=self.registry, detectors=self._detectors_of(self._declared))

@@ -74,7 +74,7 @@ _READ_FROM_FILES = (
     "_opened",
     "readable_profiles",
     "_profile_reader",
-    "_selector",
+    "selector",
     "_profile_path",
     "kernels",
     "kernel_tables",
@@ -513,21 +513,16 @@ class Installation:
         self._check_profile_path()
         return self.readable_profiles
 
-    @property
+    @cached_property
     def selector(self) -> ProfileSelector:
         """The rule of `auto` over the profiles.
 
         Raises:
             ConfigError: as for `profiles`, or a profile is wrong.
         """
-        self._check_profile_path()
-        return self._selector
-
-    @cached_property
-    def _selector(self) -> ProfileSelector:
         from etconfig.profile.selector import ProfileSelector
 
-        return ProfileSelector(self.readable_profiles, self._profile_reader)
+        return ProfileSelector(self.profiles, self._profile_reader)
 
     @cached_property
     def _profile_reader(self) -> ProfileReader:
