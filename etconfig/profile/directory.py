@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,25 +15,6 @@ SUFFIX = ".toml"
 """The end of the name of every file with a profile."""
 
 _CONSEQUENCE = "the profile that fits a device might be there, so `auto` selects none"
-
-
-def unusable_directory(directory: Path, written: str | None = None) -> str | None:
-    """Return why a directory of profiles cannot be used, in a sentence, or None if it exists.
-
-    Args:
-        directory: Its path.
-        written: The path as the user wrote it, for the sentence.
-    """
-    shown = repr(str(directory) if written is None else written)
-    try:
-        is_directory = stat.S_ISDIR(os.stat(directory).st_mode)  # noqa: PTH116  (`is_dir` hides some errors)
-    except (FileNotFoundError, NotADirectoryError):
-        return f"there is no directory of profiles {shown}"
-    except OSError as error:  # no permission, a loop of links
-        return f"cannot read the directory of profiles {shown}: {error.strerror}"
-    except ValueError:
-        return f"cannot read the directory of profiles {shown}: its name contains a null character"
-    return None if is_directory else f"expected a directory of profiles, but {shown} is a file"
 
 
 @record(frozen=True)

@@ -107,18 +107,20 @@ class Selection:
         return Diagnostic(code="no-matching-profile", message=message, severity=Severity.NOTE)
 
     @property
-    def tuned_note(self) -> Diagnostic | None:
-        """The note that profiles were tuned for other models only, or None; one for this model is enough."""
+    def notes(self) -> tuple[Diagnostic, ...]:
+        """The same note, and one that profiles were tuned for other models only, if none is for this one."""
+        notes = () if self.note is None else (self.note,)
         if not self.passed_over or any(profile.evidence is not None for profile in self.chain):
-            return None
+            return notes
         names = " and ".join(repr(profile.name) for profile in self.passed_over)
-        return Diagnostic(
+        tuned = Diagnostic(
             code="stale-evidence",
             message=f"auto passes over {names}, tuned for another model than this",
             spans=tuple(profile.name_span for profile in self.passed_over),
             help="measure again: `etconfig tune MODEL --output FILE`; or name it with --profile",
             severity=Severity.NOTE,
         )
+        return (*notes, tuned)
 
 
 def matches_of(

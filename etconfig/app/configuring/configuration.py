@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from etconfig.resolver.explaining.explanation import Explanation
     from etconfig.resolver.explaining.what_if import WhatIf
     from etconfig.schema.options import BackendOptions
-    from etconfig.schema.spec import BackendSpec
 
     class CommonSettings(TypedDict, total=False):
         """The keyword parameters that `configure` and `pack_bundle` share."""
@@ -317,8 +316,8 @@ def _compile(
 ) -> Resolver:
     """Compile all layers."""
     known_options = partial(options_by_backend, installation)
-    environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""), known_options)
     set_by_hand = override_layer(installation, overrides)
+    environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""), known_options)
     of_files = layers_of(choice.chain, installation.project)
     layers = (*of_files, environment, set_by_hand, by_hand)
     warnings: Sequence[Diagnostic] = ()
@@ -340,11 +339,11 @@ def _compile(
         undeclared=undeclared,
         elsewhere=partial(names_in_project, installation),
     )
-    notes = (
-        *installation.project_warnings,
-        *choice.notes,
-        *_undeclared(installation, specs),
-    )
+    notes = (*installation.project_warnings, *choice.notes)
+    if installation.index.given:
+        from etconfig.app.installation.undeclared import undeclared_notes  # imports pydantic
+
+        notes += undeclared_notes(specs.values())
     return replace(resolver, warnings=(*notes, *resolver.warnings, *warnings))
 
 
@@ -422,14 +421,6 @@ def resolve(program: Delegating | None = None, **settings: Unpack[Settings]) -> 
         ValueError: as for `configure`.
     """
     return configure(program, **settings).resolve()
-
-
-def _undeclared(installation: Installation, specs: Mapping[str, BackendSpec]) -> tuple[Diagnostic, ...]:
-    if not installation.index.given:
-        return ()
-    from etconfig.app.installation.undeclared import undeclared_notes  # imports pydantic
-
-    return undeclared_notes(specs.values())
 
 
 def resolve_defaults(

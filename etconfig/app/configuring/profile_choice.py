@@ -52,8 +52,7 @@ class ProfileChoice:
     @property
     def notes(self) -> tuple[Diagnostic, ...]:
         """The same note, and the one on profiles that were tuned for other models."""
-        tuned = None if self.selection is None else self.selection.tuned_note
-        return tuple(each for each in (self.note, tuned) if each is not None)
+        return () if self.selection is None else self.selection.notes
 
 
 @record(frozen=True, kw_only=True)

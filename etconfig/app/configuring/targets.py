@@ -203,7 +203,7 @@ def specs_of_program(
     installation: Installation, program: Delegating, backend_ids: Iterable[str]
 ) -> dict[str, BackendSpec]:
     """Return the declarations of backends that a program needs, or models. Raises as `find_spec`."""
-    return {each: find_spec(installation, each, model_needing(program, each)) for each in backend_ids}
+    return {each: find_spec(installation, each, program) for each in backend_ids}
 
 
 def without_undeclared(
@@ -234,13 +234,13 @@ def undeclared_warning(backend: str) -> Diagnostic:
     )
 
 
-def find_spec(installation: Installation, backend_id: str, needed_by: str = "") -> BackendSpec:
+def find_spec(installation: Installation, backend_id: str, program: Delegating | None = None) -> BackendSpec:
     """Return the declaration of a backend that a program needs.
 
     Args:
         installation: The plugins.
         backend_id: The backend.
-        needed_by: The model that needs it, for the error, if it is one.
+        program: The program or models that need it; the error names the model, if one does.
 
     Raises:
         BackendUnavailableError: no installed plugin declares it.
@@ -250,6 +250,7 @@ def find_spec(installation: Installation, backend_id: str, needed_by: str = "") 
         return installation.plugins.backend_spec(backend_id)
     except UnknownPluginError as error:
         installed = ", ".join(error.known) or "none"
+        needed_by = "" if program is None else model_needing(program, backend_id)
         needs = f"{needed_by} needs it, but " if needed_by else ""
         raise BackendUnavailableError(
             backend=backend_id,

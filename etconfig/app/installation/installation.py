@@ -522,7 +522,9 @@ class Installation:
         """
         from etconfig.profile.selector import ProfileSelector
 
-        return ProfileSelector(self.profiles, self._profile_reader)
+        self._check_profile_path()
+        reader = self._profile_reader
+        return ProfileSelector(reader.library, reader)
 
     @cached_property
     def _profile_reader(self) -> ProfileReader:
@@ -563,16 +565,19 @@ class Installation:
         named = [each.path for each in self.profile_path if os.path.isdir(each.path)]  # noqa: PTH112
         real_paths = {os.path.realpath(directory) for directory in named}
         own, missing = user_profiles(self.environ, real_paths, is_own=self._is_own_environment)
-        sources = (
-            bundled_profiles(),
-            *(
-                ProfileSource(entry.distribution, directory, Provider.PACKAGE)
-                for entry, directory in shipped.items()
+        return ProfileLibrary(
+            registry=self.fact_registry,
+            sources=(
+                bundled_profiles(),
+                *(
+                    ProfileSource(entry.distribution, directory, Provider.PACKAGE)
+                    for entry, directory in shipped.items()
+                ),
+                *(ProfileSource(str(directory), directory, Provider.USER) for directory in (*named, *own)),
             ),
-            *(ProfileSource(str(directory), directory, Provider.USER) for directory in (*named, *own)),
+            missing=(*map(broken_package, broken), *missing),
+            texts=self.texts,
         )
-        problems = (*map(broken_package, broken), *missing)
-        return ProfileLibrary(sources, self.fact_registry, problems, self.texts)
 
     @property
     def profile_path(self) -> tuple[NamedDirectory, ...]:

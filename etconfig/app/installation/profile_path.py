@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -42,8 +43,6 @@ class NamedDirectory:
 
     def problem(self) -> Diagnostic | None:
         """Return what is wrong with it, or None."""
-        from etconfig.profile.directory import unusable_directory
-
         message = unusable_directory(self.path, None if self.reference is None else self.reference.target)
         if message is None:
             return None
@@ -59,6 +58,25 @@ class NamedDirectory:
             spans=() if reference is None else (reference.span,),
             help=help,
         )
+
+
+def unusable_directory(directory: Path, written: str | None = None) -> str | None:
+    """Return why a directory of profiles cannot be used, in a sentence, or None if it exists.
+
+    Args:
+        directory: Its path.
+        written: The path as the user wrote it, for the sentence.
+    """
+    shown = repr(str(directory) if written is None else written)
+    try:
+        is_directory = stat.S_ISDIR(os.stat(directory).st_mode)  # noqa: PTH116  (`is_dir` hides some errors)
+    except (FileNotFoundError, NotADirectoryError):
+        return f"there is no directory of profiles {shown}"
+    except OSError as error:  # no permission, a loop of links
+        return f"cannot read the directory of profiles {shown}: {error.strerror}"
+    except ValueError:
+        return f"cannot read the directory of profiles {shown}: its name contains a null character"
+    return None if is_directory else f"expected a directory of profiles, but {shown} is a file"
 
 
 def directories_in_variable(text: str) -> Iterator[NamedDirectory]:
@@ -107,10 +125,11 @@ def user_profiles(
     if directory is None or not may_exist(directory) or os.path.realpath(directory) in named:
         return [], []
     from etconfig.app.installation.trust import check_trusted
-    from etconfig.profile.directory import directory_problem, unusable_directory
 
     message = unusable_directory(directory)
     if message is not None:
+        from etconfig.profile.directory import directory_problem
+
         way_out = "correct that, or set XDG_CONFIG_HOME to a directory that this user can read"
         return [], [directory_problem(message, way_out)]
     check_trusted(_read_paths(directory), f"name the directory: {PROFILE_PATH_VARIABLE}={directory}")

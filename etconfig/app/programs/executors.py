@@ -180,7 +180,8 @@ def executor_with_options(
     if name != NUMPY:
         contribution = _contribution(installation, name)
         return contribution.executor, executor_options(installation, name, contribution, given)
-    check_no_options(given or ())
+    if given:
+        check_no_options(given)
     problems = [each for table in installation.executor_tables for each in _of_numpy(table)]
     if problems:
         raise OptionError(diagnostics=tuple(problems))

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from etconfig.method.bundled_cases import CaseResult, Tolerance
     from etconfig.plugin.code_backends import GivenBackends
     from etconfig.program.model import ExecutionPlan
-    from etconfig.schema.options import BackendOptions
     from etconfig.schema.spec import BackendSpec
     from etconfig.tracing import RecordingTracer
 
@@ -365,7 +364,12 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
                 help="resolve the arguments for this program: etconfig.resolve(program)",
             )
         spec = find_spec(self.installation, backend_id)
-        _check_options(spec, resolved.options)
+        if type(resolved.options) is not spec.options:  # resolved for another declaration of the backend
+            raise ValueError(
+                f"arguments: expected options of {spec.options.__name__} for {spec.id}, given those of "
+                f"{type(resolved.options).__name__}; resolve them for a program that has this backend: "
+                "etconfig.resolve(etconfig.load_program(..., backends=...))"
+            )
         _check_dtypes(spec, arguments, dtypes)
         return BoundBackend(
             backend_id=backend_id,
@@ -376,16 +380,6 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
             and any(entry.name == backend_id for entry in self.installation.index.given),
             joint_update=spec.joint_update,
             is_asked_for=resolved.is_asked_for,
-        )
-
-
-def _check_options(spec: BackendSpec, options: BackendOptions) -> None:
-    """Refuse options of another class: the arguments were resolved for another declaration of the backend."""
-    if type(options) is not spec.options:
-        raise ValueError(
-            f"arguments: expected options of {spec.options.__name__} for {spec.id}, given those of "
-            f"{type(options).__name__}; resolve them for a program that has this backend: "
-            "etconfig.resolve(etconfig.load_program(..., backends=...))"
         )
 
 
