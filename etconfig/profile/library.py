@@ -183,7 +183,9 @@ class ProfileLibrary:
             ProfileError: there is no such profile, there are several, or the path leaves the directory.
         """
         if not reference.target.endswith(SUFFIX):
-            known = reference.target in self._files
+            known = self._files.get(reference.target, ())
+            if len(known) == 1:
+                return known[0]
             sibling = None if known else self._find_sibling(reference.target, origin, origin_name)
             return sibling or self._find_name(reference.target, (reference.span,))
         from etconfig.errors import ProfileError
