@@ -59,7 +59,11 @@ def tokenize(source: ExpressionSource) -> list[Token]:
     if len(text) > MAX_LENGTH:
         problem = f"the expression has {len(text)} characters; at most {MAX_LENGTH} are allowed"
         raise source.error(problem, 0, len(text), code="expression-too-large")
-    _check_visible(source)
+    unseen = find_invisible(text)
+    if unseen is not None:
+        problem = f"the expression contains the invisible character U+{ord(text[unseen]):04X}"
+        help = "retype the expression"
+        raise source.error(problem, unseen, unseen + 1, code="invisible-character", help=help)
     tokens: list[Token] = []
     position = 0
     while not tokens or tokens[-1].kind != "end":
@@ -73,15 +77,6 @@ def tokenize(source: ExpressionSource) -> list[Token]:
             raise _not_a_token(source, match.start(kind))
         tokens.append(Token(kind, word, position - len(word), position))
     return tokens
-
-
-def _check_visible(source: ExpressionSource) -> None:
-    index = find_invisible(source.text)
-    if index is not None:
-        problem = f"the expression contains the invisible character U+{ord(source.text[index]):04X}"
-        raise source.error(
-            problem, index, index + 1, code="invisible-character", help="retype the expression"
-        )
 
 
 def _not_a_token(source: ExpressionSource, position: int) -> Exception:

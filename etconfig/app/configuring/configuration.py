@@ -39,6 +39,7 @@ from etconfig.profile.layers import layers_of
 from etconfig.profile.profile import Profile, Reference
 from etconfig.profile.selection import Selection
 from etconfig.report.model import count_text, shown_text
+from etconfig.resolver.compiling.matching import CALL_SOURCE
 from etconfig.resolver.compiling.override_forms import Overrides
 from etconfig.resolver.compiling.overrides import (
     SET_VARIABLE,
@@ -352,7 +353,7 @@ def override_layer(installation: Installation, overrides: Overrides | Layer | No
     if isinstance(overrides, Layer):
         return overrides
     if overrides is None:
-        return layer_from_overrides(())
+        return Layer(kind=OriginKind.OVERRIDE, name=CALL_SOURCE)
 
     def find_backend(options: type[BackendOptions]) -> str:
         found = [

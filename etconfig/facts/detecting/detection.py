@@ -65,7 +65,10 @@ def detect(
             `machine.json` is malformed. Detectors themselves never raise.
     """
     for detector in detectors:
-        _check_provides(detector, registry)
+        strange = [name for name in detector.provides if name not in registry.names]
+        if strange:
+            names = ", ".join(strange)
+            raise ValueError(f"detector {detector.name!r} provides facts that are not registered: {names}")
     system = device if isinstance(device, System) else _system_at(device, host)
     facts = _undetected(registry)
     found: dict[str, Fact] = {}
@@ -138,14 +141,6 @@ def _undetected(registry: FactRegistry) -> dict[str, Fact]:
         if info.is_identifying and not info.is_family:
             facts[info.name] = Fact.unknown(info.name, info, _NEVER_DETECTED, nothing)
     return facts
-
-
-def _check_provides(detector: Detector, registry: FactRegistry) -> None:
-    strange = [name for name in detector.provides if name not in registry.names]
-    if strange:
-        raise ValueError(
-            f"detector {detector.name!r} provides facts that are not registered: {', '.join(strange)}"
-        )
 
 
 def _run_all(

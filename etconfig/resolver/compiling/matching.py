@@ -233,17 +233,13 @@ def _typed(
     if raw is UNSET:
         return raw
     if isinstance(raw, Expression):
-        return _checked_expression(spec, info, raw)
+        if fits_type(info.type, raw.type):
+            return raw
+        from etconfig.mistakes.resolver import expression_problem
+
+        return expression_problem(spec, info, raw)
     text = raw if isinstance(raw, TextValue) else None
     return check_value(spec, info, raw if text is None else read_text(info.type, text.text))
-
-
-def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Expression) -> object | Diagnostic:
-    if fits_type(info.type, expression.type):
-        return expression
-    from etconfig.mistakes.resolver import expression_problem
-
-    return expression_problem(spec, info, expression)
 
 
 def _unknown_methods(

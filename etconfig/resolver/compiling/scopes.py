@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -116,14 +116,12 @@ class ScopedAssignments:
         numbers = tuple(sorted(number for number, _, _ in own))
         key = (numbers, method if program else None)
         if key not in self._found:
-            shared = self._shared({name for _, name, _ in own} | program.keys())
+            # options that this instance sets have candidates of their own
+            own_names = {name for _, name, _ in own} | program.keys()
+            shared = {name: each for name, each in self._common.options.items() if name not in own_names}
             numbered = [*self._for_all, *own]
             self._found[key] = _candidates(self._spec, numbered, self._advice, shared, program)
         return self._found[key]
-
-    def _shared(self, names: Set[str]) -> dict[str, OptionCandidates]:
-        """Return the common candidates of all options but `names`, which have values of their own."""
-        return {name: option for name, option in self._common.options.items() if name not in names}
 
 
 def _is_for(wanted: str | None, method: str) -> bool:

@@ -70,11 +70,20 @@ class AdviceReader:
     def read(self, spec: BackendSpec) -> tuple[AdviceEntries, tuple[Diagnostic, ...]]:
         """Return the entries that are right, and the problems of the others."""
         key = (spec.id, spec.options, tuple(spec.advice))
-        if key not in self._known:
-            if len(self._known) >= _MAX_KNOWN:
-                self._known.clear()
-            self._known[key] = self._read(spec)
-        return self._known[key]
+        if key in self._known:
+            return self._known[key]
+        entries: list[CheckedAdvice] = []
+        problems: list[Diagnostic] = []
+        for entry in spec.advice:
+            found = self._checked(spec, entry)
+            if isinstance(found, CheckedAdvice):
+                entries.append(found)
+            else:
+                problems += found
+        if len(self._known) >= _MAX_KNOWN:
+            self._known.clear()
+        result = self._known[key] = tuple(entries), tuple(problems)
+        return result
 
     def entries(self, spec: BackendSpec) -> AdviceEntries:
         """Return the checked entries of a backend.
@@ -94,17 +103,6 @@ class AdviceReader:
                 help=problems[0].help or "correct the entry",
             )
         return entries
-
-    def _read(self, spec: BackendSpec) -> tuple[AdviceEntries, tuple[Diagnostic, ...]]:
-        entries: list[CheckedAdvice] = []
-        problems: list[Diagnostic] = []
-        for entry in spec.advice:
-            found = self._checked(spec, entry)
-            if isinstance(found, CheckedAdvice):
-                entries.append(found)
-            else:
-                problems += found
-        return tuple(entries), tuple(problems)
 
     def _checked(self, spec: BackendSpec, entry: Advice) -> CheckedAdvice | Sequence[Diagnostic]:
         info, problem = find_option(spec, entry.option)

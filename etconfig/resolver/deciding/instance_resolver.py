@@ -23,16 +23,6 @@ MethodInstance: TypeAlias = "tuple[str, str | None]"
 _NO_RECOMMENDATION = Recommendation()
 
 
-def process_options(specs: Iterable[BackendSpec]) -> tuple[tuple[str, str], ...]:
-    """Return the options of the whole process, as backend id and option name."""
-    return tuple(
-        (spec.id, name)
-        for spec in specs
-        for name, info in spec.options.option_infos().items()
-        if info.scope is Scope.PROCESS
-    )
-
-
 def process_conflicts(
     resolved: Iterable[Arguments], options: Iterable[tuple[str, str]]
 ) -> Iterator[Diagnostic]:
@@ -121,7 +111,12 @@ class InstanceResolver:
         self._backends = tuple(distinct.values())
         specs = {backend.spec.id: backend.spec for backend in self._backends}
         self._recommending = [spec for spec in specs.values() if spec.recommend is not None]
-        self._process_options = process_options(specs.values())
+        self._process_options = tuple(
+            (spec.id, name)
+            for spec in specs.values()
+            for name, info in spec.options.option_infos().items()
+            if info.scope is Scope.PROCESS
+        )
         options = (option for backend in self._backends for option in backend.options.values())
         self._facts = tuple(sorted({fact for option in options for fact in option.facts}))
 

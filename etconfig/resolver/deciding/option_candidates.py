@@ -100,26 +100,22 @@ class OptionCandidates:
         values = (c.value for c in self.effective if c.condition is None)
         return merged(values, lambda: self.info.default)
 
-    @property
-    def conditions(self) -> Sequence[Expression]:
-        """The conditions of its candidates, and of what the vendor recommends."""
-        return [c.condition for c in self._conditional if c.condition is not None]
-
-    @property
-    def _conditional(self) -> Sequence[CheckedAdvice | Candidate]:
-        return (*self.advice, *self.candidates)
-
     @cached_property
     def computed_from(self) -> frozenset[str]:
         """The facts that values are computed from; the facts of conditions are not among them."""
         named = frozenset([self.info.from_fact]) if self.info.from_fact else frozenset()
-        expressions = (c.value for c in self._conditional if isinstance(c.value, Expression))
+        values = [*(each.value for each in self.advice), *(each.value for each in self.candidates)]
+        expressions = (value for value in values if isinstance(value, Expression))
         return named.union(*(expression.facts for expression in expressions))
 
     @cached_property
     def facts(self) -> frozenset[str]:
         """Every fact that the value may depend on, including the facts of conditions that do not hold."""
-        return self.computed_from.union(*(condition.facts for condition in self.conditions))
+        conditions = [
+            *(each.condition for each in self.advice),
+            *(each.condition for each in self.candidates),
+        ]
+        return self.computed_from.union(*(each.facts for each in conditions if each is not None))
 
     def decide(self, device: DeviceView, recommended: Sourced[object] | None) -> object:
         """Return the value on a device; a diagnostic if there can be none, `MISSING` if nothing sets it.

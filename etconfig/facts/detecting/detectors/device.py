@@ -40,13 +40,10 @@ def _from_firmware(system: System, fact: str, dmi_name: str, in_tree: str | None
 def _soc(compatible: list[str]) -> Iterator[Reading]:
     # "compatible" lists the board first and the chip last: raspberrypi,5-model-b then brcm,bcm2712
     source = f"{_DEVICE_TREE}/compatible"
-    vendor, chip = compatible[-1].split(",", 1) if _names_a_chip(compatible) else (None, None)
+    names_a_chip = len(compatible) > 1 and "," in compatible[-1]
+    vendor, chip = compatible[-1].split(",", 1) if names_a_chip else (None, None)
     for fact, value in (("soc.vendor", vendor), ("soc.model", chip)):
         yield Reading.of(fact, value, source, otherwise="no device tree names a chip")
-
-
-def _names_a_chip(compatible: list[str]) -> bool:
-    return len(compatible) > 1 and "," in compatible[-1]
 
 
 def _device_tree_strings(system: System, name: str) -> list[str]:

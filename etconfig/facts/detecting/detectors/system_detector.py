@@ -32,8 +32,12 @@ class SystemDetector:
 
     def detect(self, system: System) -> Iterator[Reading]:
         """Return the readings of the system's function, and unknown ones for facts that it does not find."""
+        finds, own = [self.in_files], system.host.system
+        if own in self.elsewhere:
+            module = import_module(f"etconfig.facts.detecting.detectors.{MODULES[own]}")
+            finds.insert(0, module.FINDERS[self.name])
         given: set[str] = set()
-        for find in self._functions(system):
+        for find in finds:
             for reading in find(system):
                 given.add(reading.name)
                 yield reading
@@ -43,9 +47,3 @@ class SystemDetector:
             if fact not in given and "<" not in fact:  # the number of a family's members is unknown
                 reason = f"etconfig does not look for it on {system.host.system or 'an unnamed system'}"
                 yield Reading.unknown(fact, f"detector {self.name}", reason)
-
-    def _functions(self, system: System) -> Iterator[Find]:
-        name = system.host.system
-        if name in self.elsewhere:
-            yield import_module(f"etconfig.facts.detecting.detectors.{MODULES[name]}").FINDERS[self.name]
-        yield self.in_files
