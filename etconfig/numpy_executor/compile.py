@@ -27,22 +27,24 @@ from etconfig.program import model
 from etconfig.tracing import EventKind, Track
 
 
-def check_operators(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> None:
-    """Refuse a plan that calls operators without a kernel.
+def kernels_of(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> list[Kernel | None]:
+    """Return the kernel of each operator of a plan; None if there is none, and nothing calls the operator.
 
     Raises:
-        MissingOperatorError: names all of them.
+        MissingOperatorError: there is no kernel for operators that are called; it names all of them.
     """
-    if kernels.keys() >= {operator.full_name for operator in plan.operators}:
-        return
+    found = [kernels.get(operator.full_name) for operator in plan.operators]
+    if None not in found:
+        return found
     called = set(map(itemgetter(0), instructions_of(plan, model.KernelCall)))
-    missing = sorted({plan.operators[index].full_name for index in called} - kernels.keys())
+    missing = sorted({plan.operators[index].full_name for index in called if found[index] is None})
     if missing:
         raise MissingOperatorError(
             method=plan.name,
             operators=tuple(missing),
             help=f"install a package that provides them in the entry-point group {ENTRY_POINT_GROUP!r}",
         )
+    return found
 
 
 def compile_plan(
@@ -277,7 +279,7 @@ class KernelCalls:
     def _operator(self, op_index: int) -> _Operator:
         """Look an operator up when it is first called."""
         name, kernel = self._plan.operators[op_index].full_name, self._kernels[op_index]
-        assert kernel is not None  # `check_operators` refuses other plans
+        assert kernel is not None  # `kernels_of` refuses other plans
         operator = self._operators[op_index] = _Operator(
             name=name,
             kernel=kernel,

@@ -25,7 +25,7 @@ from etconfig.method.method import Method, guarded_method, out_of_memory
 from etconfig.method.outputs import OutputArray
 from etconfig.method.request import method_request
 from etconfig.method.stop import StopCheck
-from etconfig.numpy_executor.compile import check_operators, compile_plan
+from etconfig.numpy_executor.compile import compile_plan, kernels_of
 from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT, CompiledPlan
 from etconfig.numpy_executor.delegate_steps import stable_delegates
 from etconfig.numpy_executor.rebinding import Rebinding
@@ -247,9 +247,8 @@ class NumpyProgram(ExecutorProgram):
         with timer.record(request.name, "load"):
             with timer.record("place tensors", "phase"), collection_paused():
                 plan = self._program.plan(request.name)
-                check_operators(plan, self._kernels)
+                called = kernels_of(plan, self._kernels)
                 registers = Registers(self._program, plan, request.memory)
-                called = [self._kernels.get(operator.full_name) for operator in plan.operators]
                 rebinding = Rebinding(plan, registers, called)
             request.host.set_stable_arrays(stable_delegates(plan, rebinding))
             delegates = request.host.init_all()

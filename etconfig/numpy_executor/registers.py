@@ -65,8 +65,6 @@ class Registers(Sequence[Register]):
             MemoryError: the memory that the plan requests is not available.
         """
         self._program = program
-        self._external = program.external_tensors(plan)
-        self.values = share(plan.values)
         # Memory 0 is reserved: nothing lies there, and its size means nothing.
         given = memory or [None] * len(plan.non_const_buffer_sizes[1:])
         self._is_given = [False, *(arena is not None for arena in given)]
@@ -77,6 +75,8 @@ class Registers(Sequence[Register]):
                 for arena, size in zip(given, plan.non_const_buffer_sizes[1:], strict=True)
             ),
         ]
+        self._external = program.external_tensors(plan)
+        self.values = share(plan.values)
         self._registers: list[Register | None] = [None] * len(plan.values)
         self._forms: dict[object, TensorForm] = {}
         values = self.values

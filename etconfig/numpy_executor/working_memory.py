@@ -13,7 +13,7 @@ from etconfig.kernel.memory import Array, Scratch, Shape, address_of, allocate_z
 from etconfig.kernel.registry import Kernel
 from etconfig.kernel.tensor import Tensor
 from etconfig.method import DelegateRun
-from etconfig.numpy_executor.compile import check_operators, compile_plan
+from etconfig.numpy_executor.compile import compile_plan, kernels_of
 from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT
 from etconfig.numpy_executor.effects import EffectsReader
 from etconfig.numpy_executor.optimizer import can_optimize
@@ -55,9 +55,8 @@ def working_memory(program: Program, plan: ExecutionPlan, kernels: Mapping[str, 
         ProgramError: external tensors are not where the program says.
         MemoryError: the address space does not suffice.
     """
-    check_operators(plan, kernels)
+    called = kernels_of(plan, kernels)
     registers, scratch = _Hollow(program, plan), _Counting()
-    called = [kernels.get(operator.full_name) for operator in plan.operators]
     rebinding = Rebinding(plan, registers, called)
     delegates: list[DelegateRun] = [_run_nothing] * len(plan.delegates)
     limit = DEFAULT_INSTRUCTION_LIMIT

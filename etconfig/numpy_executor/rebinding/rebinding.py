@@ -88,28 +88,6 @@ class ElementwiseBind:
         return operand
 
 
-class VaryingValues:
-    """The values that vary, by index, and why.
-
-    Attributes:
-        moved: Those that instructions move the value of another register to, and the lists of such values.
-        reassigned: Those whose registers instructions set: to moved values, and to computed numbers.
-        all: Those that may be another scalar, tensor, shape or memory from run to run.
-    """
-
-    def __init__(
-        self, plan: model.ExecutionPlan, registers: Registers, kernels: Sequence[Kernel | None]
-    ) -> None:
-        """Look through `plan`, whose operators have these kernels."""
-        moved = _moved_values(plan, kernels)
-        self.moved = frozenset(moved | _lists_of(moved, plan.values))
-        self.reassigned = frozenset(moved | _values_at(plan, kernels, lambda each: each.register_positions))
-        varying = {*self.reassigned, *(index for index in plan.inputs if plan.values[index] is None)}
-        varying.update(registers.dynamic)
-        varying |= _values_at(plan, kernels, lambda each: each.varying_positions - each.register_positions)
-        self.all = frozenset(varying | _lists_of(varying, plan.values))
-
-
 def _moved_values(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> set[int]:
     """Return the values that instructions move the value of another register to."""
     moved = {each.move_to for each in instructions_of(plan, model.MoveCall)}
@@ -135,14 +113,9 @@ def _lists_of(items: Set[int], values: Sequence[model.EValue]) -> set[int]:
     return {index for index, each in lists if not items.isdisjoint(each.items)}
 
 
-def _values_at(
-    plan: model.ExecutionPlan,
-    kernels: Sequence[Kernel | None],
-    positions_of: Callable[[Kernel], frozenset[int]],
-) -> set[int]:
-    """Return the arguments of kernel calls at the positions that `positions_of` returns for each kernel."""
-    positions = {index: positions_of(kernel) for index, kernel in enumerate(kernels) if kernel}
-    wanted = {index: found for index, found in positions.items() if found}
+def _values_at(plan: model.ExecutionPlan, positions: Sequence[Set[int]]) -> set[int]:
+    """Return the arguments of kernel calls at these positions, which each operator has."""
+    wanted = {index: found for index, found in enumerate(positions) if found}
     values: set[int] = set()
     for op_index, args in instructions_of(plan, model.KernelCall) if wanted else ():
         for position in wanted.get(op_index, ()):
@@ -214,10 +187,15 @@ class Rebinding:
         self, plan: model.ExecutionPlan, registers: Registers, kernels: Sequence[Kernel | None]
     ) -> None:
         """Find out what varies in `plan`, whose operators have these kernels."""
-        values = VaryingValues(plan, registers, kernels)
-        self.varying = values.all
-        self.moved = values.moved
-        self.reassigned = [registers[index] for index in values.reassigned]
+        moved = _moved_values(plan, kernels)
+        set_at = [each.register_positions if each else set() for each in kernels]
+        aliased_at = [each.varying_positions - each.register_positions if each else set() for each in kernels]
+        reassigned = moved | _values_at(plan, set_at)
+        varying = {*reassigned, *(index for index in plan.inputs if plan.values[index] is None)}
+        varying.update(registers.dynamic, _values_at(plan, aliased_at))
+        self.varying = frozenset(varying | _lists_of(varying, plan.values))
+        self.moved = frozenset(moved | _lists_of(moved, plan.values))
+        self.reassigned = [registers[index] for index in reassigned]
         self._plan = plan
         self._registers = registers
         self._kernels = kernels
