@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -185,10 +185,21 @@ def _check_paths(document: Document) -> None:
         raise DocumentError(diagnostics=tuple(problems))
 
 
+def _keys_in(value: object) -> Iterator[str]:
+    """Yield the keys of all tables in a value."""
+    if isinstance(value, dict):
+        yield from value
+        value = [*value.values()]
+    for each in value if isinstance(value, list) else ():
+        yield from _keys_in(each)
+
+
 def _check_keys(document: Document) -> None:
     """Refuse keys with invisible characters: such a key looks like another one."""
     text = document.source.text
     if text.isascii() and "\\" not in text:  # an escape may spell any character
+        return
+    if all(find_invisible(key) is None for key in _keys_in(document.data)):
         return
     problems = [
         Diagnostic(
@@ -200,5 +211,4 @@ def _check_keys(document: Document) -> None:
         for path in document.positions
         if isinstance(key := path[-1], str) and (index := find_invisible(key)) is not None
     ]
-    if problems:
-        raise DocumentError(diagnostics=tuple(problems))
+    raise DocumentError(diagnostics=tuple(problems))

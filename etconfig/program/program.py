@@ -346,7 +346,11 @@ def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequ
     """Read everything that does not belong to one method."""
     tables = file.first(header.program_size if header else file.size_bytes)
     position = tables.root()
-    root = tables.at(position, "root", partial(tables.table, layout=layout.PROGRAM))
+    try:
+        root = tables.table(position, layout.PROGRAM)
+    except ProgramError as error:
+        locate(error, "root", position)
+        raise
     version, execution_plan, *_ = root
     try:
         payloads = read_payloads(tables, root, header, file.size_bytes)
