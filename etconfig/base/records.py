@@ -130,7 +130,7 @@ def _refuse_deletion(self: Any, name: str) -> None:
 
 
 class Immutable:
-    """An object whose public attributes cannot be assigned or deleted once its `__init__` has called `_seal`.
+    """An object whose public attributes cannot be assigned or deleted once its `__init__` has sealed it.
 
     Names that begin with an underscore stay assignable, for what the object itself keeps.
 
@@ -139,9 +139,7 @@ class Immutable:
     """
 
     _is_sealed = False
-
-    def _seal(self) -> None:
-        self._is_sealed = True
+    """Set to True at the end of `__init__`."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if self._is_sealed and not name.startswith("_"):

@@ -90,9 +90,9 @@ def method_request(
     environment = DelegateEnvironment(
         method=name,
         instance=instance,
-        named_data=program.named_data,
         workers=Workers(f"etconfig-{name}"),
         allocator=MethodAllocator(),
+        named_data=program.named_data,
         tracer=NullTracer() if track is None else track,
     )
     needed = dict.fromkeys(delegate.id for delegate in plan.delegates)

@@ -34,7 +34,7 @@ def kernels_of(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> list
         MissingOperatorError: there is no kernel for operators that are called; it names all of them.
     """
     found = [kernels.get(operator.full_name) for operator in plan.operators]
-    if None not in found:
+    if all(found):
         return found
     called = set(map(itemgetter(0), instructions_of(plan, model.KernelCall)))
     missing = sorted({plan.operators[index].full_name for index in called if found[index] is None})

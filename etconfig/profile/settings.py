@@ -91,21 +91,18 @@ def read_settings(root: TomlTable, expressions: ExpressionParser, kind: OriginKi
     reader.overlay(root, None)
     for when in root.array_of_tables("when"):
         reader.when(when)
+    budget = None
+    if "budget" in root.data or "groups" in root.data:
+        from etconfig.profile.budget import read_budget  # few documents have one
+
+        budget = read_budget(root, expressions, kind)
     return DocumentSettings(
         assignments=tuple(reader.assignments),
         instances=tuple(reader.declared.values()),
         facts=read_facts(root, expressions.registry, kind),
         inherited=reader.inherited,
-        budget=_read_budget(root, expressions, kind),
+        budget=budget,
     )
-
-
-def _read_budget(root: TomlTable, expressions: ExpressionParser, kind: OriginKind) -> Budget | None:
-    if "budget" not in root.data and "groups" not in root.data:
-        return None
-    from etconfig.profile.budget import read_budget  # few documents have one
-
-    return read_budget(root, expressions, kind)
 
 
 def read_expression(

@@ -279,29 +279,3 @@ class NamedData(Mapping[str, memoryview]):
 
     def __len__(self) -> int:
         return len(self._readers)
-
-
-class KeptData(Mapping[str, memoryview]):
-    """The data that one delegate looks up, valid as long as this object, since it may keep addresses alone.
-
-    A view whose `release` was called, as `with` does, no longer keeps the data.
-    """
-
-    def __init__(self, data: Mapping[str, memoryview]) -> None:
-        """Take the data."""
-        self._source = data
-        self._views: list[memoryview] = []
-
-    def __getitem__(self, key: str) -> memoryview:
-        view = self._source[key]
-        self._views.append(view)
-        return view
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._source
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._source)
-
-    def __len__(self) -> int:
-        return len(self._source)

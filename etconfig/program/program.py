@@ -109,7 +109,7 @@ class Program(Immutable):
         self._used = _Use(contents, naming(path, bundle.program.start if bundle else 0))
         self._plans: dict[str, ExecutionPlan] = {}
         self._lock = ProcessLock()
-        self._seal()
+        self._is_sealed = True
 
     def __repr__(self) -> str:
         return (

@@ -115,13 +115,10 @@ class Assembly:
         _set(options, "__pydantic_fields_set__", set(values))
         _set(options, "__pydantic_extra__", None)
         _set(options, "__pydantic_private__", None)
-        return options if not self.checks or self._is_accepted(options) else None
-
-    def _is_accepted(self, options: BaseModel) -> bool:
         try:
-            return all(getattr(options, check)() is options for check in self.checks)
+            return options if all(getattr(options, check)() is options for check in self.checks) else None
         except Exception:  # pydantic will run the same check and report the problem
-            return False
+            return None
 
 
 def _copied(value: Any) -> Any:

@@ -56,7 +56,6 @@ class KernelChoice(Mapping[str, Kernel]):
 
     Attributes:
         contested: The claims of each operator that nothing decides between.
-        known: The operators that etconfig or a plugin has a kernel for.
     """
 
     def __init__(
@@ -79,9 +78,8 @@ class KernelChoice(Mapping[str, Kernel]):
         self._prefer = dict(prefer or {})
         self._sources: dict[str, str] = {}
         self._kernels = own
-        claims = claims_by_operator(tables)
+        self._claims = claims = claims_by_operator(tables)
         given = tuple(given)
-        self.known = frozenset((*own, *claims))
         if claims or given or self._prefer:
             self._kernels = dict(own)
             for operator in {**claims, **self._prefer}:
@@ -90,6 +88,11 @@ class KernelChoice(Mapping[str, Kernel]):
                 for operator in one.operators:
                     self.contested.pop(operator, None)
                     self._kernels[operator], self._sources[operator] = _opaque(one), GIVEN
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The operators that etconfig or a plugin has a kernel for."""
+        return frozenset((*self._own, *self._claims))
 
     def _own_claim(self, operator: str) -> Iterator[KernelClaim]:
         if operator in self._own:

@@ -72,7 +72,7 @@ class LoadedProgram(OpenedProgram, HasView, Immutable):
         self._arenas: SharedArenas | None = None
         self._loaded: dict[str, None] = {}
         self._lock = ProcessLock()
-        self._seal()
+        self._is_sealed = True
 
     def metadata(self, method: str) -> MethodMeta:
         """Return the inputs, outputs and attributes of a method, without loading it.

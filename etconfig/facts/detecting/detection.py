@@ -69,10 +69,13 @@ def detect(
         if strange:
             names = ", ".join(strange)
             raise ValueError(f"detector {detector.name!r} provides facts that are not registered: {names}")
-    system = device if isinstance(device, System) else _system_at(device, host)
+    if not isinstance(device, System):
+        if host is None:
+            host = Host.current() if device == DEVICE_ROOT else Host.captured(device)
+        device = System(device, host)
     facts = _undetected(registry)
     found: dict[str, Fact] = {}
-    for run in _run_all(detectors, system, registry, limit_s):
+    for run in _run_all(detectors, device, registry, limit_s):
         for fact in (*run.facts, *_missing_facts(run, registry)):
             if fact.name not in found or (fact.is_known and not found[fact.name].is_known):
                 found[fact.name] = fact
@@ -119,12 +122,6 @@ def redetect(
     # keep the order of the sheet, and leave out members of families that no longer exist
     facts = {name: fact for name, fact in sheet.facts.items() if name in fixed or name in found}
     return FactSheet(facts | found, registry)
-
-
-def _system_at(root: Path, host: Host | None) -> System:
-    if host is None:
-        host = Host.current() if root == DEVICE_ROOT else Host.captured(root)
-    return System(root, host)
 
 
 def detector_failures(sheet: FactSheet) -> list[str]:

@@ -129,7 +129,9 @@ class AdviceReader:
             problems.append(replace(expression_problem(spec, info, value), fix=None))
         if problems or value is None:
             return problems
-        origin = Origin(OriginKind.RECOMMENDATION, spec.id, detail=_detail(entry))
+        # in the words that origins in profiles use
+        detail = f"expr {entry.expr}" if entry.when is None else f"when {entry.when}; expr {entry.expr}"
+        origin = Origin(OriginKind.RECOMMENDATION, spec.id, detail=detail)
         return CheckedAdvice(
             info=info,
             value=value,
@@ -153,11 +155,6 @@ def _span(spec: BackendSpec, entry: Advice, text: str) -> Span:
     """Return the place of a text of an entry: the text itself, since code has no positions here."""
     line = text.partition("\n")[0]
     return Span(file=f"advice on {spec.id}.{entry.option}", length=max(1, len(line)), text=line)
-
-
-def _detail(entry: Advice) -> str:
-    """Return the condition and the expression, in the words that origins in profiles use."""
-    return f"expr {entry.expr}" if entry.when is None else f"when {entry.when}; expr {entry.expr}"
 
 
 def advised(
