@@ -140,7 +140,7 @@ class FlatBufferReader:
         vtable = position - _I32.unpack_from(self._data, position)[0]
         # The bytes never change, so a vtable that was checked once need not be checked for the next table.
         reader = self._table_readers[layout].get(vtable) or self.table_reader(vtable, layout)
-        size_bytes, mask, alignment, unpack_from, pick, references, _ = reader
+        size_bytes, mask, alignment, unpack_from, defaults, pick, references, _ = reader
         if position + size_bytes > self.size_bytes:
             raise self._errors.truncated("", position, size_bytes, self.size_bytes - position)
         if position & mask != alignment:
@@ -149,7 +149,7 @@ class FlatBufferReader:
         self.work_left_bytes -= size_bytes
         if self.work_left_bytes < 0:
             raise self._too_much_work("")
-        fields = unpack_from(self._data, position)
+        fields = unpack_from(self._data, position) + defaults
         if pick is not None:
             fields = pick(fields)
         if not references:
@@ -171,12 +171,9 @@ class FlatBufferReader:
     def table_reader(self, vtable: int, layout: Layout) -> TableReader:
         """Return the reader of the tables of `layout` that share the vtable at `vtable`."""
         reader = self._table_readers[layout].get(vtable)
-        if reader is None:
-            reader = self._table_readers[layout][vtable] = self._compile_table_reader(vtable, layout)
-        return reader
-
-    def _compile_table_reader(self, vtable: int, layout: Layout) -> TableReader:
-        """Check and compile the vtable; the work is bounded by the layout's length."""
+        if reader is not None:
+            return reader
+        # check and compile the vtable; the work is bounded by the layout's length
         self.charge(_VTABLE_WORK_BYTES, "vtable")
         if vtable < 0 or vtable % 2:
             raise self._errors.malformed("bad-vtable", "vtable", f"its position {vtable} is impossible")
@@ -189,9 +186,11 @@ class FlatBufferReader:
         slots = min(layout.slot_count, vtable_bytes // 2 - 2)
         offsets = struct.unpack_from(f"<{slots}H", self._data, vtable + 4)
         try:
-            return compile_table_reader(layout, offsets, table_bytes)
+            reader = compile_table_reader(layout, offsets, table_bytes)
         except VtableError as error:
             raise self._errors.malformed(error.code, error.field, error.detail, offset=vtable) from None
+        self._table_readers[layout][vtable] = reader
+        return reader
 
     # --- vectors and strings -------------------------------------------------------------
 

@@ -32,8 +32,8 @@ class TableReader(NamedTuple):
         size_bytes: The size of such a table.
         alignment_mask: With `alignment`: a table's position must satisfy `position & mask == alignment`.
         unpack_from: Reads the fields that are present, in the order in which they lie.
-        pick: Puts them into the layout's order and adds the defaults of absent fields; None if
-            that changes nothing.
+        defaults: The defaults of absent fields, which follow them.
+        pick: Puts both into the layout's order; None if they are in it.
         references: (index in the layout's order, offset in the table, name) of each reference.
         offsets: Where each field of the layout lies in the table, 0 if it is absent.
     """
@@ -42,6 +42,7 @@ class TableReader(NamedTuple):
     alignment_mask: int
     alignment: int
     unpack_from: Callable[[memoryview, int], tuple[Any, ...]]
+    defaults: tuple[Any, ...]
     pick: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None
     references: tuple[tuple[int, int, str], ...]
     offsets: tuple[int, ...]
@@ -61,16 +62,16 @@ def compile_table_reader(layout: Layout, offsets: tuple[int, ...], table_bytes: 
     present = sorted((offset, index) for index, offset in enumerate(by_field) if offset)
     absent = [index for index, offset in enumerate(by_field) if not offset]
     lying = [(offset, layout.fields[index]) for offset, index in present]
+    order = [*(index for _, index in present), *absent]
+    places = sorted(range(len(order)), key=order.__getitem__)
     mask, alignment = _alignment(lying)
     return TableReader(
         size_bytes=table_bytes,
         alignment_mask=mask,
         alignment=alignment,
         unpack_from=_compile_struct(lying, table_bytes).unpack_from,
-        pick=_picker(
-            [index for _, index in present] + absent,
-            tuple(layout.fields[index].kind.default for index in absent),
-        ),
+        defaults=tuple(layout.fields[index].kind.default for index in absent),
+        pick=None if places == sorted(places) else itemgetter(*places),
         references=tuple(
             (index, offset, layout.fields[index].name)
             for offset, index in present
@@ -107,14 +108,3 @@ def _alignment(lying: Sequence[tuple[int, Field]]) -> tuple[int, int]:
                 raise VtableError("misaligned", field.name, "the field can never be aligned")
             mask, alignment = 7, wanted
     return mask, alignment
-
-
-def _picker(
-    order: Sequence[int], defaults: tuple[Any, ...]
-) -> Callable[[tuple[Any, ...]], tuple[Any, ...]] | None:
-    """Return a function that appends `defaults` to a tuple and moves item i to index `order[i]`."""
-    places = sorted(range(len(order)), key=order.__getitem__)
-    if places == list(range(len(order))):
-        return (lambda fields: fields + defaults) if defaults else None
-    reorder = itemgetter(*places)
-    return (lambda fields: reorder(fields + defaults)) if defaults else reorder

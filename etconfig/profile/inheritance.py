@@ -70,6 +70,7 @@ class ProfileReader:
         library: The library.
         expressions: Parses their expressions: each text once, however many profiles contain it.
         wrong: The document that was read last, if its profile is wrong.
+        walked: The results of walks that others would repeat, by the real paths of the files.
     """
 
     def __init__(self, library: ProfileLibrary, *, is_for_one_run: bool = False) -> None:
@@ -79,7 +80,7 @@ class ProfileReader:
         self._salvaged: Profile | None = None
         self._read: dict[str, Profile] = {}
         self._is_for_one_run = is_for_one_run
-        self._walked: dict[str, _Walked] = {}
+        self.walked: dict[str, _Walked] = {}
         self._derived: dict[str, set[str]] = {}
 
     @cached_property
@@ -123,7 +124,7 @@ class ProfileReader:
         if self._derived.get(key):
             return
         self._read.pop(key, None)
-        walked = self._walked.pop(key, None)
+        walked = self.walked.pop(key, None)
         for base in walked.found.bases if walked is not None and walked.found is not None else ():
             self._derived[base].discard(key)
 
@@ -156,13 +157,9 @@ class ProfileReader:
         walked = walk.with_bases(file, profile, (file,))
         return walk.chain(walked), walked.problems
 
-    def walked(self, key: str) -> _Walked | None:
-        """Return the result of a walk over a file, by its real path, that another one would repeat."""
-        return self._walked.get(key)
-
     def keep(self, file: ProfileFile, walked: _Walked) -> None:
         """Keep the result of a walk over `file`, and all that it extends, for later walks."""
-        self._walked[file.real_path] = walked
+        self.walked[file.real_path] = walked
         for base in walked.found.bases if walked.found is not None else ():
             self._derived.setdefault(base, set()).add(file.real_path)
 
@@ -182,7 +179,7 @@ class _Walk:
 
     def walked(self, key: str) -> _Walked | None:
         """Return what was found of a file in this walk or in an earlier one."""
-        return self.visited.get(key) or self.reader.walked(key)
+        return self.visited.get(key) or self.reader.walked.get(key)
 
     def profile(self, key: str) -> FoundProfile:
         """Return a profile that could be read."""

@@ -101,6 +101,8 @@ class ProfileLibrary:
     registry: FactRegistry = BUILTIN_FACTS
     missing: tuple[Diagnostic, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    # directories with their links resolved, once for all of their files, which may be very many
+    _real_directories: dict[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -207,11 +209,6 @@ class ProfileLibrary:
         real_path = self._real_path(path)
         is_inside = Path(real_path).is_relative_to(os.path.realpath(root))
         return ProfileFile(path, real_path, root) if is_inside and path.is_file() else None
-
-    @cached_property
-    def _real_directories(self) -> dict[str, str]:
-        """Directories with their links resolved, once for all of their files, which may be very many."""
-        return {}
 
     def _real_path(self, path: Path) -> str:
         if os.path.islink(path):  # noqa: PTH114  (pathlib is slower)

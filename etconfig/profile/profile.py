@@ -114,12 +114,6 @@ def salvage_profile(document: Document, expressions: ExpressionParser) -> tuple[
         ProfileError: the document has more problems than are looked for at once.
     """
     root = TomlTable(document, (), document.data, [])
-    profile = _read_profile(root, expressions)
-    return profile, root.error() if root.problems else None
-
-
-def _read_profile(root: TomlTable, expressions: ExpressionParser) -> Profile:
-    """Read a profile; problems go to `root.problems`."""
     if "profile" in root.data:
         root.check_keys(_KEYS, "root")
     elif "profile" not in root.check_keys((*_KEYS, *_HEAD_KEYS), "root"):
@@ -139,7 +133,7 @@ def _read_profile(root: TomlTable, expressions: ExpressionParser) -> Profile:
         Reference(target, partial(head.value_span, "extends", index))
         for index, target in enumerate(_bases(head))
     ]
-    return Profile(
+    profile = Profile(
         name=name or "",
         find_name_span=partial(head.value_span, "name"),
         extends=tuple(extends),
@@ -150,6 +144,7 @@ def _read_profile(root: TomlTable, expressions: ExpressionParser) -> Profile:
         path=root.document.path,
         values=root.data,
     )
+    return profile, root.error() if root.problems else None
 
 
 def _bases(head: TomlTable) -> list[str]:
