@@ -35,11 +35,11 @@ Evaluator: TypeAlias = Callable[[Facts], object]
 def compile_tree(tree: Checked) -> Evaluator:
     """Return the closure that computes `tree`."""
     if isinstance(tree, Constant):
-        return _constant(tree.value)
-    if isinstance(tree, FactValueOf):
-        return _fact(tree.name)
-    if isinstance(tree, HasFact):
-        return _has(tree.name)
+        value = tree.value
+        return lambda facts: value
+    if isinstance(tree, (FactValueOf, HasFact)):
+        name = tree.name
+        return (lambda facts: name in facts) if isinstance(tree, HasFact) else lambda facts: facts[name]
     if isinstance(tree, Operation):
         return _operation(tree)
     if isinstance(tree, ListOf):
@@ -58,18 +58,6 @@ _COMPARISONS: Mapping[str, Callable[[str, Any], Callable[[Mapping[str, Any]], ob
     ">=": lambda name, value: lambda facts: facts[name] >= value,
 }
 """Comparisons of a fact with a constant, without the call of a function: most conditions consist of them."""
-
-
-def _constant(value: object) -> Evaluator:
-    return lambda facts: value
-
-
-def _fact(name: str) -> Evaluator:
-    return lambda facts: facts[name]
-
-
-def _has(name: str) -> Evaluator:
-    return lambda facts: name in facts
 
 
 def _operation(tree: Operation) -> Evaluator:

@@ -41,7 +41,11 @@ def parse(source: ExpressionSource) -> Node:
     Raises:
         ProfileError: it breaks the grammar; only the first such problem is reported.
     """
-    return _Parser(source).parse()
+    parser = _Parser(source)
+    node = parser.expression()
+    if parser.token.kind != "end":
+        raise parser.unexpected("the end or an operator")
+    return node
 
 
 class _Parser:
@@ -51,12 +55,6 @@ class _Parser:
         self.index = 0
         self.token = self.tokens[0]
         self.depth = 0
-
-    def parse(self) -> Node:
-        node = self.expression()
-        if self.token.kind != "end":
-            raise self.unexpected("the end or an operator")
-        return node
 
     def expression(self) -> Node:
         """Parse `or-expression [? or-expression : expression]`."""

@@ -110,7 +110,11 @@ class _Loop:
         self._errors: dict[int, Exception] = {}
 
     def work(self) -> None:
-        while (index := self._draw()) < self._count:
+        while True:
+            with self._lock:
+                index = next(self._indices)
+            if index >= self._count:
+                return
             if self._should_stop():
                 self._is_cut_short = True
                 self.stop()
@@ -135,7 +139,3 @@ class _Loop:
         finally:
             # their tracebacks refer to this object, a cycle that would keep the whole Method alive
             self._errors.clear()
-
-    def _draw(self) -> int:
-        with self._lock:
-            return next(self._indices)

@@ -94,16 +94,12 @@ def each_once(directories: Iterable[NamedDirectory]) -> tuple[NamedDirectory, ..
     """Leave out directories that were named before, perhaps by another path."""
     found: dict[str, NamedDirectory] = {}
     for directory in directories:
-        found.setdefault(_real_path(directory.path), directory)
+        try:
+            real_path = os.path.realpath(directory.path)  # unlike `resolve`, it accepts loops
+        except ValueError:  # a null character, so that no file can have the path
+            real_path = str(directory.path)
+        found.setdefault(real_path, directory)
     return tuple(found.values())
-
-
-def _real_path(path: Path) -> str:
-    """Return where the links of a path lead, or the path itself if no file can have it."""
-    try:
-        return os.path.realpath(path)  # unlike `resolve`, it accepts loops
-    except ValueError:  # a null character
-        return str(path)
 
 
 def user_profiles(

@@ -6,7 +6,7 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from etconfig.facts.detecting.device_text import decimal_count, text_lines
@@ -73,22 +73,19 @@ def cpuset(system: System) -> tuple[frozenset[int], str] | None:
     return None
 
 
-def memory_limit(system: System) -> Limit | None:
-    """Return the memory that the groups allow, in bytes, or None if there is no limit."""
-    groups = _groups(system, "memory")
-    return _smallest(_memory_limit(system, groups.version, directory) for directory in groups.directories)
-
-
-def memory_headroom(system: System) -> Limit | None:
-    """Return the memory that the groups still allow, in bytes, or None if there is no limit.
+def memory_limits(system: System) -> tuple[Limit | None, Limit | None]:
+    """Return the memory that the groups allow, and still allow, in bytes; None if there is no limit.
 
     Inactive file cache counts as free, as in the kernel's MemAvailable.
     """
-    groups = _groups(system, "memory")
-    return _smallest(_headroom(system, groups.version, directory) for directory in groups.directories)
+    version, directories = _groups(system, "memory")
+    limits = [_memory_limit(system, version, directory) for directory in directories]
+    pairs = zip(directories, limits, strict=True)
+    left = [limit and _headroom(system, version, directory, limit) for directory, limit in pairs]
+    return _smallest(limits), _smallest(left)
 
 
-def _smallest(limits: Iterator[Limit | None]) -> Limit | None:
+def _smallest(limits: Iterable[Limit | None]) -> Limit | None:
     return min((limit for limit in limits if limit is not None), key=lambda limit: limit.value, default=None)
 
 
@@ -116,10 +113,7 @@ def _memory_limit(system: System, version: int, directory: str) -> Limit | None:
     return Limit(limit_bytes, source)
 
 
-def _headroom(system: System, version: int, directory: str) -> Limit | None:
-    limit = _memory_limit(system, version, directory)
-    if limit is None:
-        return None
+def _headroom(system: System, version: int, directory: str, limit: Limit) -> Limit:
     files = _MEMORY_FILES[version]
     usage_bytes = system.read_int(f"{directory}/{files.usage}") or 0
     statistics = system.read_text(f"{directory}/memory.stat") or ""

@@ -64,8 +64,9 @@ def detect(
         ValueError: a detector provides a fact that is not in the registry, or the tree's
             `machine.json` is malformed. Detectors themselves never raise.
     """
+    known = {*registry.names}
     for detector in detectors:
-        strange = [name for name in detector.provides if name not in registry.names]
+        strange = [name for name in detector.provides if name not in known]
         if strange:
             names = ", ".join(strange)
             raise ValueError(f"detector {detector.name!r} provides facts that are not registered: {names}")

@@ -111,8 +111,10 @@ class ScopedAssignments:
                 self._of_method[method] += self._by_pattern[pattern]
         own = self._of_method[method]
         if instance is not None:
-            of_instance = self._by_instance.get(instance, ())
-            own = [*own, *(entry for wanted, entry in of_instance if _is_for(wanted, method))]
+            own = [*own]
+            for wanted, entry in self._by_instance.get(instance, ()):
+                if wanted is None or wanted == method or name_matcher(wanted)(method):
+                    own.append(entry)
         numbers = tuple(sorted(number for number, _, _ in own))
         key = (numbers, method if program else None)
         if key not in self._found:
@@ -122,10 +124,6 @@ class ScopedAssignments:
             numbered = [*self._for_all, *own]
             self._found[key] = _candidates(self._spec, numbered, self._advice, shared, program)
         return self._found[key]
-
-
-def _is_for(wanted: str | None, method: str) -> bool:
-    return wanted is None or wanted == method or bool(name_matcher(wanted)(method))
 
 
 def _candidates(

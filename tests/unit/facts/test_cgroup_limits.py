@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from etconfig.facts.detecting.cgroup import Limit, cpu_quota, cpuset, memory_headroom, memory_limit
+from etconfig.facts.detecting.cgroup import Limit, cpu_quota, cpuset, memory_limits
 
 MOUNT_V2 = "30 24 0:26 {root} {point} rw,relatime shared:4 - cgroup2 cgroup2 rw\n"
 MOUNT_V1 = "31 24 0:27 {root} {point} rw - cgroup cgroup rw,{controller}\n"
@@ -65,9 +65,7 @@ class TestQuota:
 
     def test_without_control_groups_there_is_no_limit(self, make_system):
         system = make_system({})
-        assert (cpu_quota(system), cpuset(system), memory_limit(system), memory_headroom(system)) == (
-            None,
-        ) * 4
+        assert (cpu_quota(system), cpuset(system), *memory_limits(system)) == (None,) * 4
 
 
 class TestPlaces:
@@ -130,12 +128,12 @@ class TestMemory:
 
     def test_the_smallest_limit_and_the_smallest_rest_may_be_of_different_groups(self, make_system):
         system = make_system(v2("/a/b", TWO_GROUPS))
-        assert memory_limit(system) == Limit(1000, "/sys/fs/cgroup/a/b/memory.max")
-        assert memory_headroom(system) == Limit(400, "/sys/fs/cgroup/a/memory.max")
+        assert memory_limits(system)[0] == Limit(1000, "/sys/fs/cgroup/a/b/memory.max")
+        assert memory_limits(system)[1] == Limit(400, "/sys/fs/cgroup/a/memory.max")
 
     def test_the_rest_is_never_negative(self, make_system):
         files = {"/a/memory.max": "1000\n", "/a/memory.current": "1100\n"}
-        assert memory_headroom(make_system(v2("/a", files))) == Limit(0, "/sys/fs/cgroup/a/memory.max")
+        assert memory_limits(make_system(v2("/a", files)))[1] == Limit(0, "/sys/fs/cgroup/a/memory.max")
 
     def test_more_cache_than_use_leaves_the_whole_limit(self, make_system):
         files = {
@@ -143,7 +141,7 @@ class TestMemory:
             "/a/memory.current": "100\n",
             "/a/memory.stat": "inactive_file 200\n",
         }
-        assert memory_headroom(make_system(v2("/a", files))) == Limit(1000, "/sys/fs/cgroup/a/memory.max")
+        assert memory_limits(make_system(v2("/a", files)))[1] == Limit(1000, "/sys/fs/cgroup/a/memory.max")
 
     def test_version_1_has_names_of_its_own(self, make_system):
         files = {
@@ -152,11 +150,11 @@ class TestMemory:
             "/a/memory.stat": "inactive_file 1\ntotal_inactive_file 200\n",
         }
         system = make_system(v1("memory", "/a", files))
-        assert memory_limit(system) == Limit(1000, "/sys/fs/cgroup/memory/a/memory.limit_in_bytes")
-        assert memory_headroom(system) == Limit(500, "/sys/fs/cgroup/memory/a/memory.limit_in_bytes")
+        assert memory_limits(system)[0] == Limit(1000, "/sys/fs/cgroup/memory/a/memory.limit_in_bytes")
+        assert memory_limits(system)[1] == Limit(500, "/sys/fs/cgroup/memory/a/memory.limit_in_bytes")
 
     @pytest.mark.parametrize("page_bytes", [4096, 16384, 65536])
     def test_the_unlimited_number_of_any_page_size_is_not_a_limit(self, make_system, page_bytes):
         unlimited = (2**63 - 1) // page_bytes * page_bytes
         system = make_system(v1("memory", "/a", {"/a/memory.limit_in_bytes": f"{unlimited}\n"}))
-        assert memory_limit(system) is None
+        assert memory_limits(system)[0] is None

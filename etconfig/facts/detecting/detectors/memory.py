@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from etconfig.facts.detecting.cgroup import memory_headroom, memory_limit
+from etconfig.facts.detecting.cgroup import Limit, memory_limits
 from etconfig.facts.detecting.detector import Reading
 from etconfig.facts.detecting.detectors.system_detector import SystemDetector
 from etconfig.facts.detecting.device_text import bytes_of, decimal_count, text_lines
@@ -19,17 +19,16 @@ def _detect(system: System) -> Iterator[Reading]:
     yield Reading.of("memory.total", total, _MEMINFO, otherwise=f"{_MEMINFO} has no MemTotal")
     swap = meminfo.get("SwapTotal")
     yield Reading.of("memory.swap_total", swap, _MEMINFO, otherwise=f"{_MEMINFO} has no SwapTotal")
-    yield _available(system, meminfo)
-    limit = memory_limit(system)
+    limit, headroom = memory_limits(system)
+    yield _available(meminfo, headroom)
     if limit is None:
         yield Reading.unknown("memory.cgroup_limit", "control groups", "no control group limits the memory")
     else:
         yield Reading("memory.cgroup_limit", int(limit.value), limit.source)
 
 
-def _available(system: System, meminfo: dict[str, int]) -> Reading:
+def _available(meminfo: dict[str, int], headroom: Limit | None) -> Reading:
     available = meminfo.get("MemAvailable")
-    headroom = memory_headroom(system)
     if available is not None and headroom is not None and headroom.value < available:
         detail = "the limit, less what its group uses"
         return Reading("memory.available", int(headroom.value), headroom.source, detail)

@@ -74,12 +74,13 @@ def device_at(system: System, path: str) -> SysfsDevice:
     """Return the device with the directory `path`; without a `uevent`, only the path is known."""
     lines = text_lines(system.read_text(f"{path}/uevent"))
     said = {key: value for key, equals, value in (line.partition("=") for line in lines) if equals}
+    pci_class = said.get("PCI_CLASS", "")
     return SysfsDevice(
         path,
         said.get("DRIVER"),
         said["PCI_ID"].lower() if _PCI_ID.fullmatch(said.get("PCI_ID", "")) else None,
         said.get("PCI_SLOT_NAME"),
-        _hexadecimal(said.get("PCI_CLASS", "")),
+        int(pci_class, 16) if _PCI_CLASS.fullmatch(pci_class) else 0,
         said.get("OF_COMPATIBLE_0"),
     )
 
@@ -109,7 +110,3 @@ def count(fact: str, devices: Iterable[SysfsDevice] | None, looked_in: str) -> R
     """Return the fact that counts the devices."""
     number = None if devices is None else len(list(devices))
     return Reading.of(fact, number, looked_in, otherwise=f"neither {looked_in} nor a PCI bus can be listed")
-
-
-def _hexadecimal(text: str) -> int:
-    return int(text, 16) if _PCI_CLASS.fullmatch(text) else 0
