@@ -219,14 +219,11 @@ class FactInfo:
         if meant is not None:
             raise ValueError(f"it is called {meant!r} here, found {shown_value(value)}")
         if isinstance(checked, (int, float)):
-            self._check_bounds(checked)
+            if self.minimum is not None and checked < self.minimum:
+                raise ValueError(f"expected at least {self.minimum:g}, found {checked}")
+            if self.maximum is not None and checked > self.maximum:
+                raise ValueError(f"expected at most {self.maximum:g}, found {checked}")
         return checked
-
-    def _check_bounds(self, number: float) -> None:
-        if self.minimum is not None and number < self.minimum:
-            raise ValueError(f"expected at least {self.minimum:g}, found {number}")
-        if self.maximum is not None and number > self.maximum:
-            raise ValueError(f"expected at most {self.maximum:g}, found {number}")
 
 
 @record(frozen=True)

@@ -106,7 +106,12 @@ class Registers(Sequence[Register]):
             return [self[each] for each in range(len(self))[index]]
         register = self._registers[index]
         if register is None:
-            register = self._registers[index] = Register(self._content(index))
+            value = self.values[index]
+            if isinstance(value, LISTS_OF_VALUES):
+                content: object = tuple([None if item == -1 else self[item] for item in value.items])
+            else:
+                content = self.initial(index)
+            register = self._registers[index] = Register(content)
         return register
 
     def attributes(self) -> dict[str, Tensor]:
@@ -172,13 +177,6 @@ class Registers(Sequence[Register]):
             return _NOT_PLACED
         form = self._form(value)
         return np.ndarray(form.bounds, form.dtype, arena, offset, form.strides), form
-
-    def _content(self, index: int) -> object:
-        """Return the value of a register when the method is loaded."""
-        value = self.values[index]
-        if isinstance(value, LISTS_OF_VALUES):
-            return tuple([None if item == -1 else self[item] for item in value.items])
-        return self.initial(index)
 
     def _load(self, index: int, value: model.EValue) -> object:
         if isinstance(value, model.SerializedTensor):

@@ -138,22 +138,22 @@ class TensorReader:
                 f"only tensors at offset 0 of their storage are supported, this one is at {storage_offset}"
             )
             raise unsupported("unsupported-storage-offset", "storage_offset", detail, offset=table)
+        place = None
+        if allocation:
+            memory_id, low, high = cursor.table(allocation, layout.ALLOCATION_DETAILS)
+            place = AllocationDetails(memory_id, high << 32 | low)
         tensor = SerializedTensor(
             known(_SCALAR_TYPES, scalar_type, "scalar_type"),
             cursor.numbers(sizes, I32, "sizes"),
             cursor.numbers(dim_order, U8, "dim_order"),
             data_buffer_idx,
-            self._read_allocation(allocation) if allocation else None,
+            place,
             known(_DYNAMISMS, dynamism, "shape_dynamism"),
             *(self._read_extra(extra) if extra else ()),
         )
         check_shape(tensor.sizes, tensor.dim_order, table)
         self._check_memory(tensor, table)
         return tensor
-
-    def _read_allocation(self, table: int) -> AllocationDetails:
-        memory_id, low, high = self._cursor.table(table, layout.ALLOCATION_DETAILS)
-        return AllocationDetails(memory_id, high << 32 | low)
 
     def _read_extra(self, table: int) -> tuple[int, str | None, bool, DeviceType, int]:
         index, name, location, device_type, device_index = self._cursor.table(table, layout.EXTRA_TENSOR_INFO)

@@ -7,6 +7,7 @@ Source: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from etconfig.facts.detecting.device_text import decimal_count, text_lines
@@ -137,7 +138,7 @@ def _groups(system: System, controller: str) -> _Groups:
     A controller belongs to one hierarchy at a time: to version 1, if it is listed there.
     """
     memberships = _memberships(system)
-    for mount in sorted(_mounts(system), key=lambda mount: mount.version):
+    for mount in sorted(_mounts(system), key=attrgetter("version")):
         if mount.version == 1 and controller in mount.controllers & memberships.keys():
             return _Groups(1, _directories(mount, memberships[controller]))
         if mount.version == 2 and "" in memberships:
