@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -58,8 +59,9 @@ def builtin_tables() -> tuple[KernelTable, ...]:
     return tuple(import_module(f"{__name__}.{family}").KERNELS for family in FAMILIES)
 
 
+@lru_cache(1)
 def builtin_kernels() -> KernelRegistry:
-    """Return all kernels of this package."""
+    """Return all kernels of this package, which never change."""
     from etconfig.kernel.registry import KernelRegistry
 
     return KernelRegistry(builtin_tables())

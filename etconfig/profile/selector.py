@@ -48,12 +48,8 @@ class ConditionIndex:
             for text in set(texts[fact]):
                 self._by_text.setdefault(fact, {}).setdefault(text, []).append(number)
 
-    def holding(self, facts: Mapping[str, object]) -> list[str]:
-        """Return the names of the conditions that are true on a device with these facts, in their order."""
-        return list(self.each_holding(facts))
-
-    def each_holding(self, facts: Mapping[str, object]) -> Iterator[str]:
-        """Yield the same names, each when its condition has been evaluated."""
+    def holding(self, facts: Mapping[str, object]) -> Iterator[str]:
+        """Yield the names of the conditions that are true on a device with these facts, in their order."""
         numbers = [*self._always]
         for fact, by_text in self._by_text.items():
             numbers += by_text.get(facts.get(fact), ())  # type: ignore[call-overload]  # an unknown one has none

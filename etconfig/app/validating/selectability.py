@@ -111,7 +111,7 @@ class Selectability:
         if not isinstance(device, dict):
             return winner  # there is no example, or the search for one gave up
         self._nothing.steps.spend(len(self._by_name) >> 3)
-        beside = (self._by_name[name] for name in self._index.each_holding(device))
+        beside = (self._by_name[name] for name in self._index.holding(device))
         for rival in islice((each for each in beside if self._beats(each, loser)), _MAX_RIVALS):
             if met.implies(rival.match.tree) or self._example([(match, True), (rival.match, False)]) is None:
                 return rival

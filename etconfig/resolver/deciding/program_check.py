@@ -10,7 +10,7 @@ from typing import TypeAlias
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Severity, Span, guessed_fix, nearest
 from etconfig.profile.bounds import MAX_PROBLEMS, too_many_problems
-from etconfig.profile.layer import Assignment, InstanceDeclaration, Layer
+from etconfig.profile.layer import Assignment, Layer
 from etconfig.profile.names import is_glob, name_matcher
 
 ProgramMethods: TypeAlias = "Mapping[str, Sequence[str]]"
@@ -98,36 +98,28 @@ def verify_assignment(
 
 
 def _problems(layer: Layer, programs: KnownPrograms, installed: Collection[str]) -> Iterator[Diagnostic]:
-    lacking: dict[tuple[str | None, str, bool], bool] = {}  # most assignments repeat a few names
+    is_lacking: dict[tuple[str | None, str, bool], bool] = {}  # most assignments repeat a few names
     for declared in layer.instances:
-        problem = _declaration_problem(declared, programs)
-        if problem is not None:
-            yield problem
+        lacking = [name for name, methods in programs.methods.items() if declared.method not in methods]
+        if _concerns(lacking, programs):
+            problem = _unknown_method(declared.method, programs, lacking, declared.span)
+            yield _judged(problem, programs, lacking)
     for assignment in layer.assignments:
         path = assignment.path
         is_instance = path.instance is not None
         if path.backend not in installed:
             continue
         key = (path.method, path.backend, is_instance)
-        if lacking.get(key) is False:
+        if is_lacking.get(key) is False:
             continue
-        known = _with_method(programs, path.method) if is_instance else programs
-        problem = _assignment_problem(assignment, known, installed) if known.methods else None
-        lacking[key] = problem is not None
-        if problem is not None:
-            yield problem
-
-
-def _with_method(programs: KnownPrograms, method: str | None) -> KnownPrograms:
-    """Leave out programs without an instance's method: its declaration was reported."""
-    return replace(programs, methods={n: p for n, p in programs.methods.items() if method in p})
-
-
-def _declaration_problem(declared: InstanceDeclaration, programs: KnownPrograms) -> Diagnostic | None:
-    lacking = [name for name, methods in programs.methods.items() if declared.method not in methods]
-    if not _concerns(lacking, programs):
-        return None
-    return _judged(_unknown_method(declared.method, programs, lacking, declared.span), programs, lacking)
+        known = programs
+        if is_instance:  # without the programs that lack its method: its declaration was reported
+            having = {name: found for name, found in programs.methods.items() if path.method in found}
+            known = replace(programs, methods=having)
+        found = _assignment_problem(assignment, known, installed) if known.methods else None
+        is_lacking[key] = found is not None
+        if found is not None:
+            yield found
 
 
 def _assignment_problem(
