@@ -18,7 +18,7 @@ import numpy as np
 
 from etconfig import Method
 from etconfig.base.scalar_types import ScalarType
-from etconfig.kernel.registry import KernelRegistry
+from etconfig.kernel.registry import Kernel
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
 from etconfig.program import model
@@ -81,7 +81,7 @@ def bare_loop(length: int) -> Callable[[], None]:
     return run
 
 
-def load_chain(length: int, kernels: KernelRegistry, tracer: RecordingTracer | None = None) -> Method:
+def load_chain(length: int, kernels: Mapping[str, Kernel], tracer: RecordingTracer | None = None) -> Method:
     return load_method(cast(Program, ChainProgram(length)), "forward", kernels, {}, tracer=tracer)
 
 
@@ -91,7 +91,7 @@ def time_ns(run: Callable[[], object]) -> int:
     return time.perf_counter_ns() - start
 
 
-def measure(length: int, kernels: KernelRegistry) -> tuple[float, ...]:
+def measure(length: int, kernels: Mapping[str, Kernel]) -> tuple[float, ...]:
     """Return nanoseconds per instruction: executed, in the bare loop, traced, loaded; the lower sixth."""
     x = np.ones(4, np.float32)
     tracer = RecordingTracer()

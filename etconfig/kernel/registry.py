@@ -23,8 +23,9 @@ the core turns it into a KernelArgumentError that names the operator.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
 from etconfig.base.interrupts import is_of_signal_handler
@@ -53,7 +54,6 @@ __all__ = [
     "Floats",
     "Ints",
     "Kernel",
-    "KernelRegistry",
     "KernelTable",
     "OptionalTensors",
     "Parameter",
@@ -63,6 +63,7 @@ __all__ = [
     "Tensors",
     "Unread",
     "kernel",
+    "kernels_by_operator",
     "refusal",
     "table_problem",
 ]
@@ -316,36 +317,26 @@ def table_problem(table: object) -> str | None:
     return None
 
 
-class KernelRegistry(Mapping[str, Kernel]):
-    """An immutable mapping of full operator names to kernels.
+def kernels_by_operator(tables: Iterable[KernelTable]) -> Mapping[str, Kernel]:
+    """Return the kernels of several tables by full operator name, in an immutable mapping.
 
     Raises:
         DuplicatePluginError: two tables provide one operator.
     """
-
-    def __init__(self, tables: Iterable[KernelTable]) -> None:
-        self._kernels: dict[str, Kernel] = {}
-        sources: dict[str, str] = {}
-        for table in tables:
-            for kernel in table.kernels:
-                for operator in kernel.operators:
-                    if operator in sources:
-                        raise DuplicatePluginError(
-                            group=ENTRY_POINT_GROUP,
-                            name=operator,
-                            distributions=(sources[operator], table.source),
-                        )
-                    sources[operator] = table.source
-                    self._kernels[operator] = kernel
-
-    def __getitem__(self, operator: str) -> Kernel:
-        return self._kernels[operator]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._kernels)
-
-    def __len__(self) -> int:
-        return len(self._kernels)
+    kernels: dict[str, Kernel] = {}
+    sources: dict[str, str] = {}
+    for table in tables:
+        for each in table.kernels:
+            for operator in each.operators:
+                if operator in sources:
+                    raise DuplicatePluginError(
+                        group=ENTRY_POINT_GROUP,
+                        name=operator,
+                        distributions=(sources[operator], table.source),
+                    )
+                sources[operator] = table.source
+                kernels[operator] = each
+    return MappingProxyType(kernels)
 
 
 def _describe(argument: object) -> str:

@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from etconfig.kernel.registry import KernelRegistry, KernelTable
+    from collections.abc import Mapping
+
+    from etconfig.kernel.registry import Kernel, KernelTable
 
 FAMILIES = (
     "attention",
@@ -60,8 +62,8 @@ def builtin_tables() -> tuple[KernelTable, ...]:
 
 
 @lru_cache(1)
-def builtin_kernels() -> KernelRegistry:
+def builtin_kernels() -> Mapping[str, Kernel]:
     """Return all kernels of this package, which never change."""
-    from etconfig.kernel.registry import KernelRegistry
+    from etconfig.kernel.registry import kernels_by_operator
 
-    return KernelRegistry(builtin_tables())
+    return kernels_by_operator(builtin_tables())

@@ -209,7 +209,7 @@ class NumpyProgram(ExecutorProgram):
 
     Args:
         program: The program; its Methods refer to its constants without a copy.
-        kernels: Kernels by full operator name, such as a `KernelRegistry`.
+        kernels: Kernels by full operator name.
         instruction_limit: The most instructions that one execute may run.
     """
 
@@ -288,7 +288,7 @@ def load_method(
     Args:
         program: The program; the Method refers to its constants without a copy.
         name: The method's name.
-        kernels: Kernels by full operator name, such as a `KernelRegistry`.
+        kernels: Kernels by full operator name.
         backends: Backends with their options, by id; backends that are not needed are ignored.
         instance: The named instance, if this is one.
         tracer: The tracer that records events; None records nothing and costs nothing.

@@ -12,7 +12,6 @@ from etconfig.kernel.registry import (
     Floats,
     Ints,
     Kernel,
-    KernelRegistry,
     KernelTable,
     OptionalTensors,
     Scalar,
@@ -20,6 +19,7 @@ from etconfig.kernel.registry import (
     TensorAlias,
     Tensors,
     kernel,
+    kernels_by_operator,
 )
 from etconfig.kernel.tensor import Register, Tensor
 
@@ -139,7 +139,7 @@ class TestRegistry:
         def bind() -> Step:
             return lambda: None
 
-        registry = KernelRegistry([KernelTable("here", (bind,))])
+        registry = kernels_by_operator([KernelTable("here", (bind,))])
         assert dict(registry) == {"test::one": bind, "test::two": bind}
         assert len(registry) == 2
 
@@ -148,7 +148,7 @@ class TestRegistry:
             KernelTable(source, (Kernel(("aten::relu.out",), lambda: None),)) for source in ("a 1.0", "b 2.0")
         ]
         with pytest.raises(DuplicatePluginError) as caught:
-            KernelRegistry(tables)
+            kernels_by_operator(tables)
         assert str(caught.value) == "'aten::relu.out' in etconfig.kernels is claimed by a 1.0 and b 2.0"
 
     def test_a_table_gathers_kernels_and_tuples_of_them(self) -> None:

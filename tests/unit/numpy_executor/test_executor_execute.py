@@ -23,7 +23,7 @@ from etconfig.errors import (
     MissingOperatorError,
     OutOfMemoryError,
 )
-from etconfig.kernel.registry import KernelRegistry, KernelTable, Step, kernel
+from etconfig.kernel.registry import KernelTable, Step, kernel, kernels_by_operator
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method.inputs import InputChecker
 from etconfig.numpy_executor.method import Inputs
@@ -457,7 +457,7 @@ class TestLifetime:
         x = builder.tensor(1)
         builder.inputs = [x]
         builder.call("test::wait.out", x, x)
-        method = builder.load(kernels=KernelRegistry([KernelTable("test", (wait,))]))
+        method = builder.load(kernels=kernels_by_operator([KernelTable("test", (wait,))]))
         thread = threading.Thread(target=method.execute, args=([floats(1)],))
         thread.start()
         assert entered.wait(30)
