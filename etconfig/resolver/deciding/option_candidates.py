@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from etconfig.base.provenance import Origin, OriginKind, Sourced
 from etconfig.base.records import record
@@ -81,16 +81,13 @@ class OptionCandidates:
         """True if the value on any device is a literal one: not merged, unset, computed or missing."""
         if self.program is not None:
             return False
+        has_default = self.info.from_fact is None and self.info.default is not MISSING and not self.advice
         if not self.candidates:  # most options: nothing is configured, and the default is at hand
-            return self._has_literal_default
+            return has_default
         has_base = self.effective and self.effective[0].condition is None
-        if not has_base and not self._has_literal_default:
+        if not has_base and not has_default:
             return False
         return not any(c.value is UNSET or isinstance(c.value, (dict, Expression)) for c in self.effective)
-
-    @property
-    def _has_literal_default(self) -> bool:
-        return self.info.from_fact is None and self.info.default is not MISSING and not self.advice
 
     @property
     def unconditional_value(self) -> object:
@@ -127,7 +124,7 @@ class OptionCandidates:
             recommended: The value that the vendor's function recommends for this option, if there is one.
         """
         holding = [c for c in self.effective if c.condition is None or device.meets(c.condition)]
-        value = merged((c.value for c in holding), lambda: self._baseline(device, recommended))
+        value = merged((c.value for c in holding), partial(self._baseline, device, recommended))
         return self._computed(holding[-1], value, device) if isinstance(value, Expression) else value
 
     def deciding_candidate(self, device: DeviceView) -> Candidate | None:
