@@ -13,7 +13,6 @@ from etconfig.method.delegate_set import DelegateSet
 from etconfig.method.inputs import InputChecker
 from etconfig.method.workers import Workers
 from etconfig.program import model
-from etconfig.program.model import SerializedTensor
 from etconfig.tracing import NullTracer, RecordingTracer
 
 if TYPE_CHECKING:
@@ -30,12 +29,18 @@ _LISTS = (model.TensorList, model.OptionalTensorList)
 
 
 def written_inputs(plan: model.ExecutionPlan) -> frozenset[int]:
-    """Return the positions of inputs that an instruction may write to, or may make another tensor a view of.
+    """Return the inputs without planned memory that an instruction may write to, or make a tensor a view of.
 
-    Delegates only read their inputs, as their contract says.
+    Most plans have none. Delegates only read their inputs, as their contract says.
     """
-    written = frozenset(_written_values(plan))
-    return frozenset(position for position, index in enumerate(plan.inputs) if index in written)
+    inputs = ((position, index, plan.values[index]) for position, index in enumerate(plan.inputs))
+    unplanned = {
+        position: index
+        for position, index, value in inputs
+        if isinstance(value, model.SerializedTensor) and value.allocation_info is None
+    }
+    written = frozenset(_written_values(plan)) if unplanned else frozenset()
+    return frozenset(position for position, index in unplanned.items() if index in written)
 
 
 def _written_values(plan: model.ExecutionPlan) -> Iterator[int]:
@@ -106,16 +111,5 @@ def method_request(
         tracer=track,
         optimize=optimize,
         memory=memory,
-        written_inputs=_written_inputs(plan),
+        written_inputs=written_inputs(plan),
     )
-
-
-def _written_inputs(plan: ExecutionPlan) -> frozenset[int]:
-    """Return the inputs without planned memory that instructions may write to; most plans have none such."""
-    inputs = ((position, plan.values[index]) for position, index in enumerate(plan.inputs))
-    unplanned = {
-        position
-        for position, value in inputs
-        if isinstance(value, SerializedTensor) and value.allocation_info is None
-    }
-    return written_inputs(plan) & unplanned if unplanned else frozenset()

@@ -117,18 +117,15 @@ class PluginRegistry:
         """Return the answer of the plugin called `name` to `hook`; the first call imports the plugin.
 
         Args:
-            hook: One of the hooks in `etconfig.plugin.contributions`.
-            name: The name of the plugin's entry point; for a backend, its id.
+            hook: One of the hooks in `etconfig.plugin.contributions`, but `BACKEND_HOOK`: see `backend_spec`.
+            name: The name of the plugin's entry point.
 
         Raises:
             UnknownPluginError: no usable plugin has the name.
             DuplicatePluginError: several have it.
             PluginLoadError: the plugin is broken; further calls raise the same error.
         """
-        is_backend = hook.group == BACKEND_HOOK.group
-        return self._answer(
-            self.backend_entry(name) if is_backend else self.index.find(hook.group, name), hook
-        )
+        return self._answer(self.index.find(hook.group, name), hook)
 
     def contributions(self, hook: Hook[AnswerT]) -> tuple[AnswerT, ...]:
         """Return the answers of all usable plugins to `hook`; broken plugins are listed in `failures`."""
@@ -208,7 +205,7 @@ class PluginRegistry:
 
     def backend_spec(self, backend_id: str) -> BackendSpec:
         """Return the declaration of a backend. Raises the same errors as `contribution`."""
-        return self.contribution(BACKEND_HOOK, backend_id)
+        return self._answer(self.backend_entry(backend_id), BACKEND_HOOK)
 
     def create_backend(self, backend_id: str) -> Backend[Any, Any]:
         """Return a new backend that can run on this device.
