@@ -63,12 +63,12 @@ class Tree:
         """Do as `Source.read`, without following links out of the tree."""
         located = self._root / path.lstrip("/")
         # a link in a captured tree must not reach a file of this device
-        return _read(located, max_bytes) if self._is_inside(located) else None
+        return _HERE.read(str(located), max_bytes) if self._is_inside(located) else None
 
     def names(self, path: str) -> tuple[str, ...] | None:
         """Do as `Source.names`, without following links out of the tree."""
         located = self._root / path.lstrip("/")
-        return _names(located) if self._is_inside(located) else None
+        return _HERE.names(str(located)) if self._is_inside(located) else None
 
     def run(self, command: Sequence[str]) -> bytes | None:
         """Return the captured output."""
@@ -111,11 +111,19 @@ class ThisDevice:
 
     def read(self, path: str, max_bytes: int) -> bytes | None:
         """Do as `Source.read`."""
-        return _read(Path(path), max_bytes)
+        try:
+            with Path(path).open("rb") as file:
+                data = file.read(max_bytes + 1)
+        except (OSError, ValueError):  # a path with a null character is a ValueError
+            return None
+        return data if len(data) <= max_bytes else None
 
     def names(self, path: str) -> tuple[str, ...] | None:
         """Do as `Source.names`."""
-        return _names(Path(path))
+        try:
+            return tuple(sorted(entry.name for entry in Path(path).iterdir()))
+        except (OSError, ValueError):
+            return None
 
     def run(self, command: Sequence[str]) -> bytes | None:
         """Run the command, for at most a second."""
@@ -143,6 +151,9 @@ class ThisDevice:
 
         library = load_library()
         return None if library is None else list_gpus(library)
+
+
+_HERE = ThisDevice()
 
 
 class RecordedFiles:
@@ -185,19 +196,3 @@ class RecordedFiles:
 
     def nvml_gpus(self) -> None:
         """Return nothing: the library is on the device."""
-
-
-def _read(path: Path, max_bytes: int) -> bytes | None:
-    try:
-        with path.open("rb") as file:
-            data = file.read(max_bytes + 1)
-    except (OSError, ValueError):  # a path with a null character is a ValueError
-        return None
-    return data if len(data) <= max_bytes else None
-
-
-def _names(path: Path) -> tuple[str, ...] | None:
-    try:
-        return tuple(sorted(entry.name for entry in path.iterdir()))
-    except (OSError, ValueError):
-        return None
