@@ -21,6 +21,7 @@ from etconfig.resolver.explaining.explain import show_setting
 from etconfig.resolver.explaining.toml_text import toml_value
 
 if TYPE_CHECKING:
+    from etconfig.facts.sheet import FactSheet
     from etconfig.memory.need import MemoryNeed
     from etconfig.resolver.deciding.resolution import Resolution
 
@@ -47,6 +48,7 @@ class MatrixDevice(HasView):
         memory: The memory that the programs need beside the device's memory, if that was asked for.
         need: The parts of that memory; None where only the result is kept.
         resolution: The resolution; None if there are errors, or where only the result is kept.
+        facts: The facts of a device without a resolution; None if they cannot be read.
     """
 
     device: str
@@ -58,11 +60,12 @@ class MatrixDevice(HasView):
     memory: MemoryFit | None = None
     need: MemoryNeed | None = None
     resolution: Resolution | None = field(default=None, compare=False, repr=False)
+    facts: FactSheet | None = field(default=None, compare=False, repr=False)
 
     @property
     def result(self) -> MatrixDevice:
         """The same without the reasons, which take most of the memory of very many devices."""
-        return replace(self, need=None, resolution=None)
+        return replace(self, need=None, resolution=None, facts=None)
 
     @property
     def has_errors(self) -> bool:

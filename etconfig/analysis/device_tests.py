@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from etconfig.app.installation.installation import Installation
     from etconfig.profile.profile import Reference
 
+OUTCOME_MARKS = {"failed": "error", "undecided": "error", "skipped": "off"}
+"""The style of each outcome on a page."""
 _FAILED = ("failed-test", "does not hold", "change the options of these devices, or the test")
 _UNDECIDED = (
     "undecided-test",
@@ -47,6 +49,7 @@ class TestResult:
         device: The name of the device.
         outcome: How it ended.
         problems: Why it did not pass.
+        reason: Why it was skipped; empty if it was not.
     """
 
     __test__ = False  # pytest collects what is called Test
@@ -55,6 +58,7 @@ class TestResult:
     device: str
     outcome: TestOutcome
     problems: tuple[Diagnostic, ...] = ()
+    reason: str = ""
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -87,12 +91,22 @@ class TestReport(HasView):
         return [*on_devices(found, len(devices)), *self.untried.values()]
 
     @property
+    def bad(self) -> Sequence[TestResult]:
+        """The results that failed or are undecided."""
+        return [each for each in self.results if each.outcome in ("failed", "undecided")]
+
+    @property
+    def failing(self) -> Collection[str]:
+        """The names of the tests that do not hold on each device."""
+        return dict.fromkeys(each.test for each in self.bad)
+
+    @property
     def summary(self) -> str:
         """One line that counts the tests that hold on each device, and the devices on which all hold."""
         tests = dict.fromkeys(each.test for each in self.results)
         devices = dict.fromkeys(each.device for each in self.results)
-        bad = [each for each in self.results if each.outcome in ("failed", "undecided")]
-        good_tests = len(tests) - len({each.test for each in bad}.union(self.untried))
+        bad = self.bad
+        good_tests = len(tests) - len({*self.failing, *self.untried})
         good_devices = len(devices) - len({each.device for each in bad})
         verb = "holds" if 1 in (good_tests, len(tests)) else "hold"
         return (
@@ -117,20 +131,30 @@ class TestReport(HasView):
     def _view(self) -> View:
         return View(title=self.summary, tables=[self.table])
 
-    @property
-    def each(self) -> View:
-        """Every result with the reason, for pages; those that passed come last."""
-        rows = [
-            (
-                each.outcome,
-                each.test,
-                each.device,
-                "; ".join(text for found in each.problems for text in (found.message, *found.notes)),
-            )
-            for each in sorted(self.results, key=lambda result: result.outcome == "passed")
+    def each(self, shown: Callable[[Diagnostic], Diagnostic]) -> View:
+        """Return the results for a page: counts, what failed and why, and the rest folded.
+
+        Args:
+            shown: Gives the files of a problem the names that readers know.
+        """
+        found: dict[tuple[str, str, Diagnostic | str], dict[str, None]] = {}
+        for each in self.results:
+            for why in each.problems or (each.reason,):
+                found.setdefault((each.outcome, each.test, why), {})[each.device] = None
+        count, failing = len({each.device for each in self.results}), self.failing
+        bad, good = [], []
+        for (outcome, test, cause), devices in found.items():
+            names = "every device" if len(devices) == count > 1 else ", ".join(devices)
+            why = cause if isinstance(cause, str) else "; ".join((shown(cause).message, *shown(cause).notes))
+            (bad if outcome in ("failed", "undecided") else good).append((outcome, test, names, why))
+        counts = sorted(self.table.rows, key=lambda row: row[0] not in failing)
+        headers = ("outcome", "test", "devices", "why")
+        tables = [
+            Table(headers=[*map(str.lower, self.table.headers)], rows=counts, caption="Devices by outcome"),
+            Table(headers=headers, rows=sorted(bad), caption="Tests that do not hold"),
+            Table(headers=headers, rows=sorted(good), caption="Passed and skipped", is_folded=True),
         ]
-        table = Table(headers=("outcome", "test", "device", "why"), rows=rows)
-        return View(title="Tests", lines=[self.summary], tables=[table])
+        return View(title="Tests", lines=[self.summary], tables=tables)
 
 
 def expected_files(installation: Installation) -> Sequence[Path]:
@@ -218,7 +242,15 @@ def _tried(checked: CheckedTest, options: OptionsUnderTest, device: str) -> Test
     trials, facts = [*checked.trials(options)], options.resolution.facts.values
     outcome = checked.outcome(trials, facts)
     found = () if outcome in ("passed", "skipped") else _problems(checked, trials, options)
-    return TestResult(test=checked.test.name, device=device, outcome=outcome, problems=tuple(found))
+    reason = _why_skipped(checked, facts) if outcome == "skipped" else ""
+    name = checked.test.name
+    return TestResult(test=name, device=device, outcome=outcome, problems=tuple(found), reason=reason)
+
+
+def _why_skipped(checked: CheckedTest, facts: Mapping[str, object]) -> str:
+    where = () if checked.test.where is None else checked.test.where.explain(facts)
+    against = "; ".join(each.verdict for each in where if each.result is not True)
+    return against or "none of its methods has the backends whose options it reads"
 
 
 def _untried(test: DeviceTest, methods: Collection[str]) -> Diagnostic:

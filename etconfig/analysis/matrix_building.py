@@ -139,7 +139,7 @@ def _device(
     *,
     with_memory: bool,
 ) -> MatrixDevice:
-    profile = None
+    profile = facts = None
     try:
         facts = sheet if isinstance(sheet, FactSheet) else load_fact_sheet(sheet, registry)
         choice = configurations.choose(facts)
@@ -148,10 +148,11 @@ def _device(
         resolution = configuration.resolve(facts)
         need = need_of_programs(configuration.program, resolution) if with_memory else None
     except ConfigError as error:
-        return MatrixDevice(device=device, profile=profile, problems=error.diagnostics, options={})
+        problems = error.diagnostics
+        return MatrixDevice(device=device, profile=profile, problems=problems, options={}, facts=facts)
     except PluginError as error:
         problem = replace(plugin_warning(error), severity=Severity.ERROR)
-        return MatrixDevice(device=device, profile=profile, problems=(problem,), options={})
+        return MatrixDevice(device=device, profile=profile, problems=(problem,), options={}, facts=facts)
     return MatrixDevice(
         device=device,
         profile=resolution.profile,

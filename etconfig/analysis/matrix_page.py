@@ -5,24 +5,29 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 
-from etconfig.analysis.device_matrix import DeviceMatrix
+from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
+from etconfig.analysis.device_tests import OUTCOME_MARKS, TestReport
 from etconfig.analysis.memory_picture import memory_svg
 from etconfig.analysis.program_report import ProgramReport
+from etconfig.base.fingerprint import file_sha256
 from etconfig.base.number_text import format_bytes
 from etconfig.base.provenance import Origin, OriginKind
 from etconfig.base.records import record
 from etconfig.diagnostics.repository import RepositoryNames
+from etconfig.profile.device_tests import RESOLVES
 from etconfig.profile.evidence import TuningEvidence, gain_text
-from etconfig.profile.selection import Selection
-from etconfig.report.model import View
+from etconfig.profile.selection import ProfileMatch, Selection
+from etconfig.report.model import View, shown_names
 from etconfig.report.page.writer import Page
 from etconfig.resolver.explaining.explain import fact_texts, show_setting
 from etconfig.resolver.explaining.waterfall import ValueSource, waterfall
+from etconfig.schema.units import Unit
 
 _SOURCES = {
     OriginKind.DEFAULT: "default of",
@@ -37,6 +42,7 @@ _MAX_RECTANGLES = 300
 def device_page(
     matrix: DeviceMatrix,
     *,
+    tests: TestReport | None = None,
     further: Iterable[tuple[View, str]] = (),
     programs: Sequence[ProgramReport] = (),
 ) -> Page:
@@ -49,18 +55,27 @@ def device_page(
 
     Args:
         matrix: The devices.
-        further: Parts from elsewhere, such as tests and measurements, each with a picture or an empty text.
+        tests: The results of the project's tests on the devices.
+        further: Parts from elsewhere, such as measurements, each with a picture or an empty text.
         programs: The programs that the options are for.
     """
     page = _Reasons(matrix, RepositoryNames(Path.cwd(), os.environ, is_public=True))
+    if tests is not None and all(each.test == RESOLVES for each in tests.results):
+        tests = None  # the problems say the same
+    untried = () if tests is None else tests.untried.values()
     data = {
         "matrix": matrix,
         "page": page,
-        "problems": [(page.names(each), page.devices(found)) for each, found in matrix.problems.items()],
-        "fact_texts": fact_texts,
+        "problems": [
+            *((page.names(each), page.devices(found)) for each, found in matrix.problems.items()),
+            *((page.names(each), "") for each in untried),
+        ],
+        "tests": tests,
+        "marks": OUTCOME_MARKS,
         "further": [*further],
         "programs": programs,
         "file_name": _file_name,
+        "sha256": _sha256,
         "plan_svg": lambda method: memory_svg({method.name: method.memory_plan}, most=_MAX_RECTANGLES),
         "bytes": format_bytes,
         "gain": gain_text,
@@ -72,6 +87,19 @@ def device_page(
 
 def _file_name(program: ProgramReport) -> str:
     return Path(program.path or "program in memory").name
+
+
+def _sha256(program: ProgramReport) -> str:
+    """Return the start of the hash of a program's file; empty if there is no file."""
+    with suppress(OSError, ValueError):
+        return file_sha256(Path(program.path))[:12] if program.path else ""
+    return ""
+
+
+def _sized(value: str, *, is_size: bool) -> str:
+    """Return a value; a number of bytes in a larger unit too, if it has one: `16384 (16 KiB)`."""
+    has_larger = is_size and value.isdecimal() and int(value) >= 1024
+    return f"{value} ({format_bytes(int(value))})" if has_larger else value
 
 
 @record(frozen=True, kw_only=True)
@@ -104,6 +132,9 @@ class _Reasons:
     def __init__(self, matrix: DeviceMatrix, names: RepositoryNames) -> None:
         self.matrix, self.names = matrix, names
         self.resolutions = {each.device: each.resolution for each in matrix if each.resolution is not None}
+        self.sheets = {
+            each.device: each.facts if each.resolution is None else each.resolution.facts for each in matrix
+        }
 
     def devices(self, names: Sequence[str]) -> str:
         return "every device" if len(names) == len(self.matrix) > 1 else ", ".join(names)
@@ -114,6 +145,27 @@ class _Reasons:
         for value, result in zip(self.matrix.values(path), self.matrix.results, strict=True):
             counts[value] += len(result.devices)
         return counts.most_common(1)[0][0]
+
+    def problem_of(self, device: str) -> int:
+        """Return the number of the problem on the page that keeps a device from its options."""
+        found = enumerate(self.matrix.problems.items(), 1)
+        return next(at for at, (problem, devices) in found if problem.is_error and device in devices)
+
+    def value(self, path: str, text: str) -> str:
+        """Return a value of an option as the page shows it."""
+        return _sized(text, is_size=path.rpartition(":")[2] in self._sizes)
+
+    @cached_property
+    def _sizes(self) -> frozenset[str]:
+        """The options that are numbers of bytes."""
+        return frozenset(
+            f"{backend}.{option}"
+            for resolution in self.resolutions.values()
+            for arguments in resolution
+            for backend, resolved in arguments.backends.items()
+            for option, candidates in resolved.candidates.items()
+            if candidates.info.unit is Unit.BYTES
+        )
 
     @cached_property
     def groups(self) -> Mapping[str, Sequence[_Group]]:
@@ -160,14 +212,21 @@ class _Reasons:
 
     def fact(self, name: str, devices: Sequence[str]) -> tuple[str, str]:
         """Return the value of a fact on some devices; on one, with what found it."""
-        values = {fact_texts(self.resolutions[device].facts, name)[0] for device in devices}
+        values = [*dict.fromkeys(self.fact_value(name, device) for device in devices)]
         if len(devices) > 1:
-            return (values.pop() if len(values) == 1 else "see the table of facts"), ""
+            return (values[0] if len(values) == 1 else f"one of {shown_names(values)}"), ""
         facts = self.resolutions[devices[0]].facts
         fact = facts.get(name)
         if fact is None or not fact.is_known:
             return fact_texts(facts, name)
-        return values.pop(), self.source(fact.origin, devices)
+        return values[0], self.source(fact.origin, devices)
+
+    def fact_value(self, name: str, device: str) -> str:
+        """Return the value of a fact on a device."""
+        sheet = self.sheets[device]
+        fact = None if sheet is None else sheet.get(name)
+        is_size = fact is not None and fact.unit == "bytes"
+        return "unknown" if sheet is None else _sized(fact_texts(sheet, name)[0], is_size=is_size)
 
     def source(self, origin: Origin, devices: Sequence[str]) -> str:
         """Return a source in words: a profile by its name, a file as the repository names it."""
@@ -176,7 +235,8 @@ class _Reasons:
         if origin.kind is OriginKind.PROFILE and selection is not None:
             source = next((p.name for p in selection.chain if str(p.path) == origin.source), source)
         line = "" if origin.line is None else f", line {origin.line}"
-        detail = f" ({origin.detail})" if origin.kind is OriginKind.SHEET and origin.detail else ""
+        is_detailed = origin.kind in (OriginKind.SHEET, OriginKind.DEFAULT) and origin.detail
+        detail = f" ({origin.detail})" if is_detailed else ""
         return f"{_SOURCES.get(origin.kind, origin.kind.value)} {source}{line}{detail}"
 
     @cached_property
@@ -184,14 +244,29 @@ class _Reasons:
         """The names of the facts that options may depend on."""
         return [*dict.fromkeys(name for each in self.groups.values() for g in each for name in g.facts)]
 
-    @property
-    def others(self) -> Iterator[tuple[str, str, str]]:
-        """Each profile that was not chosen, why, and on which devices."""
+    def profile(self, device: MatrixDevice) -> tuple[str, str, str]:
+        """Return the file of a device's profile, what it extends, and why it was chosen."""
+        if device.resolution is None:
+            return "", "", "its options do not resolve: see the problems"
+        selection = device.resolution.selection
+        if selection is None:
+            return "", "", f"named by {device.selected_by or 'hand'}"
+        chosen = selection.profile
+        file = "comes with etconfig" if chosen.is_bundled else self.names.name_of(str(chosen.path or ""))
+        match = next(each for each in selection.matches if each.profile is chosen)
+        is_for_some = chosen.match is not None and chosen.match.facts
+        because = "; ".join(match.reasons) if is_for_some else "it matches every device"
+        return file, ", ".join(each.name for each in selection.chain[:-1]), because
+
+    def others(self, *, are_bundled: bool) -> Iterator[tuple[str, str, str]]:
+        """Each profile that was not chosen, why, and on which devices: those of etconfig, or all others."""
         found: dict[tuple[str, str], dict[str, list[str]]] = {}
         for device, resolution in self.resolutions.items():
             if resolution.selection is not None:
-                for profile, why, full in _not_chosen(resolution.selection):
-                    found.setdefault((profile, why), {}).setdefault(full, []).append(device)
+                for match, why, full in _not_chosen(resolution.selection):
+                    if (match.profile.is_bundled and not match.is_match) is are_bundled:
+                        by_text = found.setdefault((match.profile.name, why), {})
+                        by_text.setdefault(full, []).append(device)
         for (profile, why), by_text in sorted(found.items(), key=lambda each: each[0][0]):
             devices = [device for each in by_text.values() for device in each]
             yield profile, next(iter(by_text)) if len(by_text) == 1 else why, self.devices(devices)
@@ -209,16 +284,19 @@ class _Reasons:
         return found
 
 
-def _not_chosen(selection: Selection) -> Iterator[tuple[str, str, str]]:
-    """Yield each other profile with why it was not chosen: without the values of facts, and with them."""
+def _not_chosen(selection: Selection) -> Iterator[tuple[ProfileMatch, str, str]]:
+    """Yield each other profile with why it was not chosen: the same on many devices, and in full."""
     for match in selection.matches:
         if match.profile is selection.profile:
             continue
-        if match.is_match:
-            is_base = any(match.profile.name == base.name for base in selection.chain)
-            why = "a more specific one extends it" if is_base else "one from a closer source goes first"
-            yield match.profile.name, f"it matches, but {why}", f"it matches, but {why}"
+        if not match.is_match:
+            clauses = sorted(match.clauses, key=lambda each: each.result is not False)
+            clause = next((each for each in clauses if each.result is not True), None)
+            text, full = (clause.verdict, clause.explanation) if clause else match.reasons[:1] * 2
+            yield match, text, full
+        elif match.profile in selection.passed_over:
+            yield match, *("it matches, but it was tuned for another model",) * 2
         else:
-            clause = next((each for each in match.clauses if each.result is not True), None)
-            full = match.reasons[0]
-            yield match.profile.name, full if clause is None else f"{clause.text} does not hold", full
+            is_base = any(match.profile.name == base.name for base in selection.chain)
+            does = "extends it" if is_base else "goes first"
+            yield match, f"it matches, but another {does}", f"it matches, but {selection.profile.name} {does}"

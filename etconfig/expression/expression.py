@@ -81,18 +81,23 @@ class ClauseResult:
     hidden: frozenset[str] = field(default=HIDDEN_FACTS, compare=False, repr=False)
 
     @property
-    def explanation(self) -> str:
-        """The result and its reason, in a sentence."""
+    def verdict(self) -> str:
+        """The result in a sentence, which is the same on all devices that have it."""
         if isinstance(self.result, Unknown):
             return f"{self.text} is unknown: {_not_known(self.result)}"
         if isinstance(self.result, Fault):
             return f"{self.text} has no value: {self.result.reason}"
         if isinstance(self.result, bool):
-            verdict = "holds" if self.result else "does not hold"
-        else:
-            verdict = f"is {_shown(self.result)}"
+            return f"{self.text} {'holds' if self.result else 'does not hold'}"
+        return f"{self.text} is {_shown(self.result)}"
+
+    @property
+    def explanation(self) -> str:
+        """The result and its reason, in a sentence."""
+        if not self.facts or isinstance(self.result, (Unknown, Fault)):
+            return self.verdict
         facts = " and ".join(f"{name} is {self._shown(name, value)}" for name, value in self.facts.items())
-        return f"{self.text} {verdict}: {facts}" if facts else f"{self.text} {verdict}"
+        return f"{self.verdict}: {facts}"
 
     def _shown(self, name: str, value: object) -> str:
         return HIDDEN_VALUE if name in self.hidden and value is not None else _shown(value)

@@ -82,7 +82,7 @@ def command(
     note_reads(expected_files(installation))
     tests = tests_on(matrix, installation, project_expected(installation))
     inspected = [inspect_program(each) for each in loaded if isinstance(each, LoadedProgram)]
-    page = device_page(matrix, further=[(tests.each, ""), *further], programs=inspected)
+    page = device_page(matrix, tests=tests, further=further, programs=inspected)
     write_file(output, page.html.encode(), PAGE)
     show(f"{format_count(len(matrix), 'device')} shown in {output}", err=not output.is_file())
     return 1 if matrix.has_errors else 0

@@ -23,7 +23,15 @@ from etconfig.cli.shared.command_options import (
 from etconfig.cli.shared.each_device import resolved_devices
 from etconfig.cli.shared.files import named_as_given
 from etconfig.cli.shared.input_files import expanded_sheets
-from etconfig.cli.shared.output import judged, note, print_json, show, show_findings, show_table
+from etconfig.cli.shared.output import (
+    judged,
+    note,
+    print_json,
+    repository_names,
+    show,
+    show_findings,
+    show_table,
+)
 from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import (
@@ -44,7 +52,6 @@ _NAME = "etconfig test"
 _JUNIT = FileKind(
     "JUnit XML of etconfig", lambda path: f'<testsuites name="{_NAME}"'.encode() in head_of(path)
 )
-_MARKS = {"failed": "error", "undecided": "error", "skipped": "off"}
 
 
 @click.command("test", cls=StrictCommand)
@@ -86,7 +93,7 @@ def command(
       etconfig test model.pte --device 'google/*'
       etconfig test --devices sheets --junit results.xml --html results.html
     """
-    from etconfig.analysis.device_tests import expected_files, project_expected, tests_on
+    from etconfig.analysis.device_tests import OUTCOME_MARKS, expected_files, project_expected, tests_on
 
     request = ConfigurationRequest(sheet=None, **options)  # type: ignore[arg-type]  # as click declares them
     if junit is not None:
@@ -107,7 +114,8 @@ def command(
         from etconfig.cli.rendering.findings_file import findings_page
         from etconfig.report.page.writer import PAGE
 
-        write_file(page, findings_page(report.each, problems, _MARKS).encode(), PAGE)
+        view = report.each(repository_names(is_public=True))
+        write_file(page, findings_page(view, problems, OUTCOME_MARKS).encode(), PAGE)
     if as_json:
         print_json(report.to_jsonable())
     else:
@@ -142,7 +150,7 @@ def _junit(report: TestReport) -> bytes:
                 name=each.test,
                 group=each.device,
                 outcome=_junit_outcome(each),
-                message=each.problems[0].message if each.problems else "",
+                message=each.problems[0].message if each.problems else each.reason,
                 text="\n".join(
                     line for p in each.problems for line in (str(p), *p.all_notes, p.help) if line
                 ),

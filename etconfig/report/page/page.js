@@ -30,12 +30,26 @@
     field.append(input);
     box.before(field);
   };
+  // A number is a whole word: 5 is in "pi-5", not in "500 KiB".
+  const has = (text, word) => /^\d+$/.test(word) ? text.split(/[^\w.]+/).includes(word) : text.includes(word);
   for (const box of document.querySelectorAll("div.scroll:has(> table)")) {
     const rows = [...box.querySelectorAll("tbody tr")];
     const heads = [...box.querySelectorAll("thead th")];
     if (rows.length > 8) {
       const texts = rows.map((row) => [...row.cells].map(words).join(" "));
-      addFilter(box, "Rows with", (text) => rows.forEach((row, at) => { row.hidden = !texts[at].includes(text); }));
+      const count = document.createElement("output");
+      const mark = () => box.classList.toggle("more", box.scrollHeight - box.clientHeight - box.scrollTop > 8);
+      const filter = (text) => {
+        const sought = text.split(/\s+/).filter(Boolean);
+        rows.forEach((row, at) => { row.hidden = !sought.every((word) => has(texts[at], word)); });
+        const shown = rows.filter((row) => !row.hidden).length;
+        count.textContent = shown === rows.length ? `${shown} rows` : `${shown || "no"} of ${rows.length} rows`;
+        mark();
+      };
+      addFilter(box, "Rows with", filter);
+      box.before(count);
+      box.addEventListener("scroll", mark);
+      filter("");
     }
     if (heads.length > 6) {
       addFilter(box, "Columns with", (text) => heads.forEach((head, at) => {

@@ -17,6 +17,7 @@ from xml.etree import ElementTree  # it reads only pictures that etconfig drew
 
 from etconfig.base.packages import how_to_install
 from etconfig.base.records import record
+from etconfig.base.version import __version__
 from etconfig.base.written_files import FileKind, head_of
 from etconfig.diagnostics.escape import escape_lines
 from etconfig.diagnostics.render import MAX_DIAGNOSTICS, render_text
@@ -129,6 +130,7 @@ def _environment() -> Environment:
         count=count_text,
         joined=lambda texts, separator=", ": separator.join(texts),
         most=MAX_DIAGNOSTICS,
+        version=__version__,
     )
     return environment
 

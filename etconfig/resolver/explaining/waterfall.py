@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from etconfig.base.provenance import Origin, OriginKind
 from etconfig.base.records import record
-from etconfig.expression import Expression, Fault, Unknown
+from etconfig.expression import ClauseResult, Expression, Fault, Unknown
 from etconfig.resolver.deciding.arguments import BackendArguments
 from etconfig.resolver.deciding.option_candidates import OptionCandidates
 from etconfig.resolver.explaining.explain import show_setting
@@ -24,7 +24,7 @@ class ValueSource:
         outcome: What it did on this device.
         value: The value as text; empty if it was not computed.
         origin: Where it was written.
-        clauses: The clauses of its condition, each with whether it holds.
+        clauses: The clauses of its condition, and those of its expression that have no value.
         expression: The expression that computes the value; None if it is written there.
         reason: The vendor's reason; empty if there is none.
     """
@@ -32,16 +32,15 @@ class ValueSource:
     outcome: SourceOutcome
     value: str
     origin: Origin
-    clauses: tuple[tuple[str, bool], ...] = ()
+    clauses: tuple[ClauseResult, ...] = ()
     expression: Expression | None = None
     reason: str = ""
 
     @property
     def texts(self) -> tuple[str, ...]:
         """Why it did so, in words."""
-        clauses = (f"{text} {'holds' if holds else 'does not hold'}" for text, holds in self.clauses)
         computed = () if self.expression is None else (f"computed as {self.expression}",)
-        return (*clauses, *computed, *filter(None, (self.reason,)))
+        return (*(each.verdict for each in self.clauses), *computed, *filter(None, (self.reason,)))
 
 
 def waterfall(arguments: BackendArguments, option: str) -> tuple[ValueSource, ...]:
@@ -58,6 +57,9 @@ def waterfall(arguments: BackendArguments, option: str) -> tuple[ValueSource, ..
         computed = written if expression is None else expression.evaluate(arguments.facts)
         value = values.get(origin, MISSING if isinstance(computed, (Unknown, Fault)) else computed)
         clauses = () if condition is None else condition.explain(arguments.facts)
+        if expression is not None and isinstance(computed, (Unknown, Fault)):
+            found_none = expression.explain(arguments.facts)
+            clauses += tuple(each for each in found_none if isinstance(each.result, (Unknown, Fault)))
         outcome: SourceOutcome = "overridden" if origin in values else "does not apply"
         if origin == found.winner.origin or origin in found.keys.values():
             outcome = "wins" if origin == found.winner.origin else "adds keys"
@@ -66,7 +68,7 @@ def waterfall(arguments: BackendArguments, option: str) -> tuple[ValueSource, ..
                 outcome=outcome,
                 value="" if value is MISSING else show_setting(value),
                 origin=origin,
-                clauses=tuple((each.text, each.result is True) for each in clauses),
+                clauses=clauses,
                 expression=expression,
                 reason=reason,
             )
