@@ -145,7 +145,10 @@ class TestReport(HasView):
         bad, good = [], []
         for (outcome, test, cause), devices in found.items():
             names = "every device" if len(devices) == count > 1 else ", ".join(devices)
-            why = cause if isinstance(cause, str) else "; ".join((shown(cause).message, *shown(cause).notes))
+            why = cause
+            if isinstance(cause, Diagnostic):
+                problem = shown(cause)
+                why = "; ".join((problem.message.removeprefix(f"{test!r} "), *problem.notes))
             (bad if outcome in ("failed", "undecided") else good).append((outcome, test, names, why))
         counts = sorted(self.table.rows, key=lambda row: row[0] not in failing)
         headers = ("outcome", "test", "devices", "why")

@@ -299,4 +299,4 @@ def _not_chosen(selection: Selection) -> Iterator[tuple[ProfileMatch, str, str]]
         else:
             is_base = any(match.profile.name == base.name for base in selection.chain)
             does = "extends it" if is_base else "goes first"
-            yield match, f"it matches, but another {does}", f"it matches, but {selection.profile.name} {does}"
+            yield match, f"it matches, but the chosen one {does}", f"it matches, but {selection.profile.name} {does}"

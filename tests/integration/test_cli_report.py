@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import os
 import re
@@ -135,7 +136,8 @@ class TestContents:
         assert (done.status, done.stdout) == (1, "3 devices shown in report.html\n")
         page = (sheets.parent / "report.html").read_text(encoding="utf-8")
         assert "error: sheets/broken.json" in page
-        assert '<td class="error">error</td>' in page
+        assert '<td><a class="error" href="#problem-1">error</a></td>' in page
+        assert "its options do not resolve" in page
 
     def test_without_devices_it_is_about_this_one_and_without_a_program_about_what_is_configured(
         self, cli: Cli, place: Path
@@ -165,7 +167,87 @@ class TestContents:
         assert cli("report", "model.pte", "--facts", "sheets", "--output", "report.html").status == 0
         page = (sheets.parent / "report.html").read_text(encoding="utf-8")
         assert "<p>1 of 2 tests holds on every device; all hold on 1 of 2 devices</p>" in page
-        assert '<th scope="row">failed</th><td>few threads</td><td>pixel-8</td>' in page
+        assert '<th scope="row" class="error">failed</th><td>few threads</td><td>pixel-8</td>' in page
+        assert '<a href="#tests" class="error">1 of 2 tests holds on every device' in page
+        assert '<h2>Problems: <a href="#tests">1 test does not hold</a></h2>' in page
+        assert str(sheets.parent) not in page
+
+    def test_tests_that_no_device_tries_are_problems(self, cli: Cli, sheets: Path) -> None:
+        test = '[[test]]\nname = "none"\nassert = "cpu.available_cores > 1"\nwhere = \'os.name == "ios"\'\n'
+        (sheets.parent / "etconfig.toml").write_text(test)
+        assert cli("report", "model.pte", "--facts", "sheets", "--output", "report.html").status == 0
+        told = texts((sheets.parent / "report.html").read_text(encoding="utf-8"))
+        assert "Problems: 1 finding" in told
+        assert "no device tries the test 'none'" in told
+
+    def test_without_tests_of_the_project_there_is_no_such_part(self, cli: Cli, sheets: Path) -> None:
+        assert cli("report", "model.pte", "--facts", "sheets", "--output", "report.html").status == 0
+        assert 'id="tests"' not in (sheets.parent / "report.html").read_text(encoding="utf-8")
+
+    def test_what_is_unknown_is_not_said_to_be_false(self, cli: Cli, sheets: Path) -> None:
+        for path in sheets.iterdir():
+            known = json.loads(path.read_text())
+            del known["facts"]["cpu.available_cores"], known["facts"]["device.model"]
+            path.write_text(json.dumps(known))
+        (sheets.parent / "etconfig.toml").write_text(
+            "[[when]]\nif = 'os.name == \"linux\" && cpu.available_cores > 1'\n"
+            '[when.options.ReferenceCpuBackend]\nnum_threads = 2\naccumulate = "fp64"\n'
+        )
+        assert cli("report", "model.pte", "--facts", "sheets", "--output", "report.html").status == 0
+        told = texts((sheets.parent / "report.html").read_text(encoding="utf-8"))
+        reason = "cpu.available_cores > 1 is unknown: cpu.available_cores is not known on this device"
+        assert f'os.name == "linux" holds; {reason}' in told
+        assert f'os.name == "linux" does not hold; {reason}' in told
+        for device in ("pixel-8", "raspberry-pi-5"):
+            done = cli("profiles", "match", "--all", "--json", "--facts", f"sheets/{device}.json")
+            reasons = [why for each in done.json for why in each["why"] if " is unknown: " in why]
+            assert reasons
+            for why in reasons:
+                assert f"{why.partition(' is unknown: ')[0]} does not hold" not in told, why
+
+    def test_advice_that_does_not_apply_has_a_reason(self, cli: Cli, sheets: Path) -> None:
+        known = json.loads((sheets / "pixel-8.json").read_text())
+        known["facts"].pop("cpu.cache.l2", None)
+        (sheets / "pixel-8.json").write_text(json.dumps(known))
+        assert cli("report", "model.pte", "--facts", "sheets", "--output", "report.html").status == 0
+        told = texts((sheets.parent / "report.html").read_text(encoding="utf-8"))
+        assert "max(4096, cpu.cache.l2 / 2) is unknown: cpu.cache.l2 is not known on this device" in told
+        assert "1048576 (1 MiB) comes from the default of ReferenceCpuOptions" in told
+        assert "overridden4default of ReferenceCpuOptions (fact cpu.available_cores)" in told
+
+    def test_a_device_that_does_not_resolve_has_facts(self, cli: Cli, sheets: Path) -> None:
+        known = json.loads((sheets / "pixel-8.json").read_text())
+        for name in ("cpu.available_cores", "cpu.logical_cores"):
+            known["facts"].pop(name, None)
+        (sheets / "pixel-8.json").write_text(json.dumps(known))
+        (sheets.parent / "etconfig.toml").write_text(
+            '[options.ReferenceCpuBackend]\nnum_threads = { expr = "cpu.logical_cores" }\n'
+        )
+        assert cli("report", "model.pte", "--facts", "sheets", "--output", "report.html").status == 1
+        page = (sheets.parent / "report.html").read_text(encoding="utf-8")
+        facts = page.partition('<section id="facts">')[2].partition("</section>")[0]
+        assert re.search('<th scope="row">pixel-8</th>.*<td>unknown</td>', facts)
+        assert '<th scope="row">pixel-8</th><td class="short">unknown</td>' in page
+
+    def test_a_sentence_lists_the_values_that_devices_have(self, cli: Cli, sheets: Path) -> None:
+        (sheets.parent / "etconfig.toml").write_text(
+            '[options.ReferenceCpuBackend]\nnum_threads = { expr = "min(cpu.logical_cores, 2)" }\n'
+        )
+        assert cli("report", "model.pte", "--facts", "sheets", "--output", "report.html").status == 0
+        told = texts((sheets.parent / "report.html").read_text(encoding="utf-8"))
+        assert "where cpu.logical_cores is one of 8, 4." in told or "is one of 9, 4." in told
+
+    def test_it_names_its_program_and_profiles(self, cli: Cli, sheets: Path) -> None:
+        (sheets.parent / "etconfig.toml").write_text('profile_path = ["profiles"]\n')
+        profile = sheets.parent / "profiles" / "my" / "board.toml"
+        profile.parent.mkdir(parents=True)
+        profile.write_text('[profile]\nname = "my/board"\nmatch = "true"\n')
+        assert cli("report", "model.pte", "--facts", "sheets", "--output", "report.html").status == 0
+        told = texts((sheets.parent / "report.html").read_text(encoding="utf-8"))
+        assert hashlib.sha256((sheets.parent / "model.pte").read_bytes()).hexdigest()[:12] in told
+        assert f"Written by etconfig {etconfig.__version__}." in told
+        assert "my/boardprofiles/my/board.tomlit matches every device" in told
+        assert "generic/linux-arm64it matches, but my/board goes first" in told
 
     def test_without_the_library_nothing_is_written(
         self, cli: Cli, place: Path, monkeypatch: pytest.MonkeyPatch

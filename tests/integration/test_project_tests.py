@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from command_line import Outcome
+from pages import texts
 
 Cli = Callable[..., Outcome]
 
@@ -171,8 +172,22 @@ class TestResults:
         page = Path("results.html").read_text()
         for text in ("large", "small", "failed", "does not hold", str(done.stderr.splitlines()[-1])):
             assert text in page
-        assert page.index("failed") < page.index(">passed")
+        assert page.index('class="error">failed<') < page.index("<summary>Passed and skipped</summary>")
         assert "u000a" not in page
+        assert str(Path.cwd()) not in page
+
+    def test_a_page_has_one_row_for_what_devices_have_in_common(self, cli: Cli) -> None:
+        text = '[[test]]\nname = "{}"\nassert = "power.battery_level > 0.5"\nwhere = \'os.name == "{}"\'\n'
+        project('devices = ["sheets"]\n' + text.format("a", "linux") + text.format("b", "ios"))
+        sheet("other", os__name="linux")
+        assert cli("test", "--html", "results.html", "--junit", "results.xml").status == 1
+        told = texts(Path("results.html").read_text())
+        level = "power.battery_level > 0.5 is unknown: power.battery_level is not known on this device"
+        assert f"undecidedaother, smallis undecided; {level}" in told
+        assert 'skippedbevery deviceos.name == "ios" does not hold' in told
+        assert 'skippedalargeos.name == "linux" does not hold' in told
+        skipped = [each.get("message") for each in ElementTree.parse("results.xml").iter("skipped")]
+        assert 'os.name == "ios" does not hold' in skipped
 
     def test_a_backend_that_is_not_installed_or_broken_is_the_reason(self, cli: Cli) -> None:
         project('[[test]]\nname = "a"\nassert = "XnnpackBackend.num_threads > 1"')

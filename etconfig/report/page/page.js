@@ -34,11 +34,13 @@
   const has = (text, word) => /^\d+$/.test(word) ? text.split(/[^\w.]+/).includes(word) : text.includes(word);
   for (const box of document.querySelectorAll("div.scroll:has(> table)")) {
     const rows = [...box.querySelectorAll("tbody tr")];
+    const mark = () => box.classList.toggle("more", box.scrollHeight - box.clientHeight - box.scrollTop > 8);
+    box.addEventListener("scroll", mark);
+    mark();
     const heads = [...box.querySelectorAll("thead th")];
     if (rows.length > 8) {
       const texts = rows.map((row) => [...row.cells].map(words).join(" "));
       const count = document.createElement("output");
-      const mark = () => box.classList.toggle("more", box.scrollHeight - box.clientHeight - box.scrollTop > 8);
       const filter = (text) => {
         const sought = text.split(/\s+/).filter(Boolean);
         rows.forEach((row, at) => { row.hidden = !sought.every((word) => has(texts[at], word)); });
@@ -48,7 +50,6 @@
       };
       addFilter(box, "Rows with", filter);
       box.before(count);
-      box.addEventListener("scroll", mark);
       filter("");
     }
     if (heads.length > 6) {

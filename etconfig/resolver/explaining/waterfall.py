@@ -57,9 +57,9 @@ def waterfall(arguments: BackendArguments, option: str) -> tuple[ValueSource, ..
         computed = written if expression is None else expression.evaluate(arguments.facts)
         value = values.get(origin, MISSING if isinstance(computed, (Unknown, Fault)) else computed)
         clauses = () if condition is None else condition.explain(arguments.facts)
-        if expression is not None and isinstance(computed, (Unknown, Fault)):
-            found_none = expression.explain(arguments.facts)
-            clauses += tuple(each for each in found_none if isinstance(each.result, (Unknown, Fault)))
+        if expression is not None and all(each.result is True for each in clauses):
+            parts = expression.explain(arguments.facts)
+            clauses += tuple(each for each in parts if isinstance(each.result, (Unknown, Fault)))
         outcome: SourceOutcome = "overridden" if origin in values else "does not apply"
         if origin == found.winner.origin or origin in found.keys.values():
             outcome = "wins" if origin == found.winner.origin else "adds keys"

@@ -54,7 +54,8 @@ def pages(text: str) -> Iterator[str]:
         help=text,
     )
     for count in (1, 9):
-        yield Page(text, "findings", {"files": 1, "problems": [(problem, text)] * count}).html
+        data = {"view": view(text), "marks": {text: "error"}, "problems": [(problem, text)] * count}
+        yield Page(text, "findings", data).html
 
 
 def test_each_table_of_a_page_has_a_name_and_headers_with_a_scope() -> None:
