@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 OUTCOME_MARKS = {"failed": "error", "undecided": "error", "skipped": "off"}
 """The style of each outcome on a page."""
+_BAD = ("failed", "undecided")
 _FAILED = ("failed-test", "does not hold", "change the options of these devices, or the test")
 _UNDECIDED = (
     "undecided-test",
@@ -93,7 +94,7 @@ class TestReport(HasView):
     @property
     def bad(self) -> Sequence[TestResult]:
         """The results that failed or are undecided."""
-        return [each for each in self.results if each.outcome in ("failed", "undecided")]
+        return [each for each in self.results if each.outcome in _BAD]
 
     @property
     def failing(self) -> Collection[str]:
@@ -142,20 +143,18 @@ class TestReport(HasView):
             for why in each.problems or (each.reason,):
                 found.setdefault((each.outcome, each.test, why), {})[each.device] = None
         count, failing = len({each.device for each in self.results}), self.failing
-        bad, good = [], []
+        rows: dict[bool, list[tuple[str, ...]]] = {True: [], False: []}  # by whether they hold
         for (outcome, test, cause), devices in found.items():
             names = "every device" if len(devices) == count > 1 else ", ".join(devices)
-            why = cause
-            if isinstance(cause, Diagnostic):
-                problem = shown(cause)
-                why = "; ".join((problem.message.removeprefix(f"{test!r} "), *problem.notes))
-            (bad if outcome in ("failed", "undecided") else good).append((outcome, test, names, why))
+            problem = shown(cause) if isinstance(cause, Diagnostic) else None
+            texts = (problem.message.removeprefix(f"{test!r} "), *problem.notes) if problem else (str(cause),)
+            rows[outcome not in _BAD].append((outcome, test, names, "; ".join(texts)))
         counts = sorted(self.table.rows, key=lambda row: row[0] not in failing)
         headers = ("outcome", "test", "devices", "why")
         tables = [
             Table(headers=[*map(str.lower, self.table.headers)], rows=counts, caption="Devices by outcome"),
-            Table(headers=headers, rows=sorted(bad), caption="Tests that do not hold"),
-            Table(headers=headers, rows=sorted(good), caption="Passed and skipped", is_folded=True),
+            Table(headers=headers, rows=sorted(rows[False]), caption="Tests that do not hold"),
+            Table(headers=headers, rows=sorted(rows[True]), caption="Passed and skipped", is_folded=True),
         ]
         return View(title="Tests", lines=[self.summary], tables=tables)
 

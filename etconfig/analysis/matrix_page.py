@@ -298,5 +298,5 @@ def _not_chosen(selection: Selection) -> Iterator[tuple[ProfileMatch, str, str]]
             yield match, *("it matches, but it was tuned for another model",) * 2
         else:
             is_base = any(match.profile.name == base.name for base in selection.chain)
-            does = "extends it" if is_base else "goes first"
-            yield match, f"it matches, but the chosen one {does}", f"it matches, but {selection.profile.name} {does}"
+            text = f"it matches, but {{}} {'extends it' if is_base else 'goes first'}"
+            yield match, text.format("the chosen one"), text.format(selection.profile.name)
