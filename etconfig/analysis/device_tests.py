@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 OUTCOME_MARKS = {"failed": "error", "undecided": "error", "skipped": "off"}
 """The style of each outcome on a page."""
-_BAD = ("failed", "undecided")
+_NO_METHOD = "none of its methods has the backends whose options it reads"
 _FAILED = ("failed-test", "does not hold", "change the options of these devices, or the test")
 _UNDECIDED = (
     "undecided-test",
@@ -94,21 +94,15 @@ class TestReport(HasView):
     @property
     def bad(self) -> Sequence[TestResult]:
         """The results that failed or are undecided."""
-        return [each for each in self.results if each.outcome in _BAD]
-
-    @property
-    def failing(self) -> Collection[str]:
-        """The names of the tests that do not hold on each device."""
-        return dict.fromkeys(each.test for each in self.bad)
+        return [each for each in self.results if OUTCOME_MARKS.get(each.outcome) == "error"]
 
     @property
     def summary(self) -> str:
         """One line that counts the tests that hold on each device, and the devices on which all hold."""
         tests = dict.fromkeys(each.test for each in self.results)
         devices = dict.fromkeys(each.device for each in self.results)
-        bad = self.bad
-        good_tests = len(tests) - len({*self.failing, *self.untried})
-        good_devices = len(devices) - len({each.device for each in bad})
+        good_tests = len(tests) - len({each.test for each in self.bad}.union(self.untried))
+        good_devices = len(devices) - len({each.device for each in self.bad})
         verb = "holds" if 1 in (good_tests, len(tests)) else "hold"
         return (
             f"{good_tests:,} of {count_text(len(tests), 'test')} {verb} on every device; "
@@ -133,23 +127,19 @@ class TestReport(HasView):
         return View(title=self.summary, tables=[self.table])
 
     def each(self, shown: Callable[[Diagnostic], Diagnostic]) -> View:
-        """Return the results for a page: counts, what failed and why, and the rest folded.
-
-        Args:
-            shown: Gives the files of a problem the names that readers know.
-        """
+        """Return counts, reasons of failures, and the rest, for pages; `shown` names files for readers."""
         found: dict[tuple[str, str, Diagnostic | str], dict[str, None]] = {}
         for each in self.results:
             for why in each.problems or (each.reason,):
                 found.setdefault((each.outcome, each.test, why), {})[each.device] = None
-        count, failing = len({each.device for each in self.results}), self.failing
+        every = {each.device for each in self.results}
         rows: dict[bool, list[tuple[str, ...]]] = {True: [], False: []}  # by whether they hold
         for (outcome, test, cause), devices in found.items():
-            names = "every device" if len(devices) == count > 1 else ", ".join(devices)
+            names = "every device" if devices.keys() == every and len(every) > 1 else ", ".join(devices)
             problem = shown(cause) if isinstance(cause, Diagnostic) else None
             texts = (problem.message.removeprefix(f"{test!r} "), *problem.notes) if problem else (str(cause),)
-            rows[outcome not in _BAD].append((outcome, test, names, "; ".join(texts)))
-        counts = sorted(self.table.rows, key=lambda row: row[0] not in failing)
+            rows[OUTCOME_MARKS.get(outcome) != "error"].append((outcome, test, names, "; ".join(texts)))
+        counts = sorted(self.table.rows, key=lambda row: row[2:4] == ("0", "0"))  # those that hold come last
         headers = ("outcome", "test", "devices", "why")
         tables = [
             Table(headers=[*map(str.lower, self.table.headers)], rows=counts, caption="Devices by outcome"),
@@ -244,15 +234,11 @@ def _tried(checked: CheckedTest, options: OptionsUnderTest, device: str) -> Test
     trials, facts = [*checked.trials(options)], options.resolution.facts.values
     outcome = checked.outcome(trials, facts)
     found = () if outcome in ("passed", "skipped") else _problems(checked, trials, options)
-    reason = _why_skipped(checked, facts) if outcome == "skipped" else ""
-    name = checked.test.name
-    return TestResult(test=name, device=device, outcome=outcome, problems=tuple(found), reason=reason)
-
-
-def _why_skipped(checked: CheckedTest, facts: Mapping[str, object]) -> str:
-    where = () if checked.test.where is None else checked.test.where.explain(facts)
-    against = "; ".join(each.verdict for each in where if each.result is not True)
-    return against or "none of its methods has the backends whose options it reads"
+    test, reason = checked.test, ""
+    if outcome == "skipped":
+        where = () if test.where is None else test.where.explain(facts)
+        reason = "; ".join(each.verdict for each in where if each.result is not True) or _NO_METHOD
+    return TestResult(test=test.name, device=device, outcome=outcome, problems=tuple(found), reason=reason)
 
 
 def _untried(test: DeviceTest, methods: Collection[str]) -> Diagnostic:

@@ -149,18 +149,18 @@ def _device(
         need = need_of_programs(configuration.program, resolution) if with_memory else None
     except ConfigError as error:
         problems = error.diagnostics
-        return MatrixDevice(device=device, profile=profile, problems=problems, options={}, facts=facts)
     except PluginError as error:
-        problem = replace(plugin_warning(error), severity=Severity.ERROR)
-        return MatrixDevice(device=device, profile=profile, problems=(problem,), options={}, facts=facts)
-    return MatrixDevice(
-        device=device,
-        profile=resolution.profile,
-        selected_by=resolution.selected_by,
-        is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
-        problems=(*resolution.warnings, *notes_on_device(resolution)),
-        options=option_values(resolution),
-        memory=None if need is None else need.fit(resolution.facts),
-        need=need,
-        resolution=resolution,
-    )
+        problems = (replace(plugin_warning(error), severity=Severity.ERROR),)
+    else:
+        return MatrixDevice(
+            device=device,
+            profile=resolution.profile,
+            selected_by=resolution.selected_by,
+            is_fallback=resolution.selection is not None and resolution.selection.is_fallback,
+            problems=(*resolution.warnings, *notes_on_device(resolution)),
+            options=option_values(resolution),
+            memory=None if need is None else need.fit(resolution.facts),
+            need=need,
+            resolution=resolution,
+        )
+    return MatrixDevice(device=device, profile=profile, problems=problems, options={}, facts=facts)

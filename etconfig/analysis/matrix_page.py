@@ -11,7 +11,7 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
-from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
+from etconfig.analysis.device_matrix import DeviceMatrix
 from etconfig.analysis.device_tests import OUTCOME_MARKS, TestReport
 from etconfig.analysis.memory_picture import memory_svg
 from etconfig.analysis.program_report import ProgramReport
@@ -20,7 +20,6 @@ from etconfig.base.number_text import format_bytes
 from etconfig.base.provenance import Origin, OriginKind
 from etconfig.base.records import record
 from etconfig.diagnostics.repository import RepositoryNames
-from etconfig.profile.device_tests import RESOLVES
 from etconfig.profile.evidence import TuningEvidence, gain_text
 from etconfig.profile.selection import ProfileMatch, Selection
 from etconfig.report.model import View, shown_names
@@ -60,17 +59,12 @@ def device_page(
         programs: The programs that the options are for.
     """
     page = _Reasons(matrix, RepositoryNames(Path.cwd(), os.environ, is_public=True))
-    if tests is not None and all(each.test == RESOLVES for each in tests.results):
-        tests = None  # the problems say the same
-    untried = () if tests is None else tests.untried.values()
+    problems = {**matrix.problems, **dict.fromkeys(tests.untried.values() if tests else (), ())}
     data = {
         "matrix": matrix,
         "page": page,
-        "problems": [
-            *((page.names(each), page.devices(found)) for each, found in matrix.problems.items()),
-            *((page.names(each), "") for each in untried),
-        ],
-        "tests": tests,
+        "problems": [(page.names(each), page.devices(found)) for each, found in problems.items()],
+        "tests": tests if tests and len({each.test for each in tests.results}) > 1 else None,
         "marks": OUTCOME_MARKS,
         "further": [*further],
         "programs": programs,
@@ -111,6 +105,7 @@ class _Group:
         value: The value.
         sources: The sources, lowest first.
         facts: The facts that the value may depend on.
+        unit: The option's unit.
         labels: The method instances of each device, by its name.
     """
 
@@ -118,6 +113,7 @@ class _Group:
     value: str
     sources: tuple[ValueSource, ...]
     facts: tuple[str, ...]
+    unit: Unit | None
     labels: dict[str, list[str]] = field(default_factory=dict)
 
     @property
@@ -132,9 +128,8 @@ class _Reasons:
     def __init__(self, matrix: DeviceMatrix, names: RepositoryNames) -> None:
         self.matrix, self.names = matrix, names
         self.resolutions = {each.device: each.resolution for each in matrix if each.resolution is not None}
-        self.sheets = {
-            each.device: each.facts if each.resolution is None else each.resolution.facts for each in matrix
-        }
+        self.sheets = {each.device: each.facts for each in matrix}
+        self.sheets |= {device: each.facts for device, each in self.resolutions.items()}
 
     def devices(self, names: Sequence[str]) -> str:
         return "every device" if len(names) == len(self.matrix) > 1 else ", ".join(names)
@@ -148,24 +143,13 @@ class _Reasons:
 
     def problem_of(self, device: str) -> int:
         """Return the number of the problem on the page that keeps a device from its options."""
-        found = enumerate(self.matrix.problems.items(), 1)
-        return next(at for at, (problem, devices) in found if problem.is_error and device in devices)
+        found = self.matrix.problems.items()
+        return next(at for at, (each, devices) in enumerate(found, 1) if each.is_error and device in devices)
 
     def value(self, path: str, text: str) -> str:
         """Return a value of an option as the page shows it."""
-        return _sized(text, is_size=path.rpartition(":")[2] in self._sizes)
-
-    @cached_property
-    def _sizes(self) -> frozenset[str]:
-        """The options that are numbers of bytes."""
-        return frozenset(
-            f"{backend}.{option}"
-            for resolution in self.resolutions.values()
-            for arguments in resolution
-            for backend, resolved in arguments.backends.items()
-            for option, candidates in resolved.candidates.items()
-            if candidates.info.unit is Unit.BYTES
-        )
+        groups = self.groups.get(path.rpartition(":")[2])
+        return _sized(text, is_size=groups is not None and groups[0].unit is Unit.BYTES)
 
     @cached_property
     def groups(self) -> Mapping[str, Sequence[_Group]]:
@@ -187,7 +171,8 @@ class _Reasons:
                             key = (value, *((s.outcome, s.value, s.origin, s.texts) for s in sources))
                             groups = found.setdefault(f"{backend}.{option}", {})
                             name = f"option-{[*found].index(f'{backend}.{option}')}-{len(groups)}"
-                            group = _Group(name=name, value=value, sources=sources, facts=facts)
+                            unit = candidates.info.unit
+                            group = _Group(name=name, value=value, sources=sources, facts=facts, unit=unit)
                             known[same] = groups.setdefault(key, group)
                         known[same].labels.setdefault(device, []).append(arguments.label)
         return {option: [*groups.values()] for option, groups in found.items()}
@@ -224,9 +209,8 @@ class _Reasons:
     def fact_value(self, name: str, device: str) -> str:
         """Return the value of a fact on a device."""
         sheet = self.sheets[device]
-        fact = None if sheet is None else sheet.get(name)
-        is_size = fact is not None and fact.unit == "bytes"
-        return "unknown" if sheet is None else _sized(fact_texts(sheet, name)[0], is_size=is_size)
+        is_size = sheet is not None and name in sheet and sheet[name].unit == "bytes"
+        return _sized(fact_texts(sheet, name)[0], is_size=is_size) if sheet is not None else "unknown"
 
     def source(self, origin: Origin, devices: Sequence[str]) -> str:
         """Return a source in words: a profile by its name, a file as the repository names it."""
@@ -235,28 +219,14 @@ class _Reasons:
         if origin.kind is OriginKind.PROFILE and selection is not None:
             source = next((p.name for p in selection.chain if str(p.path) == origin.source), source)
         line = "" if origin.line is None else f", line {origin.line}"
-        is_detailed = origin.kind in (OriginKind.SHEET, OriginKind.DEFAULT) and origin.detail
-        detail = f" ({origin.detail})" if is_detailed else ""
+        has_detail = origin.detail and origin.kind in (OriginKind.SHEET, OriginKind.DEFAULT)
+        detail = f" ({origin.detail})" if has_detail else ""
         return f"{_SOURCES.get(origin.kind, origin.kind.value)} {source}{line}{detail}"
 
     @cached_property
     def facts(self) -> list[str]:
         """The names of the facts that options may depend on."""
         return [*dict.fromkeys(name for each in self.groups.values() for g in each for name in g.facts)]
-
-    def profile(self, device: MatrixDevice) -> tuple[str, str, str]:
-        """Return the file of a device's profile, what it extends, and why it was chosen."""
-        if device.resolution is None:
-            return "", "", "its options do not resolve: see the problems"
-        selection = device.resolution.selection
-        if selection is None:
-            return "", "", f"named by {device.selected_by or 'hand'}"
-        chosen = selection.profile
-        file = "comes with etconfig" if chosen.is_bundled else self.names.name_of(str(chosen.path or ""))
-        match = next(each for each in selection.matches if each.profile is chosen)
-        is_for_some = chosen.match is not None and chosen.match.facts
-        because = "; ".join(match.reasons) if is_for_some else "it matches every device"
-        return file, ", ".join(each.name for each in selection.chain[:-1]), because
 
     def others(self, *, are_bundled: bool) -> Iterator[tuple[str, str, str]]:
         """Each profile that was not chosen, why, and on which devices: those of etconfig, or all others."""
@@ -265,8 +235,7 @@ class _Reasons:
             if resolution.selection is not None:
                 for match, why, full in _not_chosen(resolution.selection):
                     if (match.profile.is_bundled and not match.is_match) is are_bundled:
-                        by_text = found.setdefault((match.profile.name, why), {})
-                        by_text.setdefault(full, []).append(device)
+                        found.setdefault((match.profile.name, why), {}).setdefault(full, []).append(device)
         for (profile, why), by_text in sorted(found.items(), key=lambda each: each[0][0]):
             devices = [device for each in by_text.values() for device in each]
             yield profile, next(iter(by_text)) if len(by_text) == 1 else why, self.devices(devices)
@@ -290,13 +259,12 @@ def _not_chosen(selection: Selection) -> Iterator[tuple[ProfileMatch, str, str]]
         if match.profile is selection.profile:
             continue
         if not match.is_match:
-            clauses = sorted(match.clauses, key=lambda each: each.result is not False)
-            clause = next((each for each in clauses if each.result is not True), None)
+            clause = min(match.clauses, key=lambda c: (c.result is True, c.result is not False), default=None)
             text, full = (clause.verdict, clause.explanation) if clause else match.reasons[:1] * 2
-            yield match, text, full
         elif match.profile in selection.passed_over:
-            yield match, *("it matches, but it was tuned for another model",) * 2
+            text = full = "it matches, but it was tuned for another model"
         else:
             is_base = any(match.profile.name == base.name for base in selection.chain)
             text = f"it matches, but {{}} {'extends it' if is_base else 'goes first'}"
-            yield match, text.format("the chosen one"), text.format(selection.profile.name)
+            text, full = text.format("the chosen one"), text.format(selection.profile.name)
+        yield match, text, full

@@ -23,15 +23,7 @@ from etconfig.cli.shared.command_options import (
 from etconfig.cli.shared.each_device import resolved_devices
 from etconfig.cli.shared.files import named_as_given
 from etconfig.cli.shared.input_files import expanded_sheets
-from etconfig.cli.shared.output import (
-    judged,
-    note,
-    print_json,
-    repository_names,
-    show,
-    show_findings,
-    show_table,
-)
+from etconfig.cli.shared.output import judged, note, print_json, show, show_findings, show_table
 from etconfig.cli.shared.requests import ConfigurationRequest
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import (
@@ -112,6 +104,7 @@ def command(
         write_file(junit, _junit(report), _JUNIT)
     if page is not None:
         from etconfig.cli.rendering.findings_file import findings_page
+        from etconfig.cli.shared.output import repository_names
         from etconfig.report.page.writer import PAGE
 
         view = report.each(repository_names(is_public=True))
