@@ -26,7 +26,6 @@ from etconfig.report.model import View, shown_names
 from etconfig.report.page.writer import Page
 from etconfig.resolver.explaining.explain import fact_texts, show_setting
 from etconfig.resolver.explaining.waterfall import ValueSource, waterfall
-from etconfig.schema.units import Unit
 
 _SOURCES = {
     OriginKind.DEFAULT: "default of",
@@ -96,7 +95,7 @@ def _sized(value: str, *, is_size: bool) -> str:
     return f"{value} ({format_bytes(int(value))})" if has_larger else value
 
 
-@record(frozen=True, kw_only=True)
+@record(frozen=True)
 class _Group:
     """The devices and method instances on which the same sources decide an option alike.
 
@@ -105,7 +104,7 @@ class _Group:
         value: The value.
         sources: The sources, lowest first.
         facts: The facts that the value may depend on.
-        unit: The option's unit.
+        unit: The unit of the option, such as `bytes`, or None.
         labels: The method instances of each device, by its name.
     """
 
@@ -113,7 +112,7 @@ class _Group:
     value: str
     sources: tuple[ValueSource, ...]
     facts: tuple[str, ...]
-    unit: Unit | None
+    unit: str | None
     labels: dict[str, list[str]] = field(default_factory=dict)
 
     @property
@@ -149,7 +148,7 @@ class _Reasons:
     def value(self, path: str, text: str) -> str:
         """Return a value of an option as the page shows it."""
         groups = self.groups.get(path.rpartition(":")[2])
-        return _sized(text, is_size=groups is not None and groups[0].unit is Unit.BYTES)
+        return _sized(text, is_size=groups is not None and groups[0].unit == "bytes")
 
     @cached_property
     def groups(self) -> Mapping[str, Sequence[_Group]]:
@@ -171,8 +170,8 @@ class _Reasons:
                             key = (value, *((s.outcome, s.value, s.origin, s.texts) for s in sources))
                             groups = found.setdefault(f"{backend}.{option}", {})
                             name = f"option-{[*found].index(f'{backend}.{option}')}-{len(groups)}"
-                            unit = candidates.info.unit
-                            group = _Group(name=name, value=value, sources=sources, facts=facts, unit=unit)
+                            unit = getattr(candidates.info.unit, "value", None)
+                            group = _Group(name, value, sources, facts, unit)
                             known[same] = groups.setdefault(key, group)
                         known[same].labels.setdefault(device, []).append(arguments.label)
         return {option: [*groups.values()] for option, groups in found.items()}
