@@ -22,6 +22,7 @@ from pages import RAN, hostile_markup, structure, texts
 
 import etconfig
 from etconfig.analysis.device_matrix import DeviceMatrix, MatrixDevice
+from etconfig.analysis.device_tests import TestReport, TestResult
 from etconfig.analysis.expected_matrix import MatrixDifference
 from etconfig.analysis.matrix_page import device_page
 from etconfig.base.paired_ratio import PairedRatio
@@ -394,7 +395,13 @@ def _page(names: list[str], place: Path) -> str:
     file = place / "hostile.json"
     file.write_text(json.dumps({**BENCH, "method": names[0], "notes": names, "rows": rows}))
     further = [(differences_view(differences), ""), read_measurements(file)]
-    return device_page(matrix, further=further, programs=[_program(names)]).html
+    tests = TestReport([_result(matrix.devices[at], name) for at, name in enumerate(names)], {})
+    return device_page(matrix, tests=tests, further=further, programs=[_program(names)]).html
+
+
+def _result(device: MatrixDevice, name: str) -> TestResult:
+    """A failed test whose name and problems are hostile."""
+    return TestResult(test=name, device=device.device, outcome="failed", problems=device.problems)
 
 
 def _program(names: list[str]) -> etconfig.analysis.ProgramReport:
