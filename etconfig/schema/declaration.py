@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
+from etconfig.base.plain_data import jsonable
 from etconfig.base.records import record
 from etconfig.schema.consumption import Consumes, checked_consumption
 from etconfig.schema.known_keys import KnownKey
@@ -16,6 +19,11 @@ from etconfig.schema.units import Unit
 
 MAX_KEY_LENGTH = 63
 """The maximum length of keys and backend ids in ExecuTorch's option map. Source: backend/options.h."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+EnvironmentWords: TypeAlias = "Mapping[str, Mapping[ChoiceValue | bool, str] | None]"
+"""The environment variables that express an option, each with the text of each value, or None for all."""
 
 
 _Member = TypeVar("_Member", bound=enum.Enum)
@@ -93,6 +101,7 @@ class Declaration:
     names_methods: bool = False
     tune: TuneValues = None
     consumes: Consumes | None = None
+    env: EnvironmentWords = field(default_factory=dict)
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Leave pydantic's JSON Schema as it is; etconfig generates its own."""
@@ -119,6 +128,7 @@ class OptionInfo:
         names_methods: True if the texts of its array are names of methods.
         tune: The values that `etconfig tune` tries; see `option`.
         consumes: What it takes of a resource that a budget limits, or None.
+        env: The environment variables that express it; see `option`.
     """
 
     name: str
@@ -137,6 +147,7 @@ class OptionInfo:
     names_methods: bool = False
     tune: TuneValues = None
     consumes: Consumes | None = None
+    env: EnvironmentWords = field(default_factory=dict)
 
     @property
     def is_required(self) -> bool:
@@ -179,6 +190,7 @@ def option(
     names_methods: bool = False,
     tune: bool | Iterable[object] | TuneRange | None = None,
     consumes: str | Consumes | None = None,
+    env: str | Iterable[str] | EnvironmentWords = (),
 ) -> Any:
     """Declare one option of a `BackendOptions` class.
 
@@ -212,12 +224,16 @@ def option(
             option of a class has it, those without it are tried only on request.
         consumes: What its value takes of a budget: `threads`, `memory` in bytes, or a `Consumes` if some
             values stand for something else.
+        env: The environment variable, or variables, that the engine reads at its start for this option. A
+            number is written as it is, a bool as 1 or 0. A mapping gives the engine's own texts by variable
+            and value, as `{"ENGINE_PRECISION": {"high": "1"}}`; other values then have no text.
 
     Returns:
         A pydantic field.
 
     Raises:
-        ValueError: `applies`, `scope`, `unit`, `wire` or `consumes` is not one of the known ones.
+        ValueError: `applies`, `scope`, `unit`, `wire` or `consumes` is not one of the known ones, or `env` is
+            not the name of a variable.
         TypeError: `invalidates_cache` is not a bool, `tune` or `consumes` is something else than stated, or
             another argument is not a text.
     """
@@ -241,6 +257,7 @@ def option(
         names_methods=_flag("names_methods", names_methods),
         tune=checked_tune(tune),
         consumes=checked_consumption(consumes),
+        env=_variables(env),
     )
     if default is MISSING:
         return Field(json_schema_extra=declaration)
@@ -308,6 +325,20 @@ def _spellings(given: Mapping[str | int, str | int] | None) -> Mapping[ChoiceVal
     if not isinstance(given, Mapping):
         raise TypeError(f"also_called of option() is {given!r}; expected choices by their other spellings")
     return MappingProxyType(dict(given))
+
+
+def _variables(given: str | Iterable[str] | EnvironmentWords) -> EnvironmentWords:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        given = (given,)
+    found = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
+    for name, texts in found.items():
+        if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+            raise ValueError(f"env of option() has {name!r}, which is not the name of a variable")
+        if texts is not None:
+            if not isinstance(texts, Mapping) or not all(isinstance(text, str) for text in texts.values()):
+                raise TypeError(f"env of option() must map the values of {name} to texts")
+            found[name] = {jsonable(value): text for value, text in texts.items()}
+    return MappingProxyType(found)
 
 
 def _text(argument: str, given: object) -> str | None:

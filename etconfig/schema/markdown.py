@@ -33,8 +33,9 @@ def markdown_reference(spec: BackendSpec) -> str:
         rows = [(f"`{key}`", info.encoding.value, info.doc) for key, info in spec.compile_specs.items()]
         parts.append(_table(("Compile spec", "Encoding", "Description"), rows))
     if spec.environment:
-        variables = [(f"`{name}`", doc) for name, doc in spec.environment.items()]
-        parts.append(_table(("Environment variable", "Description"), variables))
+        owners = {variable: f"`{info.name}`" for info in infos for variable in info.env}
+        variables = [(f"`{name}`", owners.get(name, ""), doc) for name, doc in spec.environment.items()]
+        parts.append(_table(("Environment variable", "Option", "Description"), variables))
     return "\n\n".join(parts) + "\n"
 
 

@@ -63,6 +63,7 @@ class BackendOptions(BaseModel):
                 cls.model_fields[name].default = info.default
         _check_wire_keys(cls, infos)
         _check_consumers(cls, infos)
+        _check_variables(cls, infos)
         cls._option_infos = MappingProxyType(infos)
         cls._former_names = _former_names(cls, infos)
         cls._assembly = plan_assembly(cls, infos)
@@ -114,6 +115,7 @@ def _check_in_table(declaration: Declaration) -> None:
         "invalidates_cache": declaration.invalidates_cache,
         "tune": declaration.tune,
         "consumes": declaration.consumes,
+        "env": declaration.env,
     }
     for argument, value in given.items():
         if value:
@@ -190,6 +192,7 @@ def _read_field(cls: type[BackendOptions], name: str, field: FieldInfo) -> Optio
     fields["wire"] = wire
     option_type = with_spellings(option_type, declaration.also_called, wire.values)
     fields["tune"] = _coerced_tune(declaration, option_type)
+    _check_env(declaration, option_type)
     return OptionInfo(name=name, type=option_type, default=default, **fields)
 
 
@@ -225,6 +228,27 @@ def _check_consumers(cls: type[BackendOptions], infos: Mapping[str, OptionInfo])
             if other not in infos:
                 raise TypeError(
                     f"{cls.__name__}.{name} consumes depending on {other!r}, which is not an option"
+                )
+
+
+def _check_env(declaration: Declaration, option_type: OptionType) -> None:
+    """Check that each value has a text. Raises TypeError."""
+    if declaration.env and option_type.kind in (OptionKind.ARRAY, OptionKind.TABLE, OptionKind.RECORD):
+        raise TypeError("has env, but a variable has one text: only numbers, bools and texts can be in it")
+    for variable, texts in declaration.env.items():
+        for value in texts or ():
+            found = coerce(option_type, value)
+            if isinstance(found, Mismatch):
+                raise TypeError(f"has the value {value!r} for {variable} in env: {found.message}")
+
+
+def _check_variables(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) -> None:
+    owners: dict[str, str] = {}
+    for name, info in infos.items():
+        for variable in info.env:
+            if owners.setdefault(variable, name) != name:
+                raise TypeError(
+                    f"{cls.__name__}.{name} has the variable {variable}, as has {owners[variable]}"
                 )
 
 

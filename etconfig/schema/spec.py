@@ -177,8 +177,11 @@ class BackendSpec:
         options: The class of its options.
         api: The plugin API versions it can work with.
         compile_specs: The compile specs that its delegates read, by key.
-        environment: The environment variables that the backend's runtime reads, each with its effect. This is
-            information for users; etconfig does not set them.
+        environment: The environment variables that the backend's runtime reads, each with its effect. For
+            users; `etconfig env` and `etconfig exec` set those that an option names as its `env`.
+        read_environment: Returns what is in force in an engine that only the environment configures, by
+            the name of the option, as `effective` does: `read_environment()`. It is called in a process
+            for it alone. None if the engine reports and shows nothing.
         factory: Creates the `Backend`. None makes a schema-only backend: its options can be
             validated, resolved and packed for another device, but it cannot run.
         capabilities: A `Capabilities`, or None if nothing is claimed.
@@ -244,6 +247,7 @@ class BackendSpec:
     verify_on_device: Callable[[Any, Mapping[str, object]], Iterable[str]] | None = None
     engine: Sequence[str] = ()
     memory: Callable[[Any, DelegateFacts], DelegateMemory] | None = None
+    read_environment: Callable[[], Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:
@@ -262,6 +266,13 @@ class BackendSpec:
         for name in ("effective", "update", "runner"):
             if self.build is None and getattr(self, name) is not None:
                 raise ValueError(f"backend {self.id}: {name} takes what build returns; declare build, too")
+        for option, info in self.options.option_infos().items():
+            for variable in info.env:
+                if variable not in self.environment:
+                    raise ValueError(
+                        f"backend {self.id}: {option} has the variable {variable}; "
+                        "describe it in environment"
+                    )
 
     @property
     def has_implementation(self) -> bool:

@@ -157,7 +157,7 @@ def _show(
         print_table(headers, rows)
         if is_full:
             _show_keys(infos)
-            _show_environment(spec.environment)
+            _show_environment(spec)
         elif any(info.type.known_keys for info in infos):
             show()
             show("--full shows the keys of tables, too")
@@ -178,10 +178,12 @@ def _show_keys(infos: Iterable[OptionInfo]) -> None:
             print_table(("KEY", "VALUE", "MEANING"), rows)
 
 
-def _show_environment(variables: Mapping[str, str]) -> None:
-    if variables:
+def _show_environment(spec: BackendSpec) -> None:
+    owners = {each: info.name for info in spec.options.option_infos().values() for each in info.env}
+    rows = [(name, owners.get(name, ""), doc) for name, doc in spec.environment.items()]
+    if rows:
         show()
-        print_table(("ENVIRONMENT VARIABLE", "MEANING"), list(variables.items()))
+        print_table(("ENVIRONMENT VARIABLE", "OPTION", "MEANING"), rows)
 
 
 def _width(rows: Sequence[Sequence[str]]) -> int:
@@ -270,5 +272,6 @@ def _option_data(info: OptionInfo, here: UnconfiguredValue) -> dict[str, Any]:
         else {
             key: {"expected": known.expected, "doc": known.doc} for key, known in info.type.known_keys.items()
         },
+        "env": list(info.env),
         "doc": info.doc,
     }

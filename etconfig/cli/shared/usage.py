@@ -108,7 +108,8 @@ def _with_own_output(callback: Callable[..., Any]) -> Callable[..., Any]:
 def may_be_path(parameter: click.Parameter) -> bool:
     """Return True for a parameter whose value may be a path, or the name of a thing as arguments are."""
     is_profile = parameter.name == "profile" and takes_value(parameter)
-    return isinstance(parameter, click.Argument) or isinstance(parameter.type, click.Path) or is_profile
+    is_argument = isinstance(parameter, click.Argument) and parameter.type is not click.UNPROCESSED
+    return is_argument or isinstance(parameter.type, click.Path) or is_profile
 
 
 def given_parameters(context: click.Context) -> Iterator[click.Parameter]:

@@ -9,6 +9,8 @@ COMMAND_SUMMARIES = {
     "devices": "List and show the known devices, and compare them.",
     "diff": "Show which options differ between two configurations.",
     "doctor": "Check this installation, and say how to fix problems.",
+    "env": "Print options as the environment variables that engines read.",
+    "exec": "Run a command with options as environment variables.",
     "explain": "Show where an option's value comes from and what it overrides.",
     "facts": "Show what is known about this device.",
     "fleet": "Resolve very many devices from tables; needs etconfig[fleet].",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
 import click
@@ -44,8 +44,12 @@ def etconfig() -> None:
     """
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
     """Run one command and return its exit status. A user's mistake never shows a traceback.
+
+    Args:
+        arguments: The command line without the name of the program.
+        environ: The environment of programs that the command starts; by default the process's own.
 
     Raises:
         OSError: the output cannot be written.
@@ -54,12 +58,12 @@ def run(arguments: Sequence[str]) -> int:
     instruction = os.environ.get(_COMPLETION_VARIABLE)
     if instruction:
         return _complete(instruction)
-    return _reported(lambda: _invoked(arguments))
+    return _reported(lambda: _invoked(arguments, environ))
 
 
-def _invoked(arguments: Sequence[str]) -> int:
+def _invoked(arguments: Sequence[str], environ: Mapping[str, str] | None) -> int:
     # Not `etconfig.main(...)`: it exits with 1 for `| head` and Ctrl-C, and here 1 means findings.
-    with etconfig.make_context("etconfig", list(arguments)) as context:
+    with etconfig.make_context("etconfig", list(arguments), obj=environ) as context:
         status = _reported(lambda: etconfig.invoke(context))  # in the context, which knows --color
         return status or int(has_failed())
 

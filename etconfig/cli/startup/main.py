@@ -91,6 +91,7 @@ def _run(arguments: Sequence[str], *, is_process: bool) -> int:
         command_output().write(text)
         command_output().flush()
         return 0
+    environ = {**os.environ}  # for the commands that it starts
     # Plugins of pydantic itself are not used, and looking for them scans every distribution.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from etconfig.base.interrupts import own_process
@@ -98,7 +99,7 @@ def _run(arguments: Sequence[str], *, is_process: bool) -> int:
 
     if is_process:
         own_process()
-    return run(arguments)
+    return run(arguments, environ)
 
 
 _SHORT_OF_MEMORY = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from etconfig.base.effective import ComparedOption, EffectiveOption, compare_options
@@ -163,32 +164,47 @@ def view_effective(
     """
     requested = {name: getattr(options, name) for name in options.option_infos()}
     reason = _NOT_DECLARED if spec.effective is None else _NOT_REPORTED
-    reported = _reported(spec, built, label)
+    read = None if spec.effective is None else partial(spec.effective, built)
+    reported = reported_options(spec, read, "effective", label)
     known = {name: reported.get(name, EffectiveOption.unknown(reason)) for name in requested}
     return OptionsInForce(label, spec.id, compare_options(requested, known), defaults=defaults)
 
 
-def _reported(spec: BackendSpec, built: object, label: str) -> Mapping[str, EffectiveOption]:
-    if spec.effective is None:
+def reported_options(
+    spec: BackendSpec, read: Callable[[], Mapping[str, Any]] | None, hook: str, label: str
+) -> Mapping[str, EffectiveOption]:
+    """Return what a hook of the backend reports.
+
+    Args:
+        spec: The backend.
+        read: Calls the hook; None if the backend has none.
+        hook: The name of the hook, a field of `spec`.
+        label: What is in force in, for the error.
+
+    Raises:
+        EngineError: the engine failed to report.
+        PluginCallError: the hook returned something else than it must.
+    """
+    if read is None:
         return {}
     try:
-        found: Any = spec.effective(built)
+        found: Any = read()
         raw = dict(found) if isinstance(found, Mapping) else None
     except Exception as error:
         cause = error_text(error)
-        raise EngineError(backend=spec.id, method=label, phase="effective", cause=cause) from error
+        raise EngineError(backend=spec.id, method=label, phase=hook, cause=cause) from error
     if raw is None:
-        raise _wrong(spec, f"it returned {type(found).__name__}, expected options in force by name")
+        raise _wrong(spec, hook, f"it returned {type(found).__name__}, expected options in force by name")
     for name, option in raw.items():
         if name not in spec.options.option_infos():
-            raise _wrong(spec, f"it returned {name!r}, which is not an option of the backend")
+            raise _wrong(spec, hook, f"it returned {name!r}, which is not an option of the backend")
         if not isinstance(option, EffectiveOption):
-            raise _wrong(spec, f"it returned {option!r:.60} for {name!r}, expected an EffectiveOption")
+            raise _wrong(spec, hook, f"it returned {option!r:.60} for {name!r}, expected an EffectiveOption")
     return raw
 
 
-def _wrong(spec: BackendSpec, cause: str) -> PluginCallError:
+def _wrong(spec: BackendSpec, hook: str, cause: str) -> PluginCallError:
     from etconfig.base.code_symbol import correct_code
 
-    help = correct_code(spec.effective, "effective", "return an EffectiveOption by the name of each option")
-    return PluginCallError(group="etconfig.backends", name=spec.id, call="effective", cause=cause, help=help)
+    help = correct_code(getattr(spec, hook), hook, "return an EffectiveOption by the name of each option")
+    return PluginCallError(group="etconfig.backends", name=spec.id, call=hook, cause=cause, help=help)

@@ -66,6 +66,13 @@ def update(
     update_session(session, options, previous, changed)
 
 
+def read_environment() -> Mapping[str, Any]:
+    """Return the threads that ONNX Runtime starts by itself; see `threads_of_environment`."""
+    from etconfig_onnxruntime.pools import threads_of_environment
+
+    return threads_of_environment()
+
+
 def runner(session: Any) -> Any:
     """Return how to run a session; see `session_runner`."""
     from etconfig_onnxruntime.runner import session_runner
@@ -126,6 +133,7 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    read_environment=read_environment,
     engine=("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "onnxruntime-directml"),
     runner=runner,
     model_files=(".onnx", ".ort"),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from etconfig.plugin.v1 import EffectiveOption
+from etconfig_onnxruntime.engine import import_engine
 from etconfig_onnxruntime.errors import unavailable
 from etconfig_onnxruntime.options import OnnxRuntimeOptions
 
@@ -14,6 +17,13 @@ THREAD_VARIABLES: Mapping[str, str] = {
     "inter_op_num_threads": "ORT_INTER_OP_NUM_THREADS",
 }
 """The environment variable that ONNX Runtime reads for each of these options where it is 0."""
+
+_TASKS = Path("/proc/self/task")
+_RELU = bytes.fromhex(
+    "080812003a330a0c0a0178120179220452656c751201675a0f0a0178120a0a"
+    "08080112040a020801620f0a0179120a0a08080112040a02080142040a001011"
+)
+"""A model with one operator."""
 
 _lock = threading.Lock()
 _created: list[tuple[int, int]] = []
@@ -50,6 +60,32 @@ def ensure_pools(ort: Any, options: OnnxRuntimeOptions) -> None:
 def created_pools() -> tuple[int, int] | None:
     """Return the sizes of the pools that `ensure_pools` created, intra-op first; None if it did not."""
     return _created[0] if _created else None
+
+
+def threads_of_environment() -> dict[str, EffectiveOption]:
+    """Return the threads that sessions without options have, as the system counts them.
+
+    Raises:
+        BackendUnavailableError: ONNX Runtime cannot be imported.
+    """
+    ort = import_engine()
+    if not _TASKS.is_dir():
+        return {}
+    started = {}
+    for mode in ("ORT_SEQUENTIAL", "ORT_PARALLEL"):
+        settings = ort.SessionOptions()
+        settings.execution_mode = getattr(ort.ExecutionMode, mode)
+        before = len([*_TASKS.iterdir()])
+        kept = ort.InferenceSession(_RELU, settings, providers=["CPUExecutionProvider"])
+        started[mode] = len([*_TASKS.iterdir()]) - before
+        del kept
+    intra = started["ORT_SEQUENTIAL"] + 1
+    inter = started["ORT_PARALLEL"] - started["ORT_SEQUENTIAL"] + 1
+    counted = "threads of a new session, as the system counts them"
+    return {
+        "intra_op_num_threads": EffectiveOption.observed(intra, counted),
+        "inter_op_num_threads": EffectiveOption.observed(inter, f"{counted}, in the mode parallel"),
+    }
 
 
 def _create(ort: Any, sizes: tuple[int, int]) -> None:

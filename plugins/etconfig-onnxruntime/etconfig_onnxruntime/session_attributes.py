@@ -72,6 +72,7 @@ class SessionAttributes:
         unit="threads",
         tune=True,
         consumes=Consumes("threads", counts={0: "cpu.physical_cores"}, shared_if=_POOLED),
+        env="ORT_INTRA_OP_NUM_THREADS",
         doc="The threads that share the work of one operator, the calling one included. With 0, ONNX Runtime "
         "takes one per physical core, whatever limit its container has.",
     )
@@ -85,6 +86,7 @@ class SessionAttributes:
             only_if={"execution_mode": "parallel"},
             shared_if=_POOLED,
         ),
+        env="ORT_INTER_OP_NUM_THREADS",
         doc="The threads that run independent operators; only with execution_mode `parallel`. With 0, one "
         "per physical core.",
     )

@@ -81,6 +81,7 @@ class TorchOptions(BackendOptions):
         scope="process",
         unit="threads",
         consumes=Consumes("threads", counts={None: "cpu.physical_cores"}),
+        env=("OMP_NUM_THREADS", "MKL_NUM_THREADS"),
         doc="`torch.set_num_threads`: the threads that one operator may use; without a value, PyTorch's own.",
     )
     num_interop_threads: Annotated[int, Ge(1), Le(4096)] | None = option(
@@ -96,6 +97,7 @@ class TorchOptions(BackendOptions):
         None,
         applies="execute",
         scope="process",
+        env={"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": {"highest": "0", "high": "1"}},
         doc="`torch.set_float32_matmul_precision`: how exactly float32 matrices are multiplied, on devices "
         "with faster types; without a value, PyTorch's own, `highest`.",
     )

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from etconfig.plugin.v1 import Advice, ApiRange, Backend, BackendRequest, BackendSpec, Capabilities, hookimpl
+from etconfig.plugin.v1 import (
+    Advice,
+    ApiRange,
+    Backend,
+    BackendRequest,
+    BackendSpec,
+    Capabilities,
+    EffectiveOption,
+    hookimpl,
+)
 from etconfig_torch.errors import BACKEND_ID
 from etconfig_torch.installed import check_installed
 from etconfig_torch.options import TorchOptions
@@ -47,6 +56,17 @@ def runner(module: Any) -> Any:
     from etconfig_torch.runner import module_runner
 
     return module_runner(module)
+
+
+def read_environment() -> Mapping[str, Any]:
+    """Return the settings of a process that only its environment configures, as PyTorch reports them."""
+    check_installed()
+
+    from etconfig_torch.process_settings import SETTINGS
+
+    return {
+        name: EffectiveOption.read_back(each.read(), "PyTorch reports it") for name, each in SETTINGS.items()
+    }
 
 
 def joint_update() -> AbstractContextManager[None]:
@@ -92,9 +112,12 @@ SPEC = BackendSpec(
     effective=effective,
     update=update,
     joint_update=joint_update,
+    read_environment=read_environment,
     environment={
         "OMP_NUM_THREADS": "The threads of operators, unless `num_threads` has a value, also a recommended "
-        "one; a warning in the log says so.",
+        "one; a warning in the log says so. PyTorch with MKL takes at most one per core.",
+        "MKL_NUM_THREADS": "The same in PyTorch with MKL, where it beats OMP_NUM_THREADS.",
+        "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "With `1`, float32_matmul_precision is `high` at the start.",
         "TORCH_DEVICE_BACKEND_AUTOLOAD": "With `0`, PyTorch does not import the packages that add devices by "
         "itself; name one with `device_module` then.",
     },

@@ -48,6 +48,7 @@ class TvmOptions(BackendOptions):
         applies="execute",
         unit="threads",
         consumes=Consumes("threads", only_if={"device": "cpu"}),
+        env="TVM_NUM_THREADS",
         doc="The threads that share a kernel, the calling thread among them. TVM keeps one pool for each "
         "thread that runs models, and by itself uses half of the hardware threads on x86. Recommended are "
         "the cores that the process may use, at most as many as there are performance cores; 1 if neither "
@@ -62,6 +63,7 @@ class TvmOptions(BackendOptions):
     pin_threads: bool = option(
         False,
         applies="execute",
+        env={"TVM_BIND_THREADS": {False: "0"}},
         doc="Keep each thread on one core of `cores`, in this order; otherwise the threads share them.",
     )
     memory: Memory = option(

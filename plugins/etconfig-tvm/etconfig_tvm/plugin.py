@@ -44,6 +44,14 @@ def update(session: object, options: TvmOptions, previous: TvmOptions, changed: 
     engine.update(session, options, previous, changed)
 
 
+def read_environment() -> Mapping[str, EffectiveOption]:
+    """Return the threads of a pool that TVM makes; see `etconfig_tvm.threads.threads_of_environment`."""
+    from etconfig_tvm.runtime import load_runtime
+    from etconfig_tvm.threads import threads_of_environment
+
+    return threads_of_environment(load_runtime())
+
+
 def runner(session: object) -> ModelRunner:
     """Return how to run a session; see `session_runner`."""
     from etconfig_tvm.runner import session_runner
@@ -102,6 +110,7 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    read_environment=read_environment,
     engine=("apache-tvm",),
     runner=runner,
     model_files=(".so",),

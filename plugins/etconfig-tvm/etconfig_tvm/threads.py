@@ -106,6 +106,17 @@ def threads_in_force(runtime: Runtime, options: TvmOptions) -> dict[str, Effecti
     return found
 
 
+def threads_of_environment(runtime: Runtime) -> dict[str, EffectiveOption]:
+    """Return the threads of the pool that TVM makes in a thread that `use_threads` has not set up."""
+    usable = usable_cores()
+    found = {"num_threads": EffectiveOption.read_back(runtime.count_threads(), "NumThreads of a new pool")}
+    if hasattr(os, "sched_getaffinity") and len(usable) > 1:
+        allowed = os.sched_getaffinity(0)
+        own = f"the system lets the calling thread run on {_shown(tuple(sorted(allowed)))}"
+        found["pin_threads"] = EffectiveOption.observed(allowed != {*usable}, own)
+    return found
+
+
 def _affinity_in_force(options: TvmOptions) -> dict[str, EffectiveOption]:
     """Return the cores that the system lets the calling thread use: one of several, if threads are pinned."""
     allowed = os.sched_getaffinity(0)

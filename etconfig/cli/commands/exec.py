@@ -1,0 +1,130 @@
+"""`etconfig exec`: run a command with options as environment variables."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.cli.shared.command_options import models_option
+from etconfig.cli.shared.environment_request import chosen_options, requested_environment
+from etconfig.cli.shared.output import note, print_error
+from etconfig.cli.shared.requests import ConfigurationRequest, configuration_options
+from etconfig.cli.shared.standard_output import command_output
+from etconfig.cli.shared.usage import StrictCommand
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+"""The exit statuses of shells for a command that cannot run."""
+
+_PASSED_ON = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGCONT")
+_OF_TERMINAL = ("SIGINT", "SIGQUIT")
+"""The signals that a terminal sends to the command itself, too."""
+
+
+@click.command("exec", cls=StrictCommand, context_settings={"allow_interspersed_args": False})
+@click.argument("arguments", metavar="CMD [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)
+@models_option
+@chosen_options
+@click.option(
+    "--effective",
+    is_flag=True,
+    help="Afterwards, report on stderr which values an engine has in force in such a process.",
+)
+@partial(configuration_options, on_this_device=True)
+@click.pass_obj
+def command(
+    environ: Mapping[str, str] | None,
+    arguments: Sequence[str],
+    model: str | None,
+    backend: str | None,
+    effective: bool,
+    request: ConfigurationRequest,
+) -> int:
+    """Run a command with options as environment variables.
+
+    CMD takes the place of etconfig, with its standard input, output, signals and exit status. A variable
+    that already has another value is an error, and CMD does not run. A note on stderr names each option that
+    no variable expresses, unless it has its default.
+
+    With --effective, etconfig waits for CMD, then asks each engine in a process with the same variables.
+    What CMD itself sets is not seen.
+
+    \b
+    Examples:
+      etconfig exec --models models.toml -- python -c 'print("hello")'
+      etconfig exec --models models.toml --model camera --effective -- python -c 'print("hello")'
+    """
+    environ = {**(os.environ if environ is None else environ)}
+    found = requested_environment(request, model, backend)
+    conflicts = [*found.conflicts_with(environ)]
+    for message, help_line in conflicts:
+        print_error(message, help_line)
+    if conflicts:
+        return 2
+    environ |= found.variables
+    try:
+        if not effective and os.name != "nt":  # Windows would start another process, and end this one
+            _become(arguments, environ)
+        status = _run(arguments, environ)
+    except OSError as error:
+        print_error(f"cannot run {arguments[0]!r}: {error.strerror}")
+        return _NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE
+    if effective:
+        _report(found.requested, environ)
+    if status < 0:  # end as the command did
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return status if status >= 0 else 128 - status
+
+
+def _become(arguments: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Replace this process. Raises OSError if the command cannot run."""
+    os.dup2(command_output().fileno(), 1)
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, and the command would inherit that
+        signal.signal(ignored, signal.SIG_DFL)
+    os.execvpe(arguments[0], [*arguments], environ)  # noqa: S606  (the user's own command)
+
+
+def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run the command as a child, pass signals on to it, and return its status; negative for a signal."""
+    import subprocess
+
+    with subprocess.Popen(arguments, env=environ, stdout=command_output()) as process:  # noqa: S603
+        for name in _PASSED_ON:
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, partial(_pass_on, process))
+        return process.wait()
+
+
+def _pass_on(process: Popen[bytes], number: int, _frame: FrameType | None) -> None:
+    if signal.Signals(number).name not in _OF_TERMINAL or not sys.stdin.isatty():
+        process.send_signal(number)
+
+
+def _report(requested: Mapping[str, Mapping[str, object]], environ: Mapping[str, str]) -> None:
+    """Print what is in force in the engines of a process with these variables."""
+    from etconfig.app.programs.environment_probe import probe
+    from etconfig.schema.coerce import show_value
+
+    for path, found in probe(requested, environ):
+        if isinstance(found, str):
+            note(f"unknown: {path}: {found}")
+            continue
+        wanted, value = show_value(found["requested"]), show_value(found["value"])
+        how = f"{found['source']}: {found['reason']}"
+        if found["differs"] is None:
+            note(f"unknown: {path} = {wanted}: {found['reason']}")
+        elif found["differs"]:
+            note(f"not in force: {path} = {wanted}, but {value} is ({how})")
+        else:
+            note(f"in force: {path} = {wanted} ({how})")
