@@ -270,8 +270,7 @@ class BackendSpec:
             for variable in info.env:
                 if variable not in self.environment:
                     raise ValueError(
-                        f"backend {self.id}: {option} has the variable {variable}; "
-                        "describe it in environment"
+                        f"backend {self.id}: {option} has the variable {variable}; describe it in environment"
                     )
 
     @property
