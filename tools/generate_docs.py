@@ -44,7 +44,8 @@ from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactInfo, FactType
 from etconfig.kernels import builtin_tables
 from etconfig.plugin.api_version import CURRENT
-from etconfig.plugin.v1 import BackendRequest
+from etconfig.plugin.v1 import BackendRequest, BackendSpec
+from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.markdown import markdown_reference
 
 ROOT = Path(__file__).parents[1]
@@ -373,14 +374,31 @@ def _row_of_fact(info: FactInfo) -> str:
 
 def plugin(directory: str) -> str:
     """Return the options of every backend that a plugin of this repository declares, installed or not."""
+    return "\n".join(map(markdown_reference, _specs(directory)))
+
+
+def variables(engines: str) -> str:
+    """Return the environment variables that engines read, each with the option that it expresses."""
+    specs = [spec for engine in engines.split() for spec in _specs(f"plugins/etconfig-{engine}")]
+    rows = [
+        (f"`{name}`", next((f"`{spec.id}.{x.name}`" for x in _infos(spec) if name in x.env), ""), doc)
+        for spec in specs
+        for name, doc in spec.environment.items()
+    ]
+    return markdown_table(("variable", "option", "effect"), rows)
+
+
+def _infos(spec: BackendSpec) -> Iterable[OptionInfo]:
+    return spec.options.option_infos().values()
+
+
+def _specs(directory: str) -> list[BackendSpec]:
     project = tomli.loads((ROOT / directory / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     sys.path.insert(0, str(ROOT / directory))
-    return "\n".join(
-        markdown_reference(
-            import_module(module).etconfig_backend(BackendRequest(name=name, core_api=CURRENT))
-        )
+    return [
+        import_module(module).etconfig_backend(BackendRequest(name=name, core_api=CURRENT))
         for name, module in project["entry-points"]["etconfig.backends"].items()
-    )
+    ]
 
 
 def two_device_table(_: str) -> str:
@@ -544,6 +562,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "two-devices": two_device_table,
     "install": how_to_install_here,
     "validate-checks": validate_checks,
+    "variables": variables,
     **KIT_PARTS,
 }
 """The function of each part, by the first word of the part's name."""

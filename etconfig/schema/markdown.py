@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from etconfig.base.plain_data import jsonable
 from etconfig.schema.declaration import MISSING, OptionInfo
+from etconfig.schema.environment import described_variables
 from etconfig.schema.option_type import OptionType
 from etconfig.schema.spec import Advice, BackendSpec
 
@@ -33,9 +34,8 @@ def markdown_reference(spec: BackendSpec) -> str:
         rows = [(f"`{key}`", info.encoding.value, info.doc) for key, info in spec.compile_specs.items()]
         parts.append(_table(("Compile spec", "Encoding", "Description"), rows))
     if spec.environment:
-        owners = {variable: f"`{info.name}`" for info in infos for variable in info.env}
-        variables = [(f"`{name}`", owners.get(name, ""), doc) for name, doc in spec.environment.items()]
-        parts.append(_table(("Environment variable", "Option", "Description"), variables))
+        variables = [(f"`{name}`", doc) for name, doc in described_variables(spec).items()]
+        parts.append(_table(("Environment variable", "Description"), variables))
     return "\n\n".join(parts) + "\n"
 
 

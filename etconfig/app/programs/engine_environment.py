@@ -19,7 +19,7 @@ _FIXED = (OriginKind.DEFAULT, OriginKind.PROGRAM)
 
 
 @record(frozen=True, kw_only=True)
-class ShownOption:
+class VariableOption:
     """An option of a model as text.
 
     Attributes:
@@ -55,8 +55,8 @@ class EngineEnvironment:
     """
 
     variables: Mapping[str, str]
-    options: Mapping[str, tuple[ShownOption, ...]]
-    inexpressible: tuple[ShownOption, ...]
+    options: Mapping[str, tuple[VariableOption, ...]]
+    inexpressible: tuple[VariableOption, ...]
     requested: Mapping[str, Mapping[str, object]]
 
     def to_jsonable(self) -> dict[str, object]:
@@ -92,8 +92,8 @@ def environment_of(
         OptionError: there is no such model or backend, or two options need one variable with two texts.
     """
     variables: dict[str, str] = {}
-    options: dict[str, tuple[ShownOption, ...]] = {}
-    inexpressible: list[ShownOption] = []
+    options: dict[str, tuple[VariableOption, ...]] = {}
+    inexpressible: list[VariableOption] = []
     requested: dict[str, dict[str, object]] = {}
     for arguments, backend_id in _chosen(resolution, model, backend):
         resolved = arguments.backends[backend_id]
@@ -103,7 +103,7 @@ def environment_of(
                 continue
             path = f"{backend_id}.{name}"
             path = path if arguments.label == ANY_METHOD else f"{arguments.label}:{path}"
-            shown = ShownOption(path=path, value=show_value(jsonable(value)), origin=str(origin))
+            shown = VariableOption(path=path, value=show_value(jsonable(value)), origin=str(origin))
             texts = {variable: variable_text(info, variable, value) for variable in info.env}
             for variable, text in texts.items():
                 if text is None:
@@ -136,15 +136,15 @@ def _chosen(
     yield from found
 
 
-def _unexpressed(shown: ShownOption, variables: tuple[str, ...]) -> ShownOption:
+def _unexpressed(shown: VariableOption, variables: tuple[str, ...]) -> VariableOption:
     """Return an option with the reason why no variable expresses its value."""
     reason = (
         f"{' and '.join(variables)} cannot express it" if variables else "the engine reads no variable for it"
     )
-    return ShownOption(path=shown.path, value=shown.value, origin=shown.origin, reason=reason)
+    return VariableOption(path=shown.path, value=shown.value, origin=shown.origin, reason=reason)
 
 
-def _disagreement(variable: str, one: ShownOption, other: ShownOption) -> OptionError:
+def _disagreement(variable: str, one: VariableOption, other: VariableOption) -> OptionError:
     message = f"a process has one {variable}, but {one}, and {other}"
     help = "give both one value, or choose with --model or --backend, and start a process for each"
     return OptionError(diagnostics=(Diagnostic(code="process-scope-conflict", message=message, help=help),))

@@ -1,4 +1,4 @@
-"""`probe`: the options in force in engines that only the environment configures, in a process for them.
+"""`ask_engines`: the options in force in engines that only the environment configures, in a process for them.
 
 `python -m etconfig.app.programs.environment_probe` reads the requested values as JSON, and answers with the
 compared ones. What plugins print goes to stderr.
@@ -22,7 +22,7 @@ from etconfig.resolver.deciding.options_in_force import reported_options
 _FAILED = "asking the engine failed"
 
 
-def probe(
+def ask_engines(
     requested: Mapping[str, Mapping[str, object]], environ: Mapping[str, str]
 ) -> Iterator[tuple[str, dict[str, Any] | str]]:
     """Yield each requested option with `ComparedOption.to_jsonable`; or a backend with the reason why not.

@@ -147,6 +147,8 @@ def _show(
     if not infos:
         show("It has no options.")
         return
+    from etconfig.schema.environment import described_variables
+
     defaults = {info.name: default_text(info, values[info.name]) for info in infos}
     rows = [
         (info.name, info.expected, defaults[info.name], info.applies.value, info.scope.value, info.doc)
@@ -157,7 +159,7 @@ def _show(
         print_table(headers, rows)
         if is_full:
             _show_keys(infos)
-            _show_environment(spec)
+            _show_environment(described_variables(spec))
         elif any(info.type.known_keys for info in infos):
             show()
             show("--full shows the keys of tables, too")
@@ -178,12 +180,10 @@ def _show_keys(infos: Iterable[OptionInfo]) -> None:
             print_table(("KEY", "VALUE", "MEANING"), rows)
 
 
-def _show_environment(spec: BackendSpec) -> None:
-    owners = {each: info.name for info in spec.options.option_infos().values() for each in info.env}
-    rows = [(name, owners.get(name, ""), doc) for name, doc in spec.environment.items()]
-    if rows:
+def _show_environment(variables: Mapping[str, str]) -> None:
+    if variables:
         show()
-        print_table(("ENVIRONMENT VARIABLE", "OPTION", "MEANING"), rows)
+        print_table(("ENVIRONMENT VARIABLE", "MEANING"), list(variables.items()))
 
 
 def _width(rows: Sequence[Sequence[str]]) -> int:

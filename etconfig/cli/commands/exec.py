@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.base.interrupts import is_own_process
 from etconfig.cli.shared.command_options import models_option
 from etconfig.cli.shared.environment_request import chosen_options, requested_environment
 from etconfig.cli.shared.output import note, print_error
@@ -72,7 +73,7 @@ def command(
         return 2
     environ |= found.variables
     try:
-        if not effective and os.name != "nt":  # Windows would start another process, and end this one
+        if not effective and is_own_process() and os.name != "nt":  # Windows would only start another one
             _become(arguments, environ)
         status = _run(arguments, environ)
     except OSError as error:
@@ -98,7 +99,8 @@ def _run(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run the command as a child, pass signals on to it, and return its status; negative for a signal."""
     import subprocess
 
-    with subprocess.Popen(arguments, env=environ, stdout=command_output()) as process:  # noqa: S603
+    stdout = command_output() if is_own_process() else None
+    with subprocess.Popen(arguments, env=environ, stdout=stdout) as process:  # noqa: S603  (the user's own)
         for name in _PASSED_ON:
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
@@ -113,10 +115,10 @@ def _pass_on(process: Popen[bytes], number: int, _frame: FrameType | None) -> No
 
 def _report(requested: Mapping[str, Mapping[str, object]], environ: Mapping[str, str]) -> None:
     """Print what is in force in the engines of a process with these variables."""
-    from etconfig.app.programs.environment_probe import probe
+    from etconfig.app.programs.environment_probe import ask_engines
     from etconfig.schema.coerce import show_value
 
-    for path, found in probe(requested, environ):
+    for path, found in ask_engines(requested, environ):
         if isinstance(found, str):
             note(f"unknown: {path}: {found}")
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
@@ -24,9 +25,9 @@ from etconfig.plugin.v1 import (
 class TinySession:
     """A session of the engine. It runs 4 threads at most, and says nothing if more were asked for."""
 
-    def __init__(self, path: str, threads: int, precision: str) -> None:
+    def __init__(self, path: str, threads: int | None = None, precision: str = "f32") -> None:
         self.path = path
-        self.threads = min(threads, 4)
+        self.threads = min(threads or int(os.environ.get("TINY_THREADS", "1")), 4)
         self.precision = precision
         self.scale = 1
 
@@ -38,7 +39,9 @@ class TinySession:
 class TinyOptions(BackendOptions):
     """The options of the engine."""
 
-    threads: Annotated[int, Ge(1)] = option(1, applies="load", doc="The number of threads.")
+    threads: Annotated[int, Ge(1)] = option(
+        1, applies="load", env="TINY_THREADS", doc="The number of threads."
+    )
     precision: Literal["f32", "bf16"] = option("f32", applies="load", doc="The precision.")
     scale: int = option(1, applies="execute", doc="The factor of each run.")
 
@@ -54,6 +57,11 @@ def effective(session: TinySession) -> Mapping[str, EffectiveOption]:
     """Return what the session reports."""
     names = ("threads", "precision", "scale")
     return {name: EffectiveOption.read_back(getattr(session, name)) for name in names}
+
+
+def read_environment() -> Mapping[str, EffectiveOption]:
+    """Return what the engine takes from the environment."""
+    return {"threads": EffectiveOption.read_back(TinySession("").threads)}
 
 
 def update(
@@ -79,6 +87,8 @@ SPEC = BackendSpec(
     api=ApiRange(min=1, built=1),
     build=build,
     effective=effective,
+    environment={"TINY_THREADS": "The number of threads of sessions that name none."},
+    read_environment=read_environment,
     update=update,
     runner=runner,
     model_files=(".tiny",),

@@ -126,6 +126,7 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    environment={"OPENVINO_LOG_LEVEL": "From 2 on, AUTO and MULTI log to standard output."},
     engine=("openvino",),
     runner=runner,
     model_files=(".xml", ".onnx", ".tflite", ".pb", ".pdmodel"),
