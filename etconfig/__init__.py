@@ -12,6 +12,7 @@ from etconfig.base.lazy import lazy_names
 TYPE_CHECKING = False
 
 _HOME = {
+    "AppliedOptions": "app.programs.applied_options",
     "Arguments": "resolver.deciding.arguments",
     "BudgetUse": "resolver.deciding.budget_use",
     "ComparisonReport": "measuring.report",
@@ -48,6 +49,7 @@ _HOME = {
     "Verification": "program.program",
     "VerificationReport": "analysis",
     "__version__": "base.version",
+    "apply": "app.programs.applied_options",
     "compare": "measuring.compare",
     "configure": "app.configuring.configuration",
     "detect_facts": "app.programs.api",
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
     from etconfig.app.live.live_arguments import LiveArguments
     from etconfig.app.packing.profile_bundle import pack_bundle
     from etconfig.app.programs.api import detect_facts, load_program
+    from etconfig.app.programs.applied_options import AppliedOptions, apply
     from etconfig.app.programs.loaded_model import LoadedModel
     from etconfig.app.programs.loaded_program import LoadedProgram
     from etconfig.app.programs.memory_needs import memory_need
@@ -128,6 +131,7 @@ if TYPE_CHECKING:
     from etconfig.tuning.tune import tune
 
 __all__ = [
+    "AppliedOptions",
     "Arguments",
     "BudgetUse",
     "CancelToken",
@@ -164,6 +168,7 @@ __all__ = [
     "Verification",
     "VerificationReport",
     "__version__",
+    "apply",
     "compare",
     "configure",
     "detect_facts",

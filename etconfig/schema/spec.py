@@ -202,6 +202,10 @@ class BackendSpec:
         update: Brings changed options that apply at execute into force in an object that `build` returned:
             `update(built, options, previous, changed)`, where `changed` has their names. If it raises,
             the previous options must still be in force.
+        apply: Sets options on an object of the engine that another library made, or on its module:
+            `apply(options, target, names)`, where `names` are the options to set. Returns the reason
+            for each of them that the object does not take, by name. Raises TypeError for another object. An
+            object belongs to the backend if its package is in `engine`.
         runner: Returns how to run an object that `build` returned, for measurements: an
             `etconfig.plugin.v1.ModelRunner`.
         model_files: The endings of the files that `build` takes as a model, such as `.onnx`.
@@ -248,6 +252,7 @@ class BackendSpec:
     engine: Sequence[str] = ()
     memory: Callable[[Any, DelegateFacts], DelegateMemory] | None = None
     read_environment: Callable[[], Mapping[str, Any]] | None = None
+    apply: Callable[[Any, Any, frozenset[str]], Mapping[str, str]] | None = None
 
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:

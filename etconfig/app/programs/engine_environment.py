@@ -14,7 +14,7 @@ from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.schema.coerce import show_value
 from etconfig.schema.environment import variable_text
 
-_FIXED = (OriginKind.DEFAULT, OriginKind.PROGRAM)
+FIXED_ORIGINS = (OriginKind.DEFAULT, OriginKind.PROGRAM)
 """The origins of values that an engine has anyway."""
 
 
@@ -99,7 +99,7 @@ def environment_of(
         resolved = arguments.backends[backend_id]
         for name, info in resolved.spec.options.option_infos().items():
             value, origin = getattr(resolved.options, name), resolved.origin(name)
-            if value is None or origin.kind in _FIXED:
+            if value is None or origin.kind in FIXED_ORIGINS:
                 continue
             path = f"{backend_id}.{name}"
             path = path if arguments.label == ANY_METHOD else f"{arguments.label}:{path}"

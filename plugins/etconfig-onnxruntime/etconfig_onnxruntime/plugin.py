@@ -66,6 +66,13 @@ def update(
     update_session(session, options, previous, changed)
 
 
+def apply(options: OnnxRuntimeOptions, target: Any, names: frozenset[str]) -> Mapping[str, str]:
+    """Set options on a `SessionOptions`; see `set_on`."""
+    from etconfig_onnxruntime.settings import set_on
+
+    return set_on(target, options, names)
+
+
 def read_environment() -> Mapping[str, Any]:
     """Return the threads that ONNX Runtime starts by itself; see `threads_of_environment`."""
     from etconfig_onnxruntime.pools import threads_of_environment
@@ -134,6 +141,7 @@ SPEC = BackendSpec(
     effective=effective,
     update=update,
     read_environment=read_environment,
+    apply=apply,
     engine=("onnxruntime", "onnxruntime-gpu", "onnxruntime-qnn", "onnxruntime-directml"),
     runner=runner,
     model_files=(".onnx", ".ort"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from etconfig_onnxruntime.engine import import_engine
 from etconfig_onnxruntime.errors import unavailable
 from etconfig_onnxruntime.options import DYNAMIC_ENTRIES, OnnxRuntimeOptions
 from etconfig_onnxruntime.provider_names import PROVIDERS
@@ -115,6 +116,53 @@ def session_settings(ort: Any, options: OnnxRuntimeOptions, model: str) -> Sessi
         settings.set_provider_selection_policy(getattr(policies, options.provider_selection_policy.upper()))
         return SessionSettings(settings, None)
     return SessionSettings(settings, _providers(ort, settings, present_providers(ort, options, model)))
+
+
+_ELSEWHERE = {
+    "providers": "an argument of InferenceSession, as config.build() without a model returns it",
+    "absent_providers": "build follows it",
+    "required_metadata": "build checks it",
+    **dict.fromkeys(DYNAMIC_ENTRIES, "a setting of a session, not of its SessionOptions"),
+}
+
+_OF_POOLS = ("use_per_session_threads", "intra_op_num_threads", "inter_op_num_threads")
+
+
+def set_on(settings: Any, options: OnnxRuntimeOptions, names: frozenset[str]) -> dict[str, str]:
+    """Set options on an `onnxruntime.SessionOptions`; return why each of the others is not.
+
+    Raises:
+        TypeError: it is another object.
+        BackendUnavailableError: this version of ONNX Runtime lacks an option.
+    """
+    ort = import_engine()
+    if not isinstance(settings, ort.SessionOptions):
+        raise TypeError(f"target: expected an onnxruntime.SessionOptions, given {type(settings).__name__}")
+    check_versions(ort.__version__, set_entries(options))
+    left_out = {}
+    for name in sorted(names):
+        value = getattr(options, name)
+        if name in _OF_POOLS and not options.use_per_session_threads:
+            left_out[name] = "build creates the thread pools of the process"
+        elif name in ATTRIBUTES:
+            _set_attribute(ort, settings, name, value)
+        elif name in SESSION_ENTRIES:
+            settings.add_session_config_entry(SESSION_ENTRIES[name], entry_text(value))
+        elif name in ("config_entries", "newer_config_entries"):
+            for key, text in value.items():
+                settings.add_session_config_entry(key, text)
+        elif name == "free_dimension_overrides":
+            for dimension, size in value.items():
+                settings.add_free_dimension_override_by_name(dimension, size)
+        elif name == "free_dimension_overrides_by_denotation":
+            for denotation, size in value.items():
+                settings.add_free_dimension_override_by_denotation(denotation, size)
+        elif name == "provider_selection_policy":
+            policies = ort.OrtExecutionProviderDevicePolicy
+            settings.set_provider_selection_policy(getattr(policies, value.upper()))
+        else:
+            left_out[name] = _ELSEWHERE.get(name, "an option of each run, in its RunOptions")
+    return left_out
 
 
 def set_entries(options: OnnxRuntimeOptions) -> dict[str, str]:

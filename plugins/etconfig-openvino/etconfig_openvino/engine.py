@@ -273,6 +273,41 @@ def update(
         remember(compiled, Built(options, built.cache))
 
 
+_OF_BUILD = {
+    "device": "an argument of compile_model",
+    "cache_dir": "build keeps a directory for each model, engine and set of options; a Core would share one",
+    "adjusted_values": "build follows it",
+    "weights_path": "a property of one model",
+}
+
+
+def set_on(core: Any, options: OpenvinoOptions, names: frozenset[str]) -> dict[str, str]:
+    """Set properties of an `openvino.Core` for the models that it compiles; return why others are not set.
+
+    Raises:
+        TypeError: it is another object.
+    """
+    if not isinstance(core, openvino().Core):
+        raise TypeError(f"target: expected an openvino.Core, given {type(core).__name__}")
+    choice, available = parse_device(options.device), core.available_devices
+    # a Core also takes properties of a device that is not here
+    here = [each for each in targets_of(choice, available) if any(is_same(each, one) for one in available)]
+    devices = [choice.kind, *here] if choice.is_virtual else here
+    left_out = {name: _OF_BUILD[name] for name in sorted(names & _OF_BUILD.keys())}
+    for name in sorted(names - _OF_BUILD.keys()):
+        value = getattr(options, name)
+        kinds, properties = reached(name, value, choice), {PROPERTIES[name].key: word_of(name, value)}
+        owners = [(device,) for device in devices if kind_of(device) in kinds]
+        try:
+            for owner in [()] if CORE in kinds else owners:
+                core.set_property(*owner, properties)
+            if CORE not in kinds and not owners:
+                left_out[name] = f"no device of {choice.text} that is here takes it"
+        except RuntimeError as error:
+            left_out[name] = reason_of(str(error))
+    return left_out
+
+
 def _reader(core: Any, model: object, weights: object) -> Callable[[], Any]:
     """Return a function that returns what `compile_model` takes."""
     if isinstance(model, (str, os.PathLike)):

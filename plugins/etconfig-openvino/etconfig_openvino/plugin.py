@@ -55,6 +55,13 @@ def update(
     engine.update(compiled, options, previous, changed)
 
 
+def apply(options: OpenvinoOptions, target: Any, names: frozenset[str]) -> Mapping[str, str]:
+    """Set properties of a `Core`; see `etconfig_openvino.engine.set_on`."""
+    from etconfig_openvino import engine
+
+    return engine.set_on(target, options, names)
+
+
 def runner(compiled: object) -> Any:
     """Return how to run a compiled model; see `etconfig_openvino.runner`."""
     from etconfig_openvino.runner import model_runner
@@ -126,6 +133,7 @@ SPEC = BackendSpec(
     build=build,
     effective=effective,
     update=update,
+    apply=apply,
     environment={"OPENVINO_LOG_LEVEL": "From 2 on, AUTO and MULTI log to standard output."},
     engine=("openvino",),
     runner=runner,

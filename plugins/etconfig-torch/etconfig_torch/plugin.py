@@ -58,6 +58,22 @@ def runner(module: Any) -> Any:
     return module_runner(module)
 
 
+def apply(options: TorchOptions, target: Any, names: frozenset[str]) -> Mapping[str, str]:
+    """Bring settings of the process into force.
+
+    Raises:
+        TypeError: the target is not the module `torch`.
+    """
+    import torch
+
+    if target is not torch:
+        raise TypeError(f"target: expected the module torch, given {type(target).__name__}")
+    from etconfig_torch.process_settings import PROCESS, SETTINGS
+
+    of_modules = dict.fromkeys(names - SETTINGS.keys(), "a setting of one module, which build makes")
+    return {**of_modules, **PROCESS.set_each(options, names)}
+
+
 def read_environment() -> Mapping[str, Any]:
     """Return the settings of a process that only its environment configures, as PyTorch reports them."""
     check_installed()
@@ -113,6 +129,7 @@ SPEC = BackendSpec(
     update=update,
     joint_update=joint_update,
     read_environment=read_environment,
+    apply=apply,
     environment={
         "OMP_NUM_THREADS": "The threads of operators, unless `num_threads` has a value, also a recommended "
         "one; a warning in the log says so. PyTorch with MKL takes at most one per core.",

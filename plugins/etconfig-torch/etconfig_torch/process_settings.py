@@ -160,6 +160,21 @@ class ProcessSettings:
         with self._lock:
             self._bring_into_force(number, wanted_settings(options))
 
+    def set_each(self, options: TorchOptions, names: frozenset[str]) -> dict[str, str]:
+        """Bring some settings into force, each by itself; return why the others are not."""
+        refused = {}
+        with self._lock:
+            for name, value in wanted_settings(options).items():
+                conflict = self._conflict(-1, {name: value}) if name in names else None
+                try:
+                    if conflict is not None:
+                        raise _disagreement(*conflict)
+                    if name in names:
+                        SETTINGS[name].bring_into_force(name, value)
+                except SettingRefusedError as error:
+                    refused[name] = str(error)
+        return refused
+
     def release(self, number: int) -> None:
         """Forget a claim; the values stay in force."""
         with self._lock:
