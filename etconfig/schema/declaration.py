@@ -338,7 +338,7 @@ def _variables(given: str | Iterable[str] | EnvironmentWords) -> EnvironmentWord
             if not isinstance(texts, Mapping) or not all(isinstance(text, str) for text in texts.values()):
                 raise TypeError(f"env of option() must map the values of {name} to texts")
             found[name] = {jsonable(value): text for value, text in texts.items()}
-    return MappingProxyType(found)
+    return found
 
 
 def _text(argument: str, given: object) -> str | None:

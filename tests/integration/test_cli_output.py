@@ -173,6 +173,7 @@ class TestJson:
             "scope": "method",
             "unit": "threads",
             "known_keys": None,
+            "env": [],
         }
 
     def test_of_profiles_show_it_has_the_chain_base_first(

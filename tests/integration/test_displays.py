@@ -163,7 +163,13 @@ class TestAllResults:
         }
         tables = {cls for cls in known if hasattr(cls, "to_jsonable")} - {VerifiedCase}
         assert {cls for cls in tables if not hasattr(cls, "_repr_html_")} == set()
-        elsewhere = {"BudgetUse", "ModelChoice", "Models", "TuneReport"}  # tested beside what makes them
+        elsewhere = {
+            "AppliedOptions",
+            "BudgetUse",
+            "ModelChoice",
+            "Models",
+            "TuneReport",
+        }  # tested beside what makes them
         assert {cls.__name__ for cls in tables - shown} <= elsewhere
 
 

@@ -33,12 +33,10 @@ def test_every_option_and_argument_of_every_command(cli: Callable[..., Outcome])
         arguments = [each for each in command.params if isinstance(each, click.Argument)]
         for parameter in paths:
             if isinstance(parameter, click.Option):
-                line = [
-                    *words,
-                    *("x" for each in arguments for _ in range(abs(each.nargs))),
-                    parameter.opts[0],
-                    "",
-                ]
+                given = ["x" for each in arguments for _ in range(abs(each.nargs))]
+                option = [parameter.opts[0], ""]
+                is_mixed = command.context_settings.get("allow_interspersed_args", True)
+                line = [*words, *(given + option if is_mixed else option + given)]
             else:
                 line = [*words, *("" if each is parameter else "x" for each in arguments)]
             done, tried = cli(*line), tried + 1

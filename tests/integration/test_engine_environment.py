@@ -16,7 +16,10 @@ import pytest
 from command_line import SCRIPT, Outcome, error
 from plugin_data import write_distribution
 
+import etconfig
+from etconfig.app.installation.installation import Installation
 from etconfig.cli.rendering.shell_text import SHELLS, shell_text
+from etconfig.errors import OptionError
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 
 PLUGIN = """
@@ -450,3 +453,86 @@ class TestDeclaring:
             ValueError, match=r"^backend B: a has the variable A; describe it in environment$"
         ):
             BackendSpec(id="B", doc="x.", options=Options, api=ApiRange(min=1, built=1))
+
+
+class Settings:
+    """An object that another library made."""
+
+    threads = 1
+
+
+def apply_settings(options: BackendOptions, target: object, names: frozenset[str]) -> dict[str, str]:
+    target.threads = options.threads
+    return {name: "build sets it" for name in names if name != "threads"}
+
+
+class SettingsOptions(BackendOptions):
+    threads: int = option(1, applies="load", doc="Threads.")
+    level: int = option(1, applies="load", doc="Level.")
+    other: int = option(1, applies="load", doc="Other.")
+
+
+class TestApply:
+    """`etconfig.apply` sets what something sets or recommends, and names what an object does not take."""
+
+    @pytest.fixture
+    def arguments(self) -> dict[str, object]:
+        spec = BackendSpec(
+            id="Engine",
+            doc="An engine.",
+            options=SettingsOptions,
+            api=ApiRange(min=1, built=1),
+            build=lambda options: None,
+            engine=(__name__.partition(".")[0],),
+            apply=apply_settings,
+        )
+        return {
+            "installation": Installation().with_backends({"Engine": spec}),
+            "models": {"a": "Engine", "b": "Engine"},
+            "profile": "generic/any",
+            "overrides": {"Engine.threads": 3, "Engine.level": 2},
+        }
+
+    def test_the_result_has_what_was_set_and_what_was_not(self, arguments):
+        target = Settings()
+        done = etconfig.apply(target, **arguments)
+        assert (target.threads, done.backend, done.label) == (3, "Engine", "a")
+        assert done.to_jsonable() == {
+            "backend": "Engine",
+            "label": "a",
+            "values": {"threads": 3, "level": 2},
+            "origins": {
+                name: f"override resolve(overrides) (Engine.{name})" for name in ("threads", "level")
+            },
+            "left_out": {"level": "build sets it"},
+        }
+        assert repr(done) == "<AppliedOptions: Options set for a, Engine: 1 of 2>"
+        assert str(done).splitlines()[2:] == [
+            "  OPTION   VALUE  SET  FROM                                          REASON",
+            "  threads  3      yes  override resolve(overrides) (Engine.threads)",
+            "  level    2      no   override resolve(overrides) (Engine.level)    build sets it",
+        ]
+
+    def test_models_that_differ_must_be_chosen_among(self, arguments):
+        arguments["overrides"] = {"a:Engine.threads": 3, "b:Engine.threads": 4}
+        with pytest.raises(ValueError, match=r"^model: name one of a, b; their options differ$"):
+            etconfig.apply(Settings(), **arguments)
+        target = Settings()
+        assert etconfig.apply(target, model="b", **arguments).label == "b"
+        assert target.threads == 4
+        with pytest.raises(OptionError, match="'c'"):
+            etconfig.apply(target, model="c", **arguments)
+
+    def test_an_object_of_no_engine_is_refused(self, arguments):
+        with pytest.raises(
+            TypeError,
+            match=r"^target: expected an object of an engine, given int of builtins; backends that set "
+            "options on objects: Engine$",
+        ):
+            etconfig.apply(3, **arguments)
+        with pytest.raises(
+            TypeError, match=r"^backend: ReferenceCpuBackend sets options on no object; its build makes one$"
+        ):
+            etconfig.apply(
+                3, backend="ReferenceCpuBackend", models={"a": "ReferenceCpuBackend"}, profile="generic/any"
+            )
