@@ -122,11 +122,10 @@ def _report(requested: Mapping[str, Mapping[str, object]], environ: Mapping[str,
         if isinstance(found, str):
             note(f"unknown: {path}: {found}")
             continue
-        wanted, value = show_value(found["requested"]), show_value(found["value"])
-        how = f"{found['source']}: {found['reason']}"
+        what, how = f"{path} = {show_value(found['requested'])}", f"{found['source']}: {found['reason']}"
         if found["differs"] is None:
-            note(f"unknown: {path} = {wanted}: {found['reason']}")
+            note(f"unknown: {what}: {found['reason']}")
         elif found["differs"]:
-            note(f"not in force: {path} = {wanted}, but {value} is ({how})")
+            note(f"not in force: {what}, but {show_value(found['value'])} is ({how})")
         else:
-            note(f"in force: {path} = {wanted} ({how})")
+            note(f"in force: {what} ({how})")
