@@ -72,9 +72,18 @@ EFFECTS = {
 ALONE = {"ORT_INTER_OP_NUM_THREADS": {"ORT_INTRA_OP_NUM_THREADS": "1"}}
 """Variables that keep the threads of another option out of a count."""
 
+EXECUTORCH = """
+from executorch.extension.pybindings import _C
+print(_C._threadpool_get_thread_count())
+"""
 UNREAD = {
-    "OnnxRuntimeBackend": (ONNXRUNTIME, "ORT_SEQUENTIAL", ("OMP_NUM_THREADS", "OMP_WAIT_POLICY")),
-    "TorchBackend": (
+    "executorch": (
+        EXECUTORCH,
+        "",
+        ("OMP_NUM_THREADS", "XNNPACK_NUM_THREADS", "EXECUTORCH_NUM_THREADS", "ET_NUM_THREADS"),
+    ),
+    "onnxruntime": (ONNXRUNTIME, "ORT_SEQUENTIAL", ("OMP_NUM_THREADS", "OMP_WAIT_POLICY")),
+    "torch": (
         TORCH,
         "torch.get_num_threads(), torch.get_num_interop_threads(), torch.backends.mkldnn.enabled, "
         "torch.backends.cudnn.deterministic, torch.are_deterministic_algorithms_enabled()",
@@ -84,12 +93,12 @@ UNREAD = {
         ),
     ),
 }
-"""By backend: code, its argument, and names of variables that look as if the engine read them."""
+"""By engine: code, its argument, and names of variables that look as if the engine read them."""
 
 
 def printed(code: str, argument: str, **variables: str) -> str:
     """Run code in a process in which no other variable configures an engine; return what it prints."""
-    own = [*EFFECTS, *UNREAD["TorchBackend"][2]]
+    own = [*EFFECTS, *UNREAD["torch"][2]]
     environ = {name: text for name, text in os.environ.items() if name not in own}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code, argument],
@@ -132,9 +141,11 @@ def test_the_engine_reads_the_variable(variable: str) -> None:
         assert {*found.values()} != {without}
 
 
-@pytest.mark.parametrize("backend", UNREAD)
-def test_variables_that_do_not_exist(backend: str) -> None:
-    code, argument, names = UNREAD[backend]
+@pytest.mark.parametrize("engine", UNREAD)
+def test_variables_that_do_not_exist(engine: str) -> None:
+    code, argument, names = UNREAD[engine]
+    if engine == "executorch":
+        pytest.importorskip("executorch")
     assert printed(code, argument) == printed(code, argument, **dict.fromkeys(names, "1"))
 
 
