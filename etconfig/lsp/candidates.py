@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -12,23 +13,49 @@ from typing import Any, NamedTuple, TypeAlias
 
 from lsprotocol import types
 
+from etconfig.base.number_text import format_bytes
+from etconfig.diagnostics import CODES
+from etconfig.diagnostics.rules import ALWAYS_ERRORS
 from etconfig.errors import EtconfigError
+from etconfig.expression.lexer import MAX_LENGTH
 from etconfig.expression.operations import OPERATIONS
 from etconfig.expression.signatures import FUNCTIONS
+from etconfig.facts.known_devices import device_names
 from etconfig.facts.problems import usual_texts
-from etconfig.facts.registry import INDEX, FactInfo
-from etconfig.facts.sheet import fact_text
-from etconfig.lsp.cursor import EditorCursor
+from etconfig.facts.registry import INDEX, FactInfo, FactType, FactValue
+from etconfig.facts.sheet import FactSheet, fact_text
+from etconfig.lsp.cursor import EditorCursor, cursor_at
 from etconfig.lsp.session import Session
 from etconfig.profile.names import PROJECT_FILES
+from etconfig.resolver.compiling.option_facts import OptionAsFact
 
 _Schema: TypeAlias = Mapping[str, Any]
 _Kind = types.CompletionItemKind
 
 _WORD = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
 _COMPARED = re.compile(
-    r"""([a-z][\w.]*)\s*(?:[=!]=|in\s*\[(?:\s*(?:"[^"]*"|'[^']*')\s*,)*)\s*(["'])([^"']*)\Z""", re.ASCII
+    r"""([A-Za-z][\w.]*)\s*(?:[=!]=|\bin\s*\[(?:\s*(?:"[^"]*"|'[^']*')\s*,)*)\s*(["']?)([^"']*)\Z""", re.ASCII
 )
+_OPERAND = re.compile(r"""(?:["')\]]|(?<![\w.])(?!in\Z)[\w.]+)\Z""", re.ASCII)
+_OPERATOR = re.compile(r"[-=!<>+*/%?:,\]&|]|in\b")
+_COMPARISONS = {
+    FactType.BOOL: (),
+    FactType.STRING: ("==", "!=", "in"),
+    FactType.STRING_LIST: ("==", "!="),
+}
+_ARITHMETIC = ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%")
+_ALLOWED = re.compile(r"#[ \t]*etconfig:[ \t]*allow[ \t]+(?:[\w-]+[ \t]*,[ \t]*)*([\w-]*)\Z")
+_RESTS = {
+    "key": (r"[\w-]*", r"[ \t]*(?:[.=\]}]|\Z)"),
+    "header": (r"[\w-]*", r"[ \t]*(?:[.\]]|\Z)"),
+    "value": (r"""[^\s=,\[\]{}#"']*""", r"[ \t]*(?:[,\]}#]|\Z)"),
+    "text": (r"[\w./-]*", ""),
+    "comment": (r"[\w-]*", ""),
+    "expression": (r"(?:[\w.]*(?![\w.(]))?", ""),
+}
+"""The rest of a word behind the cursor, by the kind of place, and what may follow where a word may stand."""
+_MAX_SHOWN = 60
+"""The most characters of a fact's value beside its name."""
 _MENTIONED = r"""^[ \t]*\[\[?[^\]\n]*\b{}s[ \t]*\.[ \t]*(?:"([^"\n]+)"|([\w-]+))"""
 _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _OTHER_FUNCTIONS = {
@@ -38,11 +65,12 @@ _OTHER_FUNCTIONS = {
 
 
 class EditorWord(NamedTuple):
-    """A word that may stand at a place, the beginning of it that is written, and the text to write."""
+    """A word that may stand at a place, the text to write, and what is written of it before and behind."""
 
     item: types.CompletionItem
     replaces: str
     text: str
+    rest: str = ""
 
 
 def _candidate(
@@ -109,35 +137,66 @@ def inside(path: Path, keys: tuple[str, ...]) -> tuple[str, ...] | None:
     return keys[2:] if keys[:2] == ("tool", "etconfig") else None
 
 
-def candidates(session: Session, path: Path, text: str, cursor: EditorCursor) -> Iterator[EditorWord]:
-    """Yield what may stand at a place of a document."""
+def candidates(session: Session, path: Path, text: str, offset: int) -> Iterator[EditorWord]:
+    """Yield what may stand at a place of a document, unless it would not fit to what is behind it."""
+    cursor, behind = cursor_at(text, offset), text[offset:].partition("\n")[0].removesuffix("\r")
     keys = inside(path, cursor.path)
-    if keys is None:
+    if keys is None or cursor.kind == "end":
         return
     schema = session.schema(path, text)
     nodes = nodes_at(schema, keys)
+    named = {node.get("x-etconfig-names") for node in nodes} if cursor.kind == "text" else set()
+    is_expression = not named.isdisjoint(("expression", "assertion"))
+    rest, following = _RESTS["expression" if is_expression else "text" if cursor.quote else cursor.kind]
+    word = re.match(rf"({rest}){following}", behind, re.ASCII)
+    if word is None:
+        return
+    after = behind[word.end(1) :].lstrip()
+    found: Iterator[EditorWord]
     if cursor.kind in ("key", "header"):
-        yield from _keys(_Names(session, path, text), schema, nodes, cursor)
-    elif cursor.kind == "text" and any(node.get("x-etconfig-names") == "expression" for node in nodes):
-        yield from _in_expression(session, cursor.prefix)
-    elif cursor.kind in ("text", "value"):
-        yield from _values(_Names(session, path, text), nodes, cursor)
+        found = _keys(_Names(session, path, text, cursor.prefix), schema, nodes, cursor, after)
+    elif cursor.kind == "comment":
+        found = _codes(cursor.prefix)
+    elif is_expression:
+        found = _in_expression(session, cursor, keys, after, with_options="assertion" in named)
+    else:
+        found = _values(_Names(session, path, text, cursor.prefix), nodes, cursor)
+    yield from (each._replace(rest=word[1]) for each in found)
 
 
-def _keys(names: _Names, schema: _Schema, nodes: list[_Schema], cursor: EditorCursor) -> Iterator[EditorWord]:
+def _codes(before: str) -> Iterator[EditorWord]:
+    allowed = _ALLOWED.search(before)
+    for each in CODES.values() if allowed else ():
+        if allowed and each.code not in ALWAYS_ERRORS:
+            yield _candidate(each.code, _Kind.EnumMember, allowed[1], doc=each.summary)
+
+
+def _is_table(node: _Schema) -> bool:
+    return "properties" in node or "patternProperties" in node
+
+
+def _keys(
+    names: _Names, schema: _Schema, nodes: list[_Schema], cursor: EditorCursor, after: str
+) -> Iterator[EditorWord]:
     for node in nodes:
         known = node.get("properties", {})
         for name, child in known.items():
-            target = _reference(child, schema)
-            is_table = "properties" in target or "patternProperties" in target
-            if cursor.kind == "key" or is_table or target.get("type") == "array":
+            target, nodes_below = _reference(child, schema), [*_resolved(child, schema), {}]
+            is_table = any(map(_is_table, nodes_below))
+            is_list = is_table and target.get("type") == "array"
+            if cursor.bracket == "[[" and not is_list:  # a list may be below it
+                below = (each.get("items", {}) for each in target.get("properties", {}).values())
+                is_table = not after.startswith("]") and any(map(_is_table, below))
+            if cursor.bracket == "[" and is_list:
+                is_table = after in ("", "]")
+            if cursor.kind == "key" or is_table:
                 kind = _Kind.Module if is_table else _Kind.Property
-                first: _Schema = next(_resolved(child, schema), {})
-                words = " | ".join(json.dumps(each) for each in first.get("enum", ()))
-                detail = words or str(first.get("type", ""))
-                yield _candidate(
-                    name, kind, cursor.prefix, _key(name, cursor), _doc(child) or _doc(target), detail
-                )
+                words = " | ".join(json.dumps(each) for each in nodes_below[0].get("enum", ()))
+                detail, doc = words or str(nodes_below[0].get("type", "")), _doc(child) or _doc(target)
+                written = _key(name, cursor)
+                if is_list and cursor.bracket == "[":
+                    written = f"[{name}]" + "]" * (after == "")
+                yield _candidate(name, kind, cursor.prefix, written, doc, detail)
         for name in names.of(node):
             if name not in known:
                 yield _candidate(name, _Kind.Reference, cursor.prefix, _key(name, cursor))
@@ -165,22 +224,33 @@ def _values(names: _Names, nodes: list[_Schema], cursor: EditorCursor) -> Iterat
 class _Names:
     """The names that may stand in a document."""
 
-    def __init__(self, session: Session, path: Path, text: str) -> None:
-        self.session, self.path, self.text = session, path, text
+    def __init__(self, session: Session, path: Path, text: str, begun: str) -> None:
+        self.session, self.path, self.text, self.begun = session, path, text, begun
 
     def of(self, node: _Schema) -> Iterable[str]:
-        """Return the known names of the profiles, backends, methods or instances that a schema names."""
+        """Return the known names of what a schema names, such as profiles, methods or files."""
         named, installation = node.get("x-etconfig-names"), self.session.installation
         with suppress(EtconfigError):
             if named == "profile":
                 return ["auto"] * (self.path.name in PROJECT_FILES) + [*installation.readable_profiles.names]
+            if named == "own":
+                return [installation.readable_profiles.find(self.path).name or self.path.stem]
             if named == "backend":
                 return installation.backend_ids
+            if named in ("device", "file"):
+                return (*(device_names() if named == "device" else ()), *self._files())
             if named in ("method", "instance"):
                 mentioned = re.findall(_MENTIONED.format(named), self.text, re.MULTILINE)
                 known = self._methods() if named == "method" else self._instances()
                 return dict.fromkeys((*known, *(quoted or bare for quoted, bare in mentioned)))
         return ()
+
+    def _files(self) -> list[str]:
+        above = self.begun.rpartition("/")
+        with suppress(OSError, ValueError), os.scandir(self.path.parent / above[0]) as found:
+            names = sorted(each.name + "/" * each.is_dir() for each in found)
+            return ["".join((*above[:2], name)) for name in names if name[0] != "."]
+        return []
 
     def _methods(self) -> Iterator[str]:
         for program in self.session.programs.loaded.values():
@@ -191,13 +261,19 @@ class _Names:
         yield from (instance for _, instance in found[1].instances if instance) if found else ()
 
 
-def _in_expression(session: Session, before: str) -> Iterator[EditorWord]:
-    registry, facts = session.installation.fact_registry, session.facts
+def _in_expression(
+    session: Session, cursor: EditorCursor, keys: tuple[str, ...], after: str, *, with_options: bool
+) -> Iterator[EditorWord]:
+    registry = session.options_and_facts if with_options else session.installation.fact_registry
+    before, facts = cursor.prefix, session.facts
+    if len(before) > MAX_LENGTH:
+        return
     compared = _COMPARED.search(before)
-    if compared:
-        info = registry.get(compared[1])
+    info = registry.get(compared[1]) if compared else None
+    if compared and info and (texts := _texts_of(info, facts)):
+        quote = "" if compared[2] else "'" if cursor.quote[0] == '"' else '"'
         yield from (
-            _candidate(each, _Kind.EnumMember, compared[3]) for each in (usual_texts(info) if info else ())
+            _candidate(each, _Kind.EnumMember, compared[3], f"{quote}{each}{quote}") for each in texts
         )
         return
     if before.replace('\\"', "").count('"') % 2 or before.count("'") % 2:  # an item of a list of texts
@@ -207,14 +283,49 @@ def _in_expression(session: Session, before: str) -> Iterator[EditorWord]:
         return
     word = _WORD.search(before)
     start = word[0] if word else ""
+    operand = before[: len(before) - len(start)]
+    if _OPERAND.search(operand):  # directly before the cursor
+        return
+    is_last = after[:1] in ("", cursor.quote[:1], ")")
+    if complete := _OPERAND.search(operand.rstrip()):
+        for sign in _operators_after(complete[0], registry.get(complete[0])) if is_last else ():
+            yield _candidate(sign, _Kind.Operator, start)
+        return
+    if not (is_last or _OPERATOR.match(after)):
+        return
     for info in registry.infos:
         name = info.name.replace(INDEX, "0")
         value = facts.values.get(name)
-        known = fact_text(value) if value is not None and not facts.is_hidden(name) else "unknown here"
+        known = "an option" if isinstance(info, OptionAsFact) else "unknown here"
+        if value is not None and not facts.is_hidden(name):
+            known = shown_fact(info, value)
+            known = known if len(known) <= _MAX_SHOWN else f"{known[:_MAX_SHOWN]}..."
         yield _candidate(name, _Kind.Variable, start, name, fact_doc(info), known)
-    for name in FUNCTIONS:
-        yield _candidate(name, _Kind.Function, start.rpartition(".")[2], name, function_doc(name))
+    is_method, may_share = "." in start, keys[-1:] == ("expr",) and keys[0] != "budget"
+    for name in FUNCTIONS if may_share else (each for each in FUNCTIONS if each != "share"):
+        if is_method in (OPERATIONS[name].call if name in OPERATIONS else (False,)):
+            yield _candidate(name, _Kind.Function, start.rpartition(".")[2], name, function_doc(name))
     yield from (_candidate(name, _Kind.Value, start) for name in ("true", "false"))
+
+
+def _operators_after(operand: str, info: FactInfo | None) -> tuple[str, ...]:
+    is_bool = operand in ("true", "false", '"', "'", "]")  # it ends a comparison
+    signs = () if is_bool else _ARITHMETIC if info is None else _COMPARISONS.get(info.type, _ARITHMETIC)
+    return (*signs, "&&", "||")
+
+
+def _texts_of(info: FactInfo, facts: FactSheet) -> tuple[str, ...]:
+    """Return the texts that a fact usually has, else its text on the device if no quote is in that."""
+    value = None if facts.is_hidden(info.name) else facts.values.get(info.name)
+    own = (value,) if isinstance(value, str) and not re.search(r"[\"'\\]", value) else ()
+    return usual_texts(info) or own
+
+
+def shown_fact(info: FactInfo, value: FactValue) -> str:
+    """Return the value of a fact as expressions write it; many bytes also in a larger unit."""
+    if info.unit == "bytes" and isinstance(value, int) and value >= 1024:
+        return f"{value} ({format_bytes(value)})"
+    return fact_text(value)
 
 
 def fact_doc(info: FactInfo) -> str:

@@ -10,7 +10,7 @@ from etconfig.base.records import record
 _QUOTED = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
 _PART = rf"[A-Za-z0-9_-]+|{_QUOTED}"
 _HEADER = re.compile(rf"[ \t]*\[\[?[ \t]*((?:{_PART})(?:[ \t]*\.[ \t]*(?:{_PART}))*)[ \t]*\]")
-_OPEN_HEADER = re.compile(rf"[ \t]*\[\[?((?:[\w. \t-]|{_QUOTED})*)\Z", re.ASCII)
+_OPEN_HEADER = re.compile(rf"[ \t]*(\[\[?)((?:[\w. \t-]|{_QUOTED})*)(?:([\"'])([^\"'\n]*))?\Z", re.ASCII)
 _NEXT_KEY = re.compile(rf"[ \t]*(?:{_PART})[ \t]*[.=]")
 _TOKEN = re.compile(
     r'''(?P<comment>\#[^\n]*)|(?P<newline>\n)|(?P<sign>[=.,\[\]{}])|(?P<blank>[ \t\r]+)
@@ -30,15 +30,19 @@ class EditorCursor:
 
     Attributes:
         path: The keys of the table or of the value that it is in.
-        kind: `key`, `header` for a key of a header, `value`, `text` inside quotes, or `comment`.
-        prefix: The beginning of the word that is written there; of a text, all of it before the cursor.
+        kind: `key`, `header` for a key of a header, `value`, `text` inside quotes, `comment`, or `end` behind
+            something complete.
+        prefix: The beginning of the word that is written there; of a text or comment, all of it before the
+            cursor.
         quote: The quotes of the text or key that it is in; empty if there are none.
+        bracket: `[` or `[[` before a key of a header; else empty.
     """
 
     path: tuple[str, ...]
     kind: str
     prefix: str = ""
     quote: str = ""
+    bracket: str = ""
 
 
 def cursor_at(text: str, offset: int) -> EditorCursor:
@@ -46,8 +50,19 @@ def cursor_at(text: str, offset: int) -> EditorCursor:
     line_start = text.rfind("\n", 0, offset) + 1
     is_open = _OPEN_HEADER.match(text, line_start, offset)
     if is_open and not _is_in_array(text, line_start):
-        *keys, last = _parts(is_open[1]) or [""]
-        return EditorCursor(path=tuple(keys), kind="header", prefix=last)
+        bracket, written, quote, last = (each or "" for each in is_open.groups())
+        keys = _parts(written)
+        if not quote and written[-1:] in ('"', "'", " ", "\t") and keys and keys[-1]:
+            return EditorCursor(path=tuple(keys), kind="end")
+        *keys, begun = keys or [""]
+        return EditorCursor(
+            path=tuple(keys), kind="header", prefix=begun + last, quote=quote, bracket=bracket
+        )
+    closed = _HEADER.match(text, line_start, offset)
+    if closed and not _is_in_array(text, line_start):
+        comment = text[closed.end() : offset].partition("#")
+        kind = "comment" if comment[1] else "end"
+        return EditorCursor(path=tuple(_parts(closed[1])), kind=kind, prefix="".join(comment[1:]))
     table: tuple[str, ...] = ()
     start = 0
     end = line_start
@@ -120,9 +135,12 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 def _in_table(text: str, table: tuple[str, ...]) -> EditorCursor:
     """Return the place of a cursor at the end of the text that follows a header."""
     frames = [_Frame("", table)]
-    last, significant = ("newline", "\n"), "\n"
+    last, significant, before = ("newline", "\n"), "\n", ""
     for kind, token in _tokens(text):
         frame = frames[-1]
+        if frame.in_value and last[0] == "bare" and (kind == "bare" or token.startswith(".")):
+            last = ("bare", last[1] + token)  # such as 2.5
+            continue
         is_stuck = last[0] == "newline" and frame.bracket and significant not in ("[", "{", ",")
         if is_stuck and (frame.bracket == "{" or (kind == "bare" and _NEXT_KEY.match(token + "="))):
             del frames[1:]  # a bracket was forgotten: most values end with their line
@@ -130,7 +148,7 @@ def _in_table(text: str, table: tuple[str, ...]) -> EditorCursor:
             frame = frames[0]
         last = (kind, token)
         if kind not in ("blank", "comment", "newline"):
-            significant = token
+            before, significant = significant, token
         if kind in ("bare", "text") and not frame.in_value:
             frame.add_key(unquoted(token))
         elif kind == "newline" and not frame.bracket:
@@ -139,7 +157,7 @@ def _in_table(text: str, table: tuple[str, ...]) -> EditorCursor:
             _follow(frames, token)
     frame, (kind, token) = frames[-1], last
     if kind == "comment":
-        return EditorCursor(path=frame.place, kind="comment")
+        return EditorCursor(path=frame.place, kind="comment", prefix=token)
     quote = token[:3] if token[:3] in ('"""', "'''") else token[:1]
     if kind == "text" and (len(token) == len(quote) or not token.endswith(quote)):
         prefix = unquoted(token)
@@ -147,8 +165,13 @@ def _in_table(text: str, table: tuple[str, ...]) -> EditorCursor:
             return EditorCursor(path=frame.place, kind="text", prefix=prefix, quote=quote)
         return EditorCursor(path=frame.place[:-1], kind="key", prefix=prefix, quote=quote)
     if frame.in_value:
-        return EditorCursor(path=frame.place, kind="value", prefix=token if kind == "bare" else "")
-    if kind in ("bare", "text"):
+        is_word = kind == "bare"
+        if (before if is_word else significant) not in ("=", "[", ","):
+            return EditorCursor(path=frame.place, kind="end")
+        return EditorCursor(path=frame.place, kind="value", prefix=token if is_word else "")
+    if kind == "text" or (kind == "blank" and frame.keys and not frame.after_dot):
+        return EditorCursor(path=frame.place, kind="end")
+    if kind == "bare":
         return EditorCursor(path=frame.place[:-1], kind="key", prefix=unquoted(token))
     return EditorCursor(path=frame.place if frame.after_dot else frame.path, kind="key")
 

@@ -21,6 +21,7 @@ from etconfig.diagnostics.allow_comments import Allowances, text_of
 from etconfig.errors import ConfigError, EtconfigError, PluginError
 from etconfig.facts.sheet import FactSheet, load_fact_sheet
 from etconfig.profile.names import PROJECT_FILES
+from etconfig.resolver.compiling.option_facts import OptionsAndFacts
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.schema.spec import BackendSpec
 
@@ -60,8 +61,8 @@ class Session:
     def _read_plugins(self) -> None:
         found = Installation(self._directory).with_texts(self._texts)
         self.installation, self._unreadable = readable_installation(found)
-        vars(self).pop("_profile", None)
-        vars(self).pop("_project", None)
+        for name in ("_profile", "_project", "options_and_facts"):
+            vars(self).pop(name, None)
         self._refresh()
 
     def _refresh(self) -> None:
@@ -114,17 +115,27 @@ class Session:
         self._validator.stop()
 
     @cached_property
-    def facts(self) -> FactSheet:
-        """The facts of the device whose values are shown; the facts of this device if the sheet is wrong."""
+    def _known_facts(self) -> tuple[str, FactSheet]:
         with suppress(EtconfigError):
             if self.sheet is not None:
-                return load_fact_sheet(self.sheet, self.installation.fact_registry)
-        return self.installation.detect_facts()
+                return self.sheet.stem, load_fact_sheet(self.sheet, self.installation.fact_registry)
+        return "this device", self.installation.detect_facts()
+
+    @property
+    def facts(self) -> FactSheet:
+        """The facts of the device whose values are shown; the facts of this device if the sheet is wrong."""
+        return self._known_facts[1]
 
     @property
     def device(self) -> str:
         """The name of that device."""
-        return "this device" if self.sheet is None else self.sheet.stem
+        return self._known_facts[0]
+
+    @cached_property
+    def options_and_facts(self) -> OptionsAndFacts:
+        """The names that a test may read."""
+        specs = {each.id: each for each in self._specs()}
+        return OptionsAndFacts(self.installation.fact_registry, specs, specs.get)
 
     def configured(self, path: Path) -> tuple[Configuration, Resolution] | None:
         """Return the configuration with a profile or project file, and its arguments; None if it is wrong."""

@@ -14,7 +14,7 @@ from etconfig.app.validating.fixing import apply_fixes
 from etconfig.diagnostics import Diagnostic, Fix, Severity, Span
 from etconfig.lsp.answers import definitions, hints, hover
 from etconfig.lsp.candidates import candidates
-from etconfig.lsp.cursor import cursor_at, word_at
+from etconfig.lsp.cursor import word_at
 from etconfig.lsp.positions import EditorColumns
 from etconfig.lsp.session import Session, is_configuration
 from etconfig.lsp.worker import OpenDocument
@@ -138,11 +138,11 @@ class Work:
     ) -> types.CompletionList:
         """Return what may stand at a place."""
         offset = self.columns.offset(document.text, position)
-        cursor = cursor_at(document.text, offset)
         items = []
-        for each in candidates(session, document.path, document.text, cursor):
-            start = self.columns.position(document.text, offset - len(each.replaces))
-            each.item.text_edit = types.TextEdit(types.Range(start, position), each.text)
+        for each in candidates(session, document.path, document.text, offset):
+            around = (offset - len(each.replaces), offset + len(each.rest))
+            replaced = types.Range(*(self.columns.position(document.text, at) for at in around))
+            each.item.text_edit = types.TextEdit(replaced, each.text)
             items.append(each.item)
         return types.CompletionList(is_incomplete=False, items=items)
 

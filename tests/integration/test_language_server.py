@@ -158,6 +158,40 @@ COMPLETIONS = {
     "instances": (f"{HEAD}[instances.left]\nmethod = 'a'\n[[when]]\n[when.instances.|", ["left"]),
     "a document that does not parse": (f"x = [\n{HEAD}{NPU}a = 'b\npow|", ["power_mode"]),
     "facts set by hand": (f'{HEAD}[facts]\n"cpu.a|', ["cpu.available_cores"]),
+    "the name that the path gives": ('[profile]\nname = "|"', ["acme/board"]),
+    "methods in quotes": (f'{HEAD}[methods.a]\n[methods."|', ["a"]),
+    "words of a fact without quotes": (f"{HEAD}match = 'os.name == |'", ["linux", "android"]),
+    "operators": (f"{HEAD}match = 'os.name |'", ["==", "in", "&&"]),
+    "operators behind a comparison": (f"{HEAD}match = 'os.name == \"linux\" |'", ["&&", "||"]),
+    "shares": (f"{HEAD}{NPU}core = {{ expr = 's|", ["share", "size"]),
+    "codes of comments": ("# etconfig: allow unused-allowance, |\n" + HEAD, ["unusual-value"]),
+}
+
+IN_PROJECTS = {
+    "options": ("assert = 'ReferenceNpuBackend.|'", ["ReferenceNpuBackend.core", "cpu.arch"]),
+    "words of an option": ("assert = 'ReferenceNpuBackend.power_mode == \"|", ["low", "high"]),
+    "methods": ('methods = ["|"]\n[methods.embed]', ["embed"]),
+    "devices": ('devices = ["pi|"]', ["raspberry-pi/pi-5", "acme/"]),
+    "programs": ('programs = ["acme/|"]', ["acme/base.toml"]),
+    "directories": ("profile_path = [|]", ["acme/"]),
+    "files": ('expect = "|', ["etconfig.toml"]),
+    "tables of a list": ("[|", ["test", "options"]),
+}
+
+NOTHING = {
+    "behind a text": f'{HEAD}extends = ["generic/any"|]',
+    "behind a text and a blank": f'{HEAD}extends = ["generic/any" |]',
+    "behind an array": f'{HEAD}extends = ["generic/any"]|',
+    "behind a choice": f'{HEAD}{NPU}power_mode = "low"|',
+    "behind a number": f"{HEAD}{NPU}core = 1 |",
+    "behind a text of an expression": f"{HEAD}match = 'os.name == \"linux\"|'",
+    "behind a number of an expression": f"{HEAD}match = 'cpu.logical_cores > 2|'",
+    "before an operand": f"{HEAD}match = '|  cpu.arch == \"arm\"'",
+    "before a text": f'{HEAD}{NPU}power_mode = |"low"',
+    "behind a key and a blank": f"{HEAD}{NPU}power_mode |",
+    "behind a key in quotes": f'{HEAD}[facts]\n"cpu.arch"|',
+    "behind a header": f"{HEAD}[options]|",
+    "in a comment": f"{HEAD}# |",
 }
 
 
@@ -168,6 +202,36 @@ class TestCompletion:
     def test_words(self, editor: Editor, text: str, expected: list[str]) -> None:
         editor.open("acme/board.toml", text.replace("|", ""))
         assert set(expected) <= set(labels(editor, "acme/board.toml", text.partition("|")[0]))
+
+    @pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
+    def test_nothing_behind_something_complete(self, editor: Editor, text: str) -> None:
+        editor.open("acme/board.toml", text.replace("|", ""))
+        assert labels(editor, "acme/board.toml", text.partition("|")[0]) == []
+
+    @pytest.mark.parametrize(("text", "expected"), IN_PROJECTS.values(), ids=IN_PROJECTS)
+    def test_words_of_a_project_file(self, editor: Editor, text: str, expected: list[str]) -> None:
+        text = f"[[test]]\nname = 'a'\n{text}" if text.startswith(("assert", "methods")) else text
+        editor.open("etconfig.toml", text.replace("|", ""))
+        assert set(expected) <= set(labels(editor, "etconfig.toml", text.partition("|")[0]))
+
+    def test_only_what_a_place_allows(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f"{HEAD}match = 's")
+        assert "share" not in labels(editor, "acme/board.toml", "'s")
+        editor.open("etconfig.toml", "[")
+        assert not {"devices", "programs", "models"} & set(labels(editor, "etconfig.toml", "["))
+        editor.open("acme/other.toml", f"{HEAD}match = 'os.name == ")
+        assert "cpu.arch" not in labels(editor, "acme/other.toml", "os.name == ")
+
+    def test_a_whole_word_is_replaced(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f"{HEAD}{NPU}power_mode = 'balanced'\n")
+        found = editor.ask("textDocument/completion", editor.place("acme/board.toml", "'bal"))
+        edit = found["items"][0]["textEdit"]["range"]
+        assert (edit["start"]["character"], edit["end"]["character"]) == (14, 22)
+
+    def test_details_are_short(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f"{HEAD}match = ''")
+        found = editor.ask("textDocument/completion", editor.place("acme/board.toml", "match = '"))
+        assert max(len(each.get("detail", "")) for each in found["items"]) < 70
 
     def test_a_name_in_quotes_replaces_the_whole_text(self, editor: Editor) -> None:
         editor.open("acme/board.toml", f'{HEAD}extends = ["😀", "acme/b"]\n')

@@ -56,7 +56,12 @@ def profile_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
     """
     head = _table(
         {
-            "name": {"type": "string", "pattern": _PROFILE_NAME, "description": "Such as vendor/device."},
+            "name": {
+                "type": "string",
+                "pattern": _PROFILE_NAME,
+                "description": "Such as vendor/device.",
+                "x-etconfig-names": "own",
+            },
             "extends": {
                 **_strings("profile"),
                 "description": "Profiles that this one builds on; the last one wins.",
@@ -124,7 +129,10 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
     head = {
         "profile": selection,
         "require_match": {"type": "boolean", "description": "Refuse the fallback of `auto`, generic/any."},
-        "profile_path": {**_strings(), "description": "Directories of profiles, relative to this file."},
+        "profile_path": {
+            **_strings("file"),
+            "description": "Directories of profiles, relative to this file.",
+        },
         "executor": {
             "description": "The executor of commands, numpy by default; as a table also its options.",
             "anyOf": [
@@ -136,14 +144,21 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
                 },
             ],
         },
-        "programs": {**_strings(), "description": "The programs it is for, relative to this file."},
-        "models": {**_strings(), "description": "Files with further models, relative to this file."},
+        "programs": {**_strings("file"), "description": "The programs it is for, relative to this file."},
+        "models": {**_strings("file"), "description": "Files with further models, relative to this file."},
         "model": _models(),
         "plugins": plugins,
         "kernels": _table({"prefer": kernels}),
         "rules": _rules(),
-        "devices": {**_strings(), "description": "Known devices, and fact sheets relative to this file."},
-        "expect": {"type": "string", "description": "What devices should get: `matrix --write-expect`."},
+        "devices": {
+            **_strings("device"),
+            "description": "Known devices, and fact sheets relative to this file.",
+        },
+        "expect": {
+            "type": "string",
+            "description": "What devices should get: `matrix --write-expect`.",
+            "x-etconfig-names": "file",
+        },
         "test": {"type": "array", "items": _test()},
     }
     return _document("etconfig project", head, specs, registry)
@@ -154,8 +169,8 @@ def _test() -> _Schema:
         {
             "name": {"type": "string", "minLength": 1, "description": "Its name in reports."},
             "where": _expression("The devices that it is for: a condition on facts."),
-            "assert": _expression("A condition on options and facts."),
-            "methods": {**_strings(), "description": "Names or patterns of methods, by default all."},
+            "assert": _expression("A condition on options and facts.", "assertion"),
+            "methods": {**_strings("method"), "description": "Names or patterns of methods, by default all."},
         },
         required=["name", "assert"],
     )
@@ -181,13 +196,13 @@ def models_schema() -> dict[str, Any]:
 def _models() -> _Schema:
     variant = _table(
         {
-            "file": {"type": "string", "minLength": 1, "description": "The program, relative to this file."},
+            "file": _file("The program, relative to this file."),
             "when": _expression("The condition under which it may be selected."),
             "fits": {
                 "anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0, "maximum": MAX_MARGIN}],
                 "description": "True if it must fit into the memory, or the share of the need to keep free.",
             },
-            "data": {**_strings(), "description": "Its data files (.ptd), relative to this file."},
+            "data": {**_strings("file"), "description": "Its data files (.ptd), relative to this file."},
         },
         required=["file"],
     )
@@ -205,7 +220,7 @@ def _models() -> _Schema:
         "description": "The backends of a model that an engine runs without a program.",
     }
     of_program = _table({"fallback": fallback, "variants": variants}, required=["variants"])
-    file = {"type": "string", "minLength": 1, "description": "The file that it runs, relative to this one."}
+    file = _file("The file that it runs, relative to this one.")
     of_engine = _table({"backends": backends, "file": file}, required=["backends"])
     return _names(_NAME, {"anyOf": [of_program, of_engine]}, "model")
 
@@ -371,13 +386,17 @@ def _method_name() -> _Schema:
     return {"type": "string", "pattern": _NAME, "description": description, "x-etconfig-names": "method"}
 
 
-def _expression(description: str) -> _Schema:
+def _file(description: str) -> _Schema:
+    return {"type": "string", "minLength": 1, "description": description, "x-etconfig-names": "file"}
+
+
+def _expression(description: str, named: str = "expression") -> _Schema:
     link = {"links": {"key": _CEL}}
     return {
         "type": "string",
         "description": description,
         "x-taplo": link,
-        "x-etconfig-names": "expression",
+        "x-etconfig-names": named,
     }
 
 
