@@ -79,13 +79,14 @@ class Session:
     def _look(self, path: Path) -> None:
         """Take note of texts that have changed; if others than a profile's own have, files are read again."""
         texts, own = dict(self._texts), os.path.realpath(path)
+        is_listed = texts.keys() == self._seen.keys()  # else there may be other profiles
         changed = {
             key for key in texts.keys() | self._seen.keys() if texts.get(key) is not self._seen.get(key)
         }
         self._seen = texts
         if changed:
             self._configured.clear()
-        if changed - {own} or (changed and path.name in PROJECT_FILES):
+        if changed - {own} or not is_listed or (changed and path.name in PROJECT_FILES):
             self._refresh()
 
     def problems(self, path: Path, *, is_quick: bool = False) -> tuple[Diagnostic, ...]:

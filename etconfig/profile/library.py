@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from etconfig.base.parameters import AnyPath, as_path
 from etconfig.base.records import record
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactRegistry
-from etconfig.profile.directory import SUFFIX, broken_provider, files_below, unreadable_directory
+from etconfig.profile.directory import SUFFIX, broken_provider, files_below, is_hidden, unreadable_directory
 from etconfig.profile.names import PROJECT_FILES, is_profile_name
 
 if TYPE_CHECKING:
@@ -142,13 +142,22 @@ class ProfileLibrary:
             problems += map(unreadable_directory, listing.errors)
             if not listing.files and not listing.errors and source.provider is Provider.PACKAGE:
                 problems.append(_empty_package(source))
-            for path in listing.files:
+            for path in (*listing.files, *self._unsaved(source.directory, listing.files)):
                 if path.name in PROJECT_FILES:
                     continue
                 name = path.relative_to(source.directory).as_posix().removesuffix(SUFFIX)
                 file = ProfileFile(path, self._real_path(path), source.directory, name, source.provider)
                 files[name] = (*files.get(name, ()), file)
         return files, tuple(problems)
+
+    def _unsaved(self, directory: Path, saved: Iterable[Path]) -> Iterator[Path]:
+        """Yield the files below a directory that are texts only."""
+        root = os.path.realpath(directory)
+        known = {self._real_path(path) for path in saved} if self.texts else set()
+        for path in map(Path, sorted(self.texts.keys() - known)):
+            inside = path.relative_to(root) if path.is_relative_to(root) else None
+            if inside is not None and path.suffix == SUFFIX and not any(map(is_hidden, inside.parts)):
+                yield directory / inside
 
     @cached_property
     def _files_by_path(self) -> Mapping[str, ProfileFile]:
@@ -193,7 +202,7 @@ class ProfileLibrary:
         from etconfig.errors import ProfileError
 
         try:
-            path = _path_inside(origin, reference)
+            path = self._path_inside(origin, reference)
         except ProfileError as error:
             raise self._with_meant_name(error, reference) from None
         real_path = self._real_path(path)
@@ -208,7 +217,31 @@ class ProfileLibrary:
         path = root / f"{name}{SUFFIX}"
         real_path = self._real_path(path)
         is_inside = Path(real_path).is_relative_to(os.path.realpath(root))
-        return ProfileFile(path, real_path, root) if is_inside and path.is_file() else None
+        return ProfileFile(path, real_path, root) if is_inside and self._is_file(path) else None
+
+    def _path_inside(self, origin: ProfileFile, reference: Reference) -> Path:
+        """Return the path that `reference` means after checking that it lies inside `origin.root`.
+
+        Links below `origin.root` are resolved; the root stays as the user wrote it, for diagnostics.
+        """
+        target, spans = reference.target, (reference.span,)
+        outside = "extends-outside-tree"
+        help = f"extend files below {origin.root} by a relative path, or profiles by name"
+        if Path(target).is_absolute():
+            raise _error(outside, f"{target!r} is an absolute path", spans, help)
+        try:
+            path, root = (Path(os.path.realpath(p)) for p in (origin.path.parent / target, origin.root))
+            is_file = self._is_file(path)
+        except (OSError, ValueError) as error:  # a name that is too long, a null character
+            raise _error("unknown-profile", f"{target!r} is not a usable path: {error}", spans) from error
+        if not path.is_relative_to(root):
+            raise _error(outside, f"{target!r} leads outside {origin.root}", spans, help)
+        if not is_file:
+            raise _error("unknown-profile", f"there is no file {target!r} in {origin.path.parent}", spans)
+        return origin.root / path.relative_to(root)
+
+    def _is_file(self, path: Path) -> bool:
+        return path.is_file() or self._real_path(path) in self.texts
 
     def _real_path(self, path: Path) -> str:
         if os.path.islink(path):  # noqa: PTH114  (pathlib is slower)
@@ -292,28 +325,6 @@ def bundled_profiles() -> ProfileSource:
     from etconfig.errors import InternalError
 
     raise InternalError(detail=f"{package} has no bundled profiles")
-
-
-def _path_inside(origin: ProfileFile, reference: Reference) -> Path:
-    """Return the path that `reference` means after checking that it lies inside `origin.root`.
-
-    Links below `origin.root` are resolved; the root stays as the user wrote it, for diagnostics.
-    """
-    target, spans = reference.target, (reference.span,)
-    outside = "extends-outside-tree"
-    help = f"extend files below {origin.root} by a relative path, or profiles by name"
-    if Path(target).is_absolute():
-        raise _error(outside, f"{target!r} is an absolute path", spans, help)
-    try:
-        path, root = (Path(os.path.realpath(p)) for p in (origin.path.parent / target, origin.root))
-        is_file = path.is_file()
-    except (OSError, ValueError) as error:  # a name that is too long, a null character
-        raise _error("unknown-profile", f"{target!r} is not a usable path: {error}", spans) from error
-    if not path.is_relative_to(root):
-        raise _error(outside, f"{target!r} leads outside {origin.root}", spans, help)
-    if not is_file:
-        raise _error("unknown-profile", f"there is no file {target!r} in {origin.path.parent}", spans)
-    return origin.root / path.relative_to(root)
 
 
 def _error(

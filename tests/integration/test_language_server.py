@@ -86,6 +86,21 @@ class TestDiagnostics:
         (found,) = editor.diagnostics("acme/board.toml", times=1)
         assert found["code"] == "invalid-toml"
 
+    @pytest.mark.parametrize("base", ["acme/new", "new.toml"])
+    def test_unsaved_documents_see_each_other(self, editor: Editor, base: str) -> None:
+        editor.open("acme/board.toml", f'{HEAD}extends = ["{base}"]\n{NPU}core = 1\n')
+        (found,) = editor.diagnostics("acme/board.toml")
+        assert found["code"] == "unknown-profile"
+        editor.open("acme/new.toml", f'[profile]\nname = "acme/new"\n{NPU}core = 8\n')
+        editor.diagnostics("acme/new.toml")
+        (found,) = editor.diagnostics("acme/board.toml", times=1)
+        assert "new.toml:4:8: " in found["message"]
+        (place,) = editor.ask("textDocument/definition", editor.place("acme/board.toml", f'["{base[:3]}'))
+        assert place["uri"] == editor.uri("acme/new.toml")
+        editor.close("acme/new.toml")
+        (found,) = editor.diagnostics("acme/board.toml", times=1)
+        assert found["code"] == "unknown-profile"
+
     def test_a_changed_file_counts_when_it_is_saved(self, editor: Editor, workplace: Path) -> None:
         (workplace / "acme/other.toml").write_text("[profile\n")
         editor.open("acme/board.toml", f'{HEAD}extends = ["acme/other"]\n')
