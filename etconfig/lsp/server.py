@@ -183,15 +183,22 @@ class EditorServer(LanguageServer):
             return
         from etconfig.errors import FactError
         from etconfig.facts.known_devices import device_path, find_device
+        from etconfig.facts.sheet import load_fact_sheet
 
-        facts, device = settings.get("facts"), settings.get("device")
-        self._sheet = Path(facts) if isinstance(facts, str) and facts else self._given_sheet
-        if isinstance(device, str) and device:
-            try:
+        facts, device, wrong = settings.get("facts"), settings.get("device"), ""
+        self._sheet = self._given_sheet
+        try:
+            if device:
                 self._sheet = device_path(find_device(device))
-            except FactError as error:
-                message = f"etconfig.device: {error}"
-                self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
+            elif facts:
+                load_fact_sheet(facts)
+                self._sheet = Path(facts)
+            if device and facts:
+                wrong = "etconfig.device counts, and etconfig.facts does not: leave one empty"
+        except (FactError, TypeError) as error:
+            wrong = f"etconfig.{'device' if device else 'facts'}: {error}"
+        if wrong:
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, wrong))
         self.check_all()
 
     def look_again(self) -> None:

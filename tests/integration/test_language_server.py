@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -367,11 +368,38 @@ class TestHints:
         editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": {"device": "pi-5"}}})
         assert "On pixel-8" in hover["contents"]["value"]
 
-    def test_a_wrong_device_is_reported(self, editor: Editor) -> None:
-        editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": {"device": "pi-55"}}})
+    @pytest.mark.parametrize(
+        ("settings", "message", "device"),
+        [
+            ({"device": "pi-55"}, "etconfig.device: no known device is called 'pi-55'", "this device"),
+            ({"device": 5}, "etconfig.device: ", "this device"),
+            ({"facts": "nay.json"}, "etconfig.facts: cannot read nay.json", "this device"),
+            ({"facts": "etconfig.toml"}, "etconfig.facts: ", "this device"),
+            ({"facts": ["a"]}, "etconfig.facts: ", "this device"),
+            ({"facts": "nay.json", "device": "pixel-8"}, "etconfig.device counts", "pixel-8"),
+        ],
+    )
+    def test_a_wrong_setting_is_reported(
+        self, editor: Editor, settings: dict[str, Any], message: str, device: str
+    ) -> None:
+        editor.open("acme/board.toml", f"{HEAD}match = 'cpu.arch'\n")
+        editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": settings}})
         found = editor._wait(lambda message: message.get("method") == "window/showMessage")
-        assert "no known device is called 'pi-55'" in found["params"]["message"]
+        hover = editor.ask("textDocument/hover", editor.place("acme/board.toml", "'cpu.arch"))
         editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": {"device": "pi-5"}}})
+        assert message in found["params"]["message"]
+        assert f"On {device}" in hover["contents"]["value"]
+
+    def test_a_sheet_is_a_setting(self, editor: Editor, workplace: Path) -> None:
+        sheet = {"etconfig_fact_sheet": 1, "facts": {"cpu.arch": {"value": "riscv64"}}}
+        (workplace / "mine.json").write_text(json.dumps(sheet))
+            '{"etconfig_facts": 1, "facts": {"cpu.arch": {"value": "riscv64"}}}'
+        )
+        editor.open("acme/board.toml", f"{HEAD}match = 'cpu.arch'\n")
+        editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": {"facts": "mine.json"}}})
+        hover = editor.ask("textDocument/hover", editor.place("acme/board.toml", "'cpu.arch"))
+        editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": {"device": "pi-5"}}})
+        assert "On mine: `riscv64`" in hover["contents"]["value"], editor.other
 
 
 def test_a_missing_library_is_named(cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
