@@ -13,6 +13,7 @@ from pathlib import Path
 from etconfig.base.records import record
 from etconfig.base.source_characters import string_end
 from etconfig.diagnostics.codes import CODES
+from etconfig.diagnostics.fix import Fix, guessed_fix
 from etconfig.diagnostics.model import Diagnostic, Severity
 from etconfig.diagnostics.rules import ALWAYS_ERRORS
 from etconfig.diagnostics.source_text import SourceText
@@ -67,7 +68,8 @@ def allow_comments(source: SourceText) -> tuple[list[AllowComment], list[Diagnos
             is_meant = not CODES.keys().isdisjoint(_CODE.findall(order["rest"]))
             if is_meant or nearest(order["order"], ("allow",)) is not None:
                 span = source.span(order.start("order"), order.end("order"))
-                problems.append(_problem(f"a comment of etconfig says {order['order']!r}", span, _HELP))
+                fix = guessed_fix(order["order"], "allow", ("allow",), span)
+                problems.append(_problem(f"a comment of etconfig says {order['order']!r}", span, _HELP, fix))
             continue
         reason = _REASON.search(source.text, order.start("rest"), order.end("rest"))
         codes = [*_CODE.finditer(source.text, order.start("rest"), reason.start() if reason else order.end())]
@@ -89,14 +91,15 @@ def code_problem(code: str, span: Span) -> Diagnostic | None:
     """Return what is wrong with a code whose level somebody changes, or None."""
     if code not in CODES:
         help = did_you_mean(code, CODES) or "`etconfig rules` lists the codes"
-        return _problem(f"no finding has the code {code!r}", span, help)
+        fix = guessed_fix(code, nearest(code, CODES), CODES, span)
+        return _problem(f"no finding has the code {code!r}", span, help, fix)
     if code in ALWAYS_ERRORS:
         return _problem(f"{code} is always an error", span, "repair what it names; it guards your devices")
     return None
 
 
-def _problem(message: str, span: Span, help: str) -> Diagnostic:
-    return Diagnostic(code="invalid-rule", message=message, spans=(span,), help=help)
+def _problem(message: str, span: Span, help: str, fix: Fix | None = None) -> Diagnostic:
+    return Diagnostic(code="invalid-rule", message=message, spans=(span,), help=help, fix=fix)
 
 
 def _comment_starts(text: str) -> Iterator[int]:

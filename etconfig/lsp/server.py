@@ -183,7 +183,6 @@ class EditorServer(LanguageServer):
             return
         from etconfig.errors import FactError
         from etconfig.facts.known_devices import device_path, find_device
-        from etconfig.facts.sheet import load_fact_sheet
 
         facts, device, wrong = settings.get("facts"), settings.get("device"), ""
         self._sheet = self._given_sheet
@@ -191,15 +190,26 @@ class EditorServer(LanguageServer):
             if device:
                 self._sheet = device_path(find_device(device))
             elif facts:
-                load_fact_sheet(facts)
                 self._sheet = Path(facts)
+                self.worker.put("sheet", partial(self._check_sheet, self._sheet))
             if device and facts:
                 wrong = "etconfig.device counts, and etconfig.facts does not: leave one empty"
         except (FactError, TypeError) as error:
             wrong = f"etconfig.{'device' if device else 'facts'}: {error}"
-        if wrong:
-            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, wrong))
+        self._show(wrong)
         self.check_all()
+
+    def _check_sheet(self, sheet: Path) -> None:
+        """Report a sheet that is wrong, in the worker: it may have facts of plugins."""
+        from etconfig.errors import EtconfigError
+
+        with suppress(EtconfigError, OSError, RuntimeError):  # of the last kind: the client has left
+            problem = self.work.sheet_problem(sheet)
+            self._loop.call_soon_threadsafe(self._show, problem and f"etconfig.facts: {problem}")
+
+    def _show(self, message: str) -> None:
+        if message:
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, message))
 
     def look_again(self) -> None:
         """Check all documents again, with files as they are now."""

@@ -35,6 +35,14 @@ _MARKS = (
 _OURS, _OURS_IN_PYPROJECT = (re.compile(rf"^[ \t]*(?:{mark})", re.MULTILINE) for mark in _MARKS)
 
 
+_BEGUN = re.compile(r"\s*(?:#[^\n]*\n\s*)*\[{0,2}\w*")
+
+
+def is_begun(path: Path, text: str) -> bool:
+    """Return True if a TOML file has no more than the start of a header, and may become a profile."""
+    return is_configuration(path, "[profile]") and bool(_BEGUN.fullmatch(text))
+
+
 def is_configuration(path: Path, text: str) -> bool:
     """Return True if a TOML file looks like a profile, a project file or a file of models."""
     pattern = _OURS_IN_PYPROJECT if path.name == PROJECT_FILES[1] else _OURS
@@ -111,16 +119,31 @@ class Session:
             return (plugin_warning(error),)
         return tuple(dict.fromkeys(found))
 
+    def is_listed(self, path: Path) -> bool:
+        """Return True if a file is in a directory of profiles."""
+        self._look(path)
+        with suppress(EtconfigError):
+            return self.installation.readable_profiles.find(path).name is not None
+        return False
+
     def stop(self) -> None:
         """Let a search for problems end soon, in whichever thread it runs; its result is of no use."""
         self._validator.stop()
 
     @cached_property
-    def _known_facts(self) -> tuple[str, FactSheet]:
-        with suppress(EtconfigError):
-            if self.sheet is not None:
-                return self.sheet.stem, load_fact_sheet(self.sheet, self.installation.fact_registry)
-        return "this device", self.installation.detect_facts()
+    def _known_facts(self) -> tuple[str, FactSheet, str]:
+        problem = ""
+        if self.sheet is not None:
+            try:
+                return self.sheet.stem, load_fact_sheet(self.sheet, self.installation.fact_registry), ""
+            except EtconfigError as error:
+                problem = str(error)
+        return "this device", self.installation.detect_facts(), problem
+
+    @property
+    def sheet_problem(self) -> str:
+        """What is wrong with the sheet; empty if nothing is."""
+        return self._known_facts[2]
 
     @property
     def facts(self) -> FactSheet:

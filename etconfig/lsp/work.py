@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
+import tomli
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from etconfig.app.installation.project_location import find_project_file
 from etconfig.app.validating.fixing import apply_fixes
 from etconfig.diagnostics import Diagnostic, Fix, Severity, Span
+from etconfig.diagnostics.rules import ALWAYS_ERRORS
 from etconfig.lsp.answers import definitions, hints, hover
 from etconfig.lsp.candidates import candidates
 from etconfig.lsp.cursor import word_at
 from etconfig.lsp.positions import EditorColumns
-from etconfig.lsp.session import Session, is_configuration
+from etconfig.lsp.session import Session, is_begun, is_configuration
 from etconfig.lsp.worker import OpenDocument
 
 FIX_ALL = "source.fixAll.etconfig"
@@ -48,13 +53,20 @@ class Work:
         """Return the session of a document; None if it is not etconfig's."""
         if is_configuration(document.path, document.text):
             self._ours.add(document.uri)  # and it stays so while its first line is retyped
-        if document.uri not in self._ours:
+        is_ours = document.uri in self._ours
+        if not is_ours and not is_begun(document.path, document.text):
             return None
         project = find_project_file(document.path.parent)
         session = self._sessions.get(project)
         if session is None or session.sheet != sheet:
             session = self._sessions[project] = Session(document.path.parent, self._texts, sheet)
-        return session
+        if not is_ours and session.is_listed(document.path):
+            self._ours.add(document.uri)
+        return session if document.uri in self._ours else None
+
+    def sheet_problem(self, sheet: Path) -> str:
+        """Return what is wrong with a fact sheet; empty if nothing is."""
+        return Session(Path.cwd(), self._texts, sheet).sheet_problem
 
     def forget(self) -> None:
         """Forget all that was found out: files have changed."""
@@ -114,13 +126,15 @@ class Work:
             yield from self._action(document, safe, "Fix all that keeps its meaning (etconfig)", FIX_ALL, [])
         if only is not None and types.CodeActionKind.QuickFix not in only and "" not in only:
             return
-        for each in own:
+        kind, first, last = types.CodeActionKind.QuickFix, params.range.start.line, params.range.end.line
+        for each in found:
             place = self._diagnostic(each, document)
-            first, last = params.range.start.line, params.range.end.line
-            if each.fix and first <= place.range.end.line and place.range.start.line <= last:
-                title = f"Replace {each.fix.span.underlined} by {each.fix.replacement or 'nothing'}"
-                title = title if each.fix.is_safe else f"{title} (a guess)"
-                yield from self._action(document, [each.fix], title, types.CodeActionKind.QuickFix, [place])
+            if first <= place.range.end.line and place.range.start.line <= last:
+                if each in own and each.fix:
+                    yield from self._action(document, [each.fix], _title(each.fix), kind, [place])
+                if comment := _allowing(each, document):
+                    title = f"Allow {each.code} here, with a reason"
+                    yield from self._action(document, [comment], title, kind, [place])
 
     def _action(
         self, document: OpenDocument, fixes: list[Fix], title: str, kind: str, solved: list[types.Diagnostic]
@@ -167,3 +181,30 @@ class Work:
             types.InlayHint(self.columns.range(span).end, text, tooltip=origin, padding_left=True)
             for span, text, origin in found
         ]
+
+
+def _title(fix: Fix) -> str:
+    """Return what a fix does, in whole words: of `True`, it may replace one letter."""
+    line, start = fix.span.text or "", fix.span.column - 1
+    end = start + fix.span.length
+    before, behind = re.split(r"\W", line[:start])[-1], re.split(r"\W", line[end:])[0]
+    words = [f"{before}{each}{behind}" for each in (line[start:end], fix.replacement)]
+    title = f"Replace {words[0]} by {words[1] or 'nothing'}" if words[0] else f"Write {words[1]}"
+    return title if fix.is_safe else f"{title} (a guess)"
+
+
+def _allowing(problem: Diagnostic, document: OpenDocument) -> Fix | None:
+    """Return the comment that allows a finding, for its author to complete; None if none may."""
+    span = problem.spans[0] if problem.spans else None
+    if span is None or span.file != str(document.path) or span.text is None:
+        return None
+    if problem.severity is Severity.ERROR or problem.code in (*ALWAYS_ERRORS, "unused-allowance"):
+        return None
+    indent = span.text[: len(span.text) - len(span.text.lstrip())]
+    comment = f"{indent}# etconfig: allow {problem.code} because ...\n"
+    fix = Fix(span=replace(span, column=1, length=0), replacement=comment)
+    after = apply_fixes(document.text, [fix])[0]
+    with suppress(tomli.TOMLDecodeError):  # inside a text of several lines, it would be no comment
+        if tomli.loads(after) == tomli.loads(document.text):
+            return fix
+    return None

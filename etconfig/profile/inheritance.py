@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from etconfig.base.records import record
-from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.diagnostics import Diagnostic, Respelling, Severity
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.expression import ExpressionParser
 from etconfig.profile.bundled_conditions import bundled_parser
@@ -305,11 +305,13 @@ def _check_name(profile: Profile, file: ProfileFile) -> None:
     """Refuse a profile of a library whose name is not the name that its path gives."""
     if file.name in (None, profile.name):
         return
-    help = f'write name = "{file.name}", or move the file'
+    name = str(file.name)
+    help = f'write name = "{name}", or move the file'
+    fix = Respelling(profile.name, name).at(profile.name_span)
     if file.path.as_posix().endswith(f"/{profile.name}.toml"):  # below another directory, the name fits
         directory = file.path.parents[profile.name.count("/")]
-        help = f"make {directory} the directory of profiles, instead of {file.root}"
-    raise ProfileError(diagnostics=(_name_mismatch(profile, str(file.name), help),))
+        help, fix = f"make {directory} the directory of profiles, instead of {file.root}", None
+    raise ProfileError(diagnostics=(replace(_name_mismatch(profile, name, help), fix=fix),))
 
 
 def misplaced_profile(profile: Profile, path: Path) -> Iterator[Diagnostic]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from etconfig.base.provenance import OriginKind
 from etconfig.base.records import record
-from etconfig.diagnostics import CODES, Severity, Span, did_you_mean, nearest
+from etconfig.diagnostics import CODES, Respelling, Severity, Span, nearest
 from etconfig.diagnostics.allow_comments import code_problem
 from etconfig.diagnostics.rules import LEVELS, FileRules, Rules
 from etconfig.expression import ExpressionParser
@@ -393,12 +393,20 @@ def _read_levels(table: TomlTable, other: str) -> Mapping[str, Severity | None]:
             table.add(wrong)
         elif not isinstance(level, str) or level not in LEVELS:
             known = ", ".join(f'"{each}"' for each in LEVELS)
-            help = did_you_mean(level, LEVELS) if isinstance(level, str) else None
+            guess = _meant_level(level) if isinstance(level, str) else None
             message = f"{code} has no level {level!r}; levels are {known}"
-            table.report("invalid-rule", message, table.value_span(code), help)
+            span, help = table.value_span(code), None if guess is None else f"did you mean {guess!r}?"
+            fix = Respelling(level, guess).at(span) if guess is not None else None
+            table.report("invalid-rule", message, span, help, fix)
         else:
             levels[code] = LEVELS[level]
     return levels
+
+
+def _meant_level(written: str) -> str | None:
+    """Return the level that a word probably means, such as `warning` for `warn`."""
+    longer = (each for each in LEVELS if written and each.startswith(written.casefold()))
+    return next(longer, None) or nearest(written, LEVELS)
 
 
 def _read_kernels(section: TomlTable) -> Mapping[str, Reference]:

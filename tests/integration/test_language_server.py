@@ -14,6 +14,7 @@ from editor_client import Editor, editing
 HEAD = '[profile]\nname = "acme/board"\n'
 NPU = "[options.ReferenceNpuBackend]\n"
 CPU = "[options.ReferenceCpuBackend]\n"
+EMBEDDED = f"{HEAD}# etconfig: %s because I know\nmatch = 'os.name == \"embedded\"'\n"
 WRONG = f"{HEAD}{NPU}core = 7\npower_mode = 'hihg'\n"
 
 
@@ -124,6 +125,11 @@ class TestDiagnostics:
         editor.open("acme/board.toml", HEAD + text)
         quick = editor.diagnostics("acme/board.toml", times=1)
         assert len(editor.diagnostics("acme/board.toml", times=1)) >= len(quick)
+
+    @pytest.mark.parametrize("text", ["", "[", "[prof", "# a board\n[[whe"])
+    def test_a_profile_may_begin_empty(self, editor: Editor, text: str) -> None:
+        editor.open("acme/new.toml", text)
+        assert "when" in labels(editor, "acme/new.toml", text)
 
     @pytest.mark.parametrize(
         "text", ['[profile.release]\nname = "x"\n[dependencies]\n', "[profile\n", "[profile]\n"]
@@ -339,6 +345,76 @@ class TestActions:
         (edit,) = change["edits"]
         assert (edit["range"]["start"]["line"], edit["range"]["end"]["line"]) == (5, 5)
 
+    @pytest.mark.parametrize(
+        ("name", "text", "title", "after"),
+        [
+            (
+                "acme/board.toml",
+                f"{HEAD}match = 'os.name == \"embedded\"'\n",
+                "Allow unusual-value here, with a reason",
+                f"{HEAD}# etconfig: allow unusual-value because ...\nmatch = 'os.name == \"embedded\"'\n",
+            ),
+            (
+                "acme/board.toml",
+                '[profile]\nname = "acme/bord"\n',
+                'Replace "acme/bord" by "acme/board" (a guess)',
+                HEAD,
+            ),
+            (
+                "acme/board.toml",
+                EMBEDDED % "allow unusal-value",
+                "Replace unusal-value by unusual-value (a guess)",
+                EMBEDDED % "allow unusual-value",
+            ),
+            (
+                "acme/board.toml",
+                EMBEDDED % "alow unusual-value",
+                "Replace alow by allow (a guess)",
+                EMBEDDED % "allow unusual-value",
+            ),
+            (
+                "etconfig.toml",
+                "[rules]\nunusal-value = 'off'\n",
+                "Replace unusal-value by unusual-value (a guess)",
+                "[rules]\nunusual-value = 'off'\n",
+            ),
+            (
+                "etconfig.toml",
+                '[rules]\nunusual-value = "warn"\n',
+                'Replace "warn" by "warning" (a guess)',
+                '[rules]\nunusual-value = "warning"\n',
+            ),
+        ],
+    )
+    def test_an_action_solves_its_problem(
+        self, editor: Editor, name: str, text: str, title: str, after: str
+    ) -> None:
+        editor.open(name, text)
+        problems = editor.diagnostics(name)
+        found = editor.ask("textDocument/codeAction", editor.everywhere(name, context={"diagnostics": []}))
+        (action,) = [each for each in found if each["title"] == title]
+        assert action["diagnostics"][0]["code"] in [each["code"] for each in problems]
+        (edit,) = action["edit"]["documentChanges"][0]["edits"]
+        editor.change(name, {"range": edit["range"], "text": edit["newText"]})
+        assert editor.diagnostics(name) == []
+        editor.replace(name, after)
+        assert editor.diagnostics(name) == []
+
+    def test_a_text_of_several_lines_gets_no_comment(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f"{HEAD}match = '''\nos.name == \"embedded\"'''\n")
+        found = editor.ask(
+            "textDocument/codeAction", editor.everywhere("acme/board.toml", context={"diagnostics": []})
+        )
+        for each in found:
+            assert each["edit"]["documentChanges"][0]["edits"][0]["range"]["start"]["line"] != 3
+
+    def test_titles_have_whole_words(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f"{HEAD}{CPU}deterministic = True\n")
+        found = editor.ask(
+            "textDocument/codeAction", editor.everywhere("acme/board.toml", context={"diagnostics": []})
+        )
+        assert "Replace True by true" in [each["title"] for each in found]
+
     def test_all_safe_ones_at_once(self, editor: Editor) -> None:
         editor.open("acme/board.toml", f"{HEAD}match = 'os.name = \"linux\" and True'\n")
         context = {"diagnostics": [], "only": ["source.fixAll"]}
@@ -393,8 +469,6 @@ class TestHints:
     def test_a_sheet_is_a_setting(self, editor: Editor, workplace: Path) -> None:
         sheet = {"etconfig_fact_sheet": 1, "facts": {"cpu.arch": {"value": "riscv64"}}}
         (workplace / "mine.json").write_text(json.dumps(sheet))
-            '{"etconfig_facts": 1, "facts": {"cpu.arch": {"value": "riscv64"}}}'
-        )
         editor.open("acme/board.toml", f"{HEAD}match = 'cpu.arch'\n")
         editor.tell("workspace/didChangeConfiguration", {"settings": {"etconfig": {"facts": "mine.json"}}})
         hover = editor.ask("textDocument/hover", editor.place("acme/board.toml", "'cpu.arch"))
