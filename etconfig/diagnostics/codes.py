@@ -90,12 +90,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("conflicting-instance", "A named instance is declared for two methods."),
     ("unknown-profile", "There is no profile of this name.", "error", "guess"),
     ("duplicate-profile", "Two files have the same profile name."),
-    (
-        "profile-name-mismatch",
-        "A profile's name is not the name that its path gives.",
-        "error, warning",
-        "guess",
-    ),
+    ("profile-name-mismatch", "The name and the path of a profile differ.", "error, warning", "guess"),
     ("unknown-kernel", "The project file prefers a kernel that no installed distribution has."),
     (
         "ignored-kernel-choice",
@@ -116,12 +111,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("no-matching-profile", "No profile's condition holds on this device.", "error, note"),
     ("ambiguous-profile", "Several unrelated profiles match this device."),
     # rules
-    (
-        "invalid-rule",
-        "A rule or comment names no code or level, or a code whose level is fixed.",
-        "error",
-        "guess",
-    ),
+    ("invalid-rule", "A rule or comment names no code or level, or a fixed one.", "error", "guess"),
     ("unused-allowance", "A comment allows a finding that is not there.", "warning"),
     # models
     ("unknown-model", "There is no model of this name.", "error, note", "guess"),

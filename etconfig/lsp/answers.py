@@ -9,14 +9,16 @@ from pathlib import Path
 
 from etconfig.base.option_path import OptionPath
 from etconfig.diagnostics.span import Span
-from etconfig.errors import ConfigError, EtconfigError
+from etconfig.errors import ConfigError, EtconfigError, FactError
 from etconfig.expression import Expression, Unknown
 from etconfig.expression.signatures import FUNCTIONS
+from etconfig.facts.known_devices import DeviceSummary, find_device, load_device
 from etconfig.facts.sheet import fact_text
-from etconfig.lsp.candidates import fact_doc, function_doc, inside, key_doc, nodes_at
+from etconfig.lsp.candidates import fact_doc, function_doc, inside, key_doc, nodes_at, shown_fact
 from etconfig.lsp.cursor import EditorCursor
 from etconfig.lsp.session import Session
 from etconfig.profile.layer import Assignment
+from etconfig.resolver.compiling.option_facts import OptionAsFact
 from etconfig.resolver.deciding.arguments import BackendArguments
 from etconfig.resolver.deciding.resolution import Resolution
 from etconfig.resolver.explaining.explain import find_provenance, option_text, show_setting
@@ -41,12 +43,17 @@ def hover(session: Session, path: Path, text: str, cursor: EditorCursor, line: i
         return ""
     schema = session.schema(path, text)
     names = {node.get("x-etconfig-names") for node in nodes_at(schema, keys)}
-    if cursor.kind == "text" and "expression" in names:
+    if cursor.kind == "text" and not names.isdisjoint(("expression", "assertion")):
         word = _WORD.search(cursor.prefix)
         if word and (found := _word_of_expression(session, word[0])):
             return found
     if cursor.kind == "text" and "profile" in names:
         return _profile(session, path, cursor.prefix)
+    if cursor.kind == "text" and "device" in names:
+        with suppress(FactError):
+            name = find_device(cursor.prefix)
+            known = DeviceSummary.of(name, load_device(name, session.installation.fact_registry))
+            return f"`{name}`: {known.model}, {known.system}, {known.facts} facts"
     if cursor.kind in ("key", "header"):
         keys = (*keys, cursor.prefix)
     doc = key_doc(schema, keys)
@@ -54,12 +61,15 @@ def hover(session: Session, path: Path, text: str, cursor: EditorCursor, line: i
         doc = key_doc(schema, keys[:-1])
     values = "\n\n".join(_values(session, path, line))
     shown = f"On {session.device}:\n\n```text\n{values}\n```" if values else ""
-    condition = _condition(session, path, line)
+    missing = session.failure(path, line)
+    condition = _condition(session, path, line) if not missing else f"On {session.device}: {missing}"
     return "\n\n".join(each for each in (doc, shown, condition) if each)
 
 
 def _word_of_expression(session: Session, word: str) -> str:
-    info = session.installation.fact_registry.get(word)
+    info = session.options_and_facts.get(word)
+    if isinstance(info, OptionAsFact):
+        return f"`{word}`: {info.doc}"
     if info is None:
         name = word.rpartition(".")[2]
         return function_doc(name) if name in FUNCTIONS else ""
@@ -69,7 +79,7 @@ def _word_of_expression(session: Session, word: str) -> str:
     elif facts.is_hidden(word):
         known = "known, and not shown"
     else:
-        known = f"`{fact_text(fact.value)}`, from {fact.origin}"
+        known = f"`{shown_fact(info, fact.value)}`, from {fact.origin}"
     return f"`{word}`: {fact_doc(info)}\n\nOn {session.device}: {known}"
 
 
@@ -95,10 +105,10 @@ def _condition(session: Session, path: Path, line: int) -> str:
     conditions = [each.match for each in configuration.chain] + assigned
     for each in conditions:
         if each is not None and each.span.file == str(path) and each.span.line == line:
-            value = each.evaluate(resolution.facts.values)
-            missing = value.missing if isinstance(value, Unknown) else ()
-            known = f"unknown, without {', '.join(missing)}" if missing else f"`{fact_text(value is True)}`"
-            return f"On {session.device}: {known}"
+            value, parts = each.evaluate(resolution.facts.values), each.explain(resolution.facts.values)
+            why = "; ".join(part.explanation for part in parts if part.result is not True)
+            known = "unknown" if isinstance(value, Unknown) else f"`{fact_text(value is True)}`"
+            return f"On {session.device}: {known}{': ' if why else ''}{why}"
     return ""
 
 
@@ -148,6 +158,10 @@ def definitions(session: Session, path: Path, text: str, cursor: EditorCursor, l
 
 def hints(session: Session, path: Path, first: int, last: int) -> Iterator[tuple[Span, str, str]]:
     """Yield the values that count in some lines if others are written there: place, value and explanation."""
+    configured = session.configured(path)
+    match = configured[0].chain[-1].match if configured and configured[0].chain else None
+    if configured and match is not None and match.evaluate(configured[1].facts.values) is False:
+        return  # the profile is for other devices
     for each, resolution in _assignments(session, path):
         span = each.span
         found = _deciding(resolution, each.path) if first <= span.line <= last else []

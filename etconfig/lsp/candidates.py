@@ -22,8 +22,8 @@ from etconfig.expression.operations import OPERATIONS
 from etconfig.expression.signatures import FUNCTIONS
 from etconfig.facts.known_devices import device_names
 from etconfig.facts.problems import usual_texts
-from etconfig.facts.registry import INDEX, FactInfo, FactType, FactValue
-from etconfig.facts.sheet import FactSheet, fact_text
+from etconfig.facts.registry import INDEX, FactInfo, FactValue
+from etconfig.facts.sheet import fact_text
 from etconfig.lsp.cursor import EditorCursor, cursor_at
 from etconfig.lsp.session import Session
 from etconfig.profile.names import PROJECT_FILES
@@ -34,16 +34,12 @@ _Kind = types.CompletionItemKind
 
 _WORD = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
 _COMPARED = re.compile(
-    r"""([A-Za-z][\w.]*)\s*(?:[=!]=|\bin\s*\[(?:\s*(?:"[^"]*"|'[^']*')\s*,)*)\s*(["']?)([^"']*)\Z""", re.ASCII
+    r"""([A-Za-z][\w.]*)\s*(?:[=!]=|\bin\s*\[(?:\s*(?:"[^"]*"|'[^']*')\s*,)*)\s*((["'])[^"']*|[\w.]*)\Z""",
+    re.ASCII,
 )
-_OPERAND = re.compile(r"""(?:["')\]]|(?<![\w.])(?!in\Z)[\w.]+)\Z""", re.ASCII)
-_OPERATOR = re.compile(r"[-=!<>+*/%?:,\]&|]|in\b")
-_COMPARISONS = {
-    FactType.BOOL: (),
-    FactType.STRING: ("==", "!=", "in"),
-    FactType.STRING_LIST: ("==", "!="),
-}
-_ARITHMETIC = ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%")
+_OPERAND = re.compile(r"""(?:["')\]]|\b(?!in\Z)\w+)\Z""", re.ASCII)
+_AFTER_OPERAND = re.compile(r"[-=!<>+*/%?:,)\]&|]|in\b|\Z")
+_OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "&&", "||", "+", "-", "*", "/", "%")
 _ALLOWED = re.compile(r"#[ \t]*etconfig:[ \t]*allow[ \t]+(?:[\w-]+[ \t]*,[ \t]*)*([\w-]*)\Z")
 _RESTS = {
     "key": (r"[\w-]*", r"[ \t]*(?:[.=\]}]|\Z)"),
@@ -151,14 +147,15 @@ def candidates(session: Session, path: Path, text: str, offset: int) -> Iterator
     word = re.match(rf"({rest}){following}", behind, re.ASCII)
     if word is None:
         return
-    after = behind[word.end(1) :].lstrip()
     found: Iterator[EditorWord]
     if cursor.kind in ("key", "header"):
-        found = _keys(_Names(session, path, text, cursor.prefix), schema, nodes, cursor, after)
+        found = _keys(_Names(session, path, text, cursor.prefix), schema, nodes, cursor)
     elif cursor.kind == "comment":
         found = _codes(cursor.prefix)
     elif is_expression:
-        found = _in_expression(session, cursor, keys, after, with_options="assertion" in named)
+        after = behind[word.end(1) :].lstrip()
+        is_last = not after or after.startswith(cursor.quote[0])
+        found = _in_expression(session, cursor, keys, None if is_last else after, "assertion" in named)
     else:
         found = _values(_Names(session, path, text, cursor.prefix), nodes, cursor)
     yield from (each._replace(rest=word[1]) for each in found)
@@ -171,32 +168,18 @@ def _codes(before: str) -> Iterator[EditorWord]:
             yield _candidate(each.code, _Kind.EnumMember, allowed[1], doc=each.summary)
 
 
-def _is_table(node: _Schema) -> bool:
-    return "properties" in node or "patternProperties" in node
-
-
-def _keys(
-    names: _Names, schema: _Schema, nodes: list[_Schema], cursor: EditorCursor, after: str
-) -> Iterator[EditorWord]:
+def _keys(names: _Names, schema: _Schema, nodes: list[_Schema], cursor: EditorCursor) -> Iterator[EditorWord]:
     for node in nodes:
         known = node.get("properties", {})
         for name, child in known.items():
-            target, nodes_below = _reference(child, schema), [*_resolved(child, schema), {}]
-            is_table = any(map(_is_table, nodes_below))
-            is_list = is_table and target.get("type") == "array"
-            if cursor.bracket == "[[" and not is_list:  # a list may be below it
-                below = (each.get("items", {}) for each in target.get("properties", {}).values())
-                is_table = not after.startswith("]") and any(map(_is_table, below))
-            if cursor.bracket == "[" and is_list:
-                is_table = after in ("", "]")
-            if cursor.kind == "key" or is_table:
+            target, below = _reference(child, schema), [*_resolved(child, schema), {}]
+            is_table = any("properties" in each or "patternProperties" in each for each in below)
+            is_list = target.get("type") == "array"
+            if cursor.kind == "key" or (is_table and is_list >= (cursor.bracket == "[[")):
                 kind = _Kind.Module if is_table else _Kind.Property
-                words = " | ".join(json.dumps(each) for each in nodes_below[0].get("enum", ()))
-                detail, doc = words or str(nodes_below[0].get("type", "")), _doc(child) or _doc(target)
-                written = _key(name, cursor)
-                if is_list and cursor.bracket == "[":
-                    written = f"[{name}]" + "]" * (after == "")
-                yield _candidate(name, kind, cursor.prefix, written, doc, detail)
+                words = " | ".join(json.dumps(each) for each in below[0].get("enum", ()))
+                detail, doc = words or str(below[0].get("type", "")), _doc(child) or _doc(target)
+                yield _candidate(name, kind, cursor.prefix, _key(name, cursor), doc, detail)
         for name in names.of(node):
             if name not in known:
                 yield _candidate(name, _Kind.Reference, cursor.prefix, _key(name, cursor))
@@ -262,19 +245,19 @@ class _Names:
 
 
 def _in_expression(
-    session: Session, cursor: EditorCursor, keys: tuple[str, ...], after: str, *, with_options: bool
+    session: Session, cursor: EditorCursor, keys: tuple[str, ...], after: str | None, is_test: bool
 ) -> Iterator[EditorWord]:
-    registry = session.options_and_facts if with_options else session.installation.fact_registry
+    """Yield what may stand in an expression, before a text or at its end."""
+    registry = session.options_and_facts if is_test else session.installation.fact_registry
     before, facts = cursor.prefix, session.facts
     if len(before) > MAX_LENGTH:
         return
     compared = _COMPARED.search(before)
     info = registry.get(compared[1]) if compared else None
-    if compared and info and (texts := _texts_of(info, facts)):
-        quote = "" if compared[2] else "'" if cursor.quote[0] == '"' else '"'
-        yield from (
-            _candidate(each, _Kind.EnumMember, compared[3], f"{quote}{each}{quote}") for each in texts
-        )
+    if compared and info and (texts := usual_texts(info)):
+        quote = "" if compared[3] else "'" if cursor.quote[0] == '"' else '"'
+        start = compared[2].removeprefix(compared[3] or "")
+        yield from (_candidate(each, _Kind.EnumMember, start, f"{quote}{each}{quote}") for each in texts)
         return
     if before.replace('\\"', "").count('"') % 2 or before.count("'") % 2:  # an item of a list of texts
         start = re.split("[\"']", before)[-1]
@@ -284,14 +267,10 @@ def _in_expression(
     word = _WORD.search(before)
     start = word[0] if word else ""
     operand = before[: len(before) - len(start)]
-    if _OPERAND.search(operand):  # directly before the cursor
+    if _OPERAND.search(operand) or (after and not _AFTER_OPERAND.match(after)):
         return
-    is_last = after[:1] in ("", cursor.quote[:1], ")")
-    if complete := _OPERAND.search(operand.rstrip()):
-        for sign in _operators_after(complete[0], registry.get(complete[0])) if is_last else ():
-            yield _candidate(sign, _Kind.Operator, start)
-        return
-    if not (is_last or _OPERATOR.match(after)):
+    if _OPERAND.search(operand.rstrip()):
+        yield from (_candidate(sign, _Kind.Operator, start) for sign in _OPERATORS if not after)
         return
     for info in registry.infos:
         name = info.name.replace(INDEX, "0")
@@ -308,20 +287,7 @@ def _in_expression(
     yield from (_candidate(name, _Kind.Value, start) for name in ("true", "false"))
 
 
-def _operators_after(operand: str, info: FactInfo | None) -> tuple[str, ...]:
-    is_bool = operand in ("true", "false", '"', "'", "]")  # it ends a comparison
-    signs = () if is_bool else _ARITHMETIC if info is None else _COMPARISONS.get(info.type, _ARITHMETIC)
-    return (*signs, "&&", "||")
-
-
-def _texts_of(info: FactInfo, facts: FactSheet) -> tuple[str, ...]:
-    """Return the texts that a fact usually has, else its text on the device if no quote is in that."""
-    value = None if facts.is_hidden(info.name) else facts.values.get(info.name)
-    own = (value,) if isinstance(value, str) and not re.search(r"[\"'\\]", value) else ()
-    return usual_texts(info) or own
-
-
-def shown_fact(info: FactInfo, value: FactValue) -> str:
+def shown_fact(info: FactInfo, value: FactValue | None) -> str:
     """Return the value of a fact as expressions write it; many bytes also in a larger unit."""
     if info.unit == "bytes" and isinstance(value, int) and value >= 1024:
         return f"{value} ({format_bytes(value)})"

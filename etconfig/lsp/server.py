@@ -202,9 +202,10 @@ class EditorServer(LanguageServer):
     def _check_sheet(self, sheet: Path) -> None:
         """Report a sheet that is wrong, in the worker: it may have facts of plugins."""
         from etconfig.errors import EtconfigError
+        from etconfig.lsp.session import Session
 
         with suppress(EtconfigError, OSError, RuntimeError):  # of the last kind: the client has left
-            problem = self.work.sheet_problem(sheet)
+            problem = Session(Path.cwd(), self._texts, sheet).on_device[2]
             self._loop.call_soon_threadsafe(self._show, problem and f"etconfig.facts: {problem}")
 
     def _show(self, message: str) -> None:

@@ -64,6 +64,7 @@ class Session:
         self._directory, self._texts = directory, texts
         self._seen: dict[str, str] = {}
         self._configured: dict[Path, tuple[Configuration, Resolution] | None] = {}
+        self._failures: dict[Path, EtconfigError] = {}
         self._read_plugins()
 
     def _read_plugins(self) -> None:
@@ -131,7 +132,8 @@ class Session:
         self._validator.stop()
 
     @cached_property
-    def _known_facts(self) -> tuple[str, FactSheet, str]:
+    def on_device(self) -> tuple[str, FactSheet, str]:
+        """The name and facts of the device whose values are shown, and what is wrong with its sheet."""
         problem = ""
         if self.sheet is not None:
             try:
@@ -141,19 +143,14 @@ class Session:
         return "this device", self.installation.detect_facts(), problem
 
     @property
-    def sheet_problem(self) -> str:
-        """What is wrong with the sheet; empty if nothing is."""
-        return self._known_facts[2]
-
-    @property
     def facts(self) -> FactSheet:
         """The facts of the device whose values are shown; the facts of this device if the sheet is wrong."""
-        return self._known_facts[1]
+        return self.on_device[1]
 
     @property
     def device(self) -> str:
         """The name of that device."""
-        return self._known_facts[0]
+        return self.on_device[0]
 
     @cached_property
     def options_and_facts(self) -> OptionsAndFacts:
@@ -167,11 +164,21 @@ class Session:
         if path not in self._configured:
             self._configured[path] = None
             profile = None if path.name in PROJECT_FILES else path
-            with suppress(EtconfigError):
+            self._failures.pop(path, None)
+            try:
                 installation = self.installation.refreshed()
                 found = configure(profile=profile, facts=self.facts, installation=installation)
                 self._configured[path] = (found, found.resolve())
+            except EtconfigError as error:
+                self._failures[path] = error
         return self._configured[path]
+
+    def failure(self, path: Path, line: int) -> str:
+        """Return why a line has no value on the device; empty if it may have one."""
+        self.configured(path)
+        found = (each for each in getattr(self._failures.get(path), "diagnostics", ()) if each.spans)
+        at = str(path), line
+        return next((each.message for each in found if (each.spans[0].file, each.spans[0].line) == at), "")
 
     @cached_property
     def programs(self) -> FoundPrograms:

@@ -64,10 +64,6 @@ class Work:
             self._ours.add(document.uri)
         return session if document.uri in self._ours else None
 
-    def sheet_problem(self, sheet: Path) -> str:
-        """Return what is wrong with a fact sheet; empty if nothing is."""
-        return Session(Path.cwd(), self._texts, sheet).sheet_problem
-
     def forget(self) -> None:
         """Forget all that was found out: files have changed."""
         self._sessions.clear()

@@ -56,12 +56,7 @@ def profile_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
     """
     head = _table(
         {
-            "name": {
-                "type": "string",
-                "pattern": _PROFILE_NAME,
-                "description": "Such as vendor/device.",
-                "x-etconfig-names": "own",
-            },
+            "name": {**_named("own", "Such as vendor/device."), "pattern": _PROFILE_NAME},
             "extends": {
                 **_strings("profile"),
                 "description": "Profiles that this one builds on; the last one wins.",
@@ -120,11 +115,7 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
             "deny": {**_strings(), "description": "The plugins that may not be used."},
         }
     )
-    selection = {
-        "type": "string",
-        "description": "`auto`, a profile's name, or the path of one.",
-        "x-etconfig-names": "profile",
-    }
+    selection = _named("profile", "`auto`, a profile's name, or the path of one.")
     kernels = {**_texts_by_key("operator"), "description": "The plugin whose kernel serves an operator."}
     head = {
         "profile": selection,
@@ -150,15 +141,8 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
         "plugins": plugins,
         "kernels": _table({"prefer": kernels}),
         "rules": _rules(),
-        "devices": {
-            **_strings("device"),
-            "description": "Known devices, and fact sheets relative to this file.",
-        },
-        "expect": {
-            "type": "string",
-            "description": "What devices should get: `matrix --write-expect`.",
-            "x-etconfig-names": "file",
-        },
+        "devices": {**_strings("device"), "description": "Known devices, and sheets relative to this file."},
+        "expect": _named("file", "What devices should get: `matrix --write-expect`."),
         "test": {"type": "array", "items": _test()},
     }
     return _document("etconfig project", head, specs, registry)
@@ -196,7 +180,7 @@ def models_schema() -> dict[str, Any]:
 def _models() -> _Schema:
     variant = _table(
         {
-            "file": _file("The program, relative to this file."),
+            "file": {**_named("file", "The program, relative to this file."), "minLength": 1},
             "when": _expression("The condition under which it may be selected."),
             "fits": {
                 "anyOf": [{"type": "boolean"}, {"type": "number", "minimum": 0, "maximum": MAX_MARGIN}],
@@ -220,7 +204,7 @@ def _models() -> _Schema:
         "description": "The backends of a model that an engine runs without a program.",
     }
     of_program = _table({"fallback": fallback, "variants": variants}, required=["variants"])
-    file = _file("The file that it runs, relative to this one.")
+    file = {**_named("file", "The file that it runs, relative to this one."), "minLength": 1}
     of_engine = _table({"backends": backends, "file": file}, required=["backends"])
     return _names(_NAME, {"anyOf": [of_program, of_engine]}, "model")
 
@@ -382,22 +366,15 @@ def _texts_by_key(named: str) -> _Schema:
 
 
 def _method_name() -> _Schema:
-    description = "The method that this is an instance of."
-    return {"type": "string", "pattern": _NAME, "description": description, "x-etconfig-names": "method"}
+    return {**_named("method", "The method that this is an instance of."), "pattern": _NAME}
 
 
-def _file(description: str) -> _Schema:
-    return {"type": "string", "minLength": 1, "description": description, "x-etconfig-names": "file"}
+def _named(named: str, description: str) -> _Schema:
+    return {"type": "string", "description": description, "x-etconfig-names": named}
 
 
 def _expression(description: str, named: str = "expression") -> _Schema:
-    link = {"links": {"key": _CEL}}
-    return {
-        "type": "string",
-        "description": description,
-        "x-taplo": link,
-        "x-etconfig-names": named,
-    }
+    return {**_named(named, description), "x-taplo": {"links": {"key": _CEL}}}
 
 
 def _strings(named: str | None = None) -> _Schema:
