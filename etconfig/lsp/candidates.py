@@ -175,7 +175,7 @@ def _keys(names: _Names, schema: _Schema, nodes: list[_Schema], cursor: EditorCu
             target, below = _reference(child, schema), [*_resolved(child, schema), {}]
             is_table = any("properties" in each or "patternProperties" in each for each in below)
             is_list = target.get("type") == "array"
-            if cursor.kind == "key" or (is_table and is_list >= (cursor.bracket == "[[")):
+            if cursor.kind == "key" or (is_table and (is_list or cursor.bracket != "[[")):
                 kind = _Kind.Module if is_table else _Kind.Property
                 words = " | ".join(json.dumps(each) for each in below[0].get("enum", ()))
                 detail, doc = words or str(below[0].get("type", "")), _doc(child) or _doc(target)

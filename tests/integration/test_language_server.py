@@ -183,6 +183,10 @@ COMPLETIONS = {
     "the name that the path gives": ('[profile]\nname = "|"', ["acme/board"]),
     "methods in quotes": (f'{HEAD}[methods.a]\n[methods."|', ["a"]),
     "words of a fact without quotes": (f"{HEAD}match = 'os.name == |'", ["linux", "android"]),
+    "facts behind a comparison with a fact": (
+        f"{HEAD}match = 'os.name == device.model && cpu.av|",
+        ["os.name"],
+    ),
     "operators": (f"{HEAD}match = 'os.name |'", ["==", "in", "&&"]),
     "operators behind a comparison": (f"{HEAD}match = 'os.name == \"linux\" |'", ["&&", "||"]),
     "shares": (f"{HEAD}{NPU}core = {{ expr = 's|", ["share", "size"]),
@@ -295,6 +299,17 @@ class TestHover:
             (f"{HEAD}match = 'cpu.logical_cores > 2'\n", "matc", ["The condition", "On pi-5: `true`"]),
             (f"{HEAD}match = 'size(cpu.model) > 2'\n", "siz", ["size takes a string or a list"]),
             (f'{HEAD}extends = ["generic/any"]\n', "generic/a", ["`generic/any`"]),
+            (
+                f'{HEAD}match = \'os.name == "macos" && cpu.arch == "arm64"\'\n',
+                "matc",
+                ['`false`: os.name == "macos" does not hold: os.name is "linux"'],
+            ),
+            (f"{HEAD}match = 'cpu.available_cores > 2'\n", "matc", ["unknown: cpu.available_cores > 2"]),
+            (
+                f"{HEAD}{CPU}num_threads = {{ expr = 'cpu.available_cores - 1' }}\n",
+                "num_thr",
+                ["On pi-5: 'cpu.available_cores - 1' has no value: cpu.available_cores is not known"],
+            ),
             (f"{HEAD}{NPU}core = 1\n", "[opti", ["Options by backend"]),
         ],
     )
@@ -302,6 +317,22 @@ class TestHover:
         editor.open("acme/board.toml", text)
         found = editor.ask("textDocument/hover", editor.place("acme/board.toml", mark))["contents"]["value"]
         assert [each for each in shown if each not in found] == [], found
+
+    @pytest.mark.parametrize(
+        ("line", "mark", "shown"),
+        [
+            ('devices = ["raspberry-pi/pi-5"]', "raspberry-pi", "Raspberry Pi 5"),
+            (
+                "[[test]]\nassert = 'ReferenceNpuBackend.core > 1'",
+                "ReferenceNpuBackend.core",
+                "The core of the simulated",
+            ),
+        ],
+    )
+    def test_in_a_project_file(self, editor: Editor, line: str, mark: str, shown: str) -> None:
+        editor.open("etconfig.toml", f"{line}\n")
+        found = editor.ask("textDocument/hover", editor.place("etconfig.toml", mark))
+        assert shown in found["contents"]["value"]
 
     def test_a_document_that_does_not_parse_has_its_documentation(self, editor: Editor) -> None:
         editor.open("acme/board.toml", f"{HEAD}{NPU}core = [\n")
@@ -434,6 +465,10 @@ class TestHints:
             (3, "→ 2 (etconfig.toml:3)"),
             (5, "= 4"),
         ]
+
+    def test_a_profile_of_other_devices_has_none(self, editor: Editor) -> None:
+        editor.open("acme/board.toml", f"{HEAD}match = 'os.name == \"macos\"'\n{NPU}core = 1\n")
+        assert editor.ask("textDocument/inlayHint", editor.everywhere("acme/board.toml")) == []
 
     def test_the_device_is_a_setting(self, editor: Editor) -> None:
         text = f"{HEAD}{CPU}num_threads = {{ expr = 'cpu.logical_cores' }}\n"
