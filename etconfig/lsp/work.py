@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-import tomli
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
@@ -17,12 +16,14 @@ from etconfig.app.installation.project_location import find_project_file
 from etconfig.app.validating.fixing import apply_fixes
 from etconfig.diagnostics import Diagnostic, Fix, Severity, Span
 from etconfig.diagnostics.rules import ALWAYS_ERRORS
+from etconfig.errors import ConfigError
 from etconfig.lsp.answers import definitions, hints, hover
 from etconfig.lsp.candidates import candidates
 from etconfig.lsp.cursor import word_at
 from etconfig.lsp.positions import EditorColumns
 from etconfig.lsp.session import Session, is_begun, is_configuration
 from etconfig.lsp.worker import OpenDocument
+from etconfig.profile.document import parse_document
 
 FIX_ALL = "source.fixAll.etconfig"
 _SEVERITIES = {
@@ -200,7 +201,7 @@ def _allowing(problem: Diagnostic, document: OpenDocument) -> Fix | None:
     comment = f"{indent}# etconfig: allow {problem.code} because ...\n"
     fix = Fix(span=replace(span, column=1, length=0), replacement=comment)
     after = apply_fixes(document.text, [fix])[0]
-    with suppress(tomli.TOMLDecodeError):  # inside a text of several lines, it would be no comment
-        if tomli.loads(after) == tomli.loads(document.text):
+    with suppress(ConfigError):  # inside a text of several lines, it would be no comment
+        if parse_document(after, "after").data == parse_document(document.text, "before").data:
             return fix
     return None
