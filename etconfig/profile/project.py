@@ -393,7 +393,8 @@ def _read_levels(table: TomlTable, other: str) -> Mapping[str, Severity | None]:
             table.add(wrong)
         elif not isinstance(level, str) or level not in LEVELS:
             known = ", ".join(f'"{each}"' for each in LEVELS)
-            guess = _meant_level(level) if isinstance(level, str) else None
+            guess = nearest(level, LEVELS) if isinstance(level, str) else None
+            guess = "warning" if level == "warn" else guess
             message = f"{code} has no level {level!r}; levels are {known}"
             span, help = table.value_span(code), None if guess is None else f"did you mean {guess!r}?"
             fix = Respelling(level, guess).at(span) if guess is not None else None
@@ -401,12 +402,6 @@ def _read_levels(table: TomlTable, other: str) -> Mapping[str, Severity | None]:
         else:
             levels[code] = LEVELS[level]
     return levels
-
-
-def _meant_level(written: str) -> str | None:
-    """Return the level that a word probably means, such as `warning` for `warn`."""
-    longer = (each for each in LEVELS if written and each.startswith(written.casefold()))
-    return next(longer, None) or nearest(written, LEVELS)
 
 
 def _read_kernels(section: TomlTable) -> Mapping[str, Reference]:
