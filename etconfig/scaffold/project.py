@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from pathlib import PurePath
 
 from etconfig.base.packages import IS_PUBLISHED, OWN_PACKAGES, source_path
@@ -43,7 +44,7 @@ class NewProject:
     backends: Sequence[BackendSpec]
     values: Mapping[str, str]
     packages: Sequence[str]
-    bases: Mapping[str, str]
+    bases: Mapping[str, str] = field(default_factory=dict)
     root: str = "."
     below_root: str = "."
 
