@@ -101,10 +101,6 @@ class Checker:
 
     def check_as(self, node: Node, wanted: ExpressionType, owner: str) -> Typed | None:
         """Return the checked tree of a value of type `wanted`, which `owner` needs."""
-        if wanted is _BOOL and isinstance(node, Name) and node.name not in self.registry:
-            constant = self._corrector.constant(node)
-            if constant is not None:
-                return self._refused(f"no fact is called {node.name!r}", node, constant, code="unknown-fact")
         typed = self.check(node)
         if typed is None or typed.type is wanted:
             return typed
@@ -275,7 +271,7 @@ class Checker:
             if is_bucket and isinstance(number, Literal) and isinstance(number.value, (int, float)):
                 message = f"'bucket' is a fraction from 0 to 1, but is compared with {self._shown(number)}"
                 if not 0 <= number.value <= 1:
-                    self._refused(message, number, self._corrector.fraction())
+                    self._refused(message, number, self._corrector.usage("bucket"))
 
     def _logical(self, node: Logical) -> Typed | None:
         owner = repr(node.operator)
@@ -308,11 +304,9 @@ class Checker:
             return self._share(node)
         if node.function == "bucket" and not self._is_bucket(node):
             return None
-        first = node.arguments[0] if node.is_method else None
-        if isinstance(first, Name) and "." not in first.name and node.function in ("min", "max"):
-            return self._refused(
-                f"no fact is called {first.name!r}", node, self._corrector.module(node), code="unknown-fact"
-            )
+        if node.is_method and node.function in ("min", "max"):
+            message = f"{node.function!r} is not called on {self._shown(node.arguments[0])}"
+            return self._refused(message, node, self._corrector.usage(node.function))
         arguments = self._all(node.arguments)
         if arguments is None:
             return None
@@ -337,7 +331,7 @@ class Checker:
             return self._refused(message, node, None)
         if not isinstance(argument, Literal) or argument.value not in RESOURCES:
             message = f"'share' needs {' or '.join(map(repr, RESOURCES))} in quotes"
-            return self._refused(message, node, self._corrector.share(argument))
+            return self._refused(message, node, self._corrector.usage("share"))
         return Typed(ExpressionType.INT, Operation(SHARE, (Constant(argument.value),)))
 
     def _is_bucket(self, node: FunctionCall) -> bool:
@@ -351,7 +345,7 @@ class Checker:
             self._refused(message, first, self._corrector.quoted_fact(first))
             return False
         message = f"'bucket' needs the name of the rollout as a text in quotes, found {self._shown(salt)}"
-        self._refused(message, salt, self._corrector.rollout())
+        self._refused(message, salt, self._corrector.usage("bucket"))
         return False
 
     def _unknown_function(self, node: FunctionCall) -> Typed | None:

@@ -242,7 +242,7 @@ def parse_expression(
 
         found = error.diagnostics
         if isinstance(error, _GrammarError) or _FOREIGN_WORD.search(text):
-            found = diagnose(source, found, check, lambda name: registry.get(name) is not None)
+            found = diagnose(source, found, check)
         raise ProfileError(diagnostics=with_valid_fixes(source, found, check)) from error
 
 

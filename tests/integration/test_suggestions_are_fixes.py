@@ -41,6 +41,7 @@ WITHOUT_FIX = {
     "'when' must be an array of tables": "the keys without a condition are to get one",
     r"has no 'name'; write name =": "only the author knows the name",
     r"write method = \"\.\.\.\"": "only the author knows the method",
+    "there is no operator 'is( not)?'; .* None'$": "there is no value for None",
     r"there is no operator 'and'; .* (?:and|between 2 and 4)'$": "more than the word is wrong",
     r"found 'xor'; write \(a\) != \(b\)": "the operands are conditions of any length",
 }

@@ -14,16 +14,17 @@ from etconfig.diagnostics import nearest
 from etconfig.expression.operations import OPERATIONS
 from etconfig.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
 from etconfig.expression.source import ExpressionSource
-from etconfig.expression.syntax import Binary, FunctionCall, ListDisplay, Literal, Name, Node
+from etconfig.expression.syntax import Binary, FunctionCall, Literal, Name, Node
 from etconfig.expression.types import ExpressionType
 from etconfig.facts.problems import is_never, meant_text, usual_texts_help
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.mistakes.expression.foreign_words import size_in_bytes
-from etconfig.mistakes.expression.unexpected_tokens import CHOICE_HELP
+from etconfig.mistakes.expression.unexpected_tokens import CHOICE_HELP, NO_NULL
 from etconfig.mistakes.facts import likely_facts
 
 _INT, _FLOAT = ExpressionType.INT, ExpressionType.FLOAT
 _STRING, _BOOL = ExpressionType.STRING, ExpressionType.BOOL
+_COMPARED = {_INT: " > 4", _FLOAT: " < 0.5", _STRING: ' == "..."'}
 _NUMBER = re.compile(r"-?(?:[0-9]+|[0-9]*\.[0-9]+)")
 
 ADVICE_FOR_FUNCTIONS = {
@@ -38,12 +39,14 @@ ADVICE_FOR_FUNCTIONS = {
 }
 """Advice for functions of other languages, by name in lower case."""
 _USAGE_OF_HAS = "has takes the name of a fact, as in has(power.battery_level)"
+_USAGE_OF_LISTS = 'write ITEM in LIST, as in "neon" in cpu.features, or compare size(LIST)'
+_USAGE_OF_TEXTS = "write TEXT.contains(PART), or TEXT in [A, B]"
+_WITHOUT_QUOTES = ": without quotes it is the name of a fact"
 _INTS_ALONE = "ints and floats do not mix; use ints alone, as in cpu.available_cores * 3 / 4"
 _NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
 
 _SIZES = frozenset(("length", "len", "size", "count"))
-_ALWAYS = frozenset(("always", "default", "any", "all", "everywhere", "otherwise", "else", "yes", "on"))
-_NEVER = frozenset(("never", "nowhere", "no", "off"))
+_NULLS = frozenset(("none", "nil", "undefined"))
 _NAMES_OF_FUNCTIONS = {
     **dict.fromkeys(("len", "length", "count", "strlen"), "size"),
     **dict.fromkeys(
@@ -51,9 +54,9 @@ _NAMES_OF_FUNCTIONS = {
     ),
     **dict.fromkeys(("minimum", "least"), "min"),
     **dict.fromkeys(("maximum", "greatest"), "max"),
-    **dict.fromkeys(("includes", "has_text"), "contains"),
-    **dict.fromkeys(("starts_with", "startswith", "hasprefix"), "startsWith"),
-    **dict.fromkeys(("ends_with", "endswith", "hassuffix"), "endsWith"),
+    "includes": "contains",
+    "hasprefix": "startsWith",
+    "hassuffix": "endsWith",
     **dict.fromkeys(("hash", "percent", "percentage", "percentile", "rollout", "fraction"), "bucket"),
 }
 _ROUNDING = frozenset(("int", "round", "floor", "trunc", "integer"))
@@ -108,23 +111,20 @@ class Corrector:
         receiver, _, last = node.name.rpartition(".")
         if last in _SIZES and receiver in self.registry:
             return _writing(node, f"size({receiver})", is_safe=True)
-        if compared_with is not None and compared_with.type is FactType.BOOL:
-            word = node.name.casefold()
-            known = "true" if word in _ALWAYS else "false" if word in _NEVER else None
-            return None if known is None else _writing(node, known)
-        if compared_with is not None and compared_with.type is not FactType.STRING:
-            compared_with = None
+        if node.name.casefold() in _NULLS:
+            return Correction(NO_NULL)
         if "." in node.name:
             return None
-        if compared_with is not None:
+        if compared_with is not None and compared_with.type is FactType.STRING:
             return self._word_of(node, compared_with)
+        if compared_with is not None and compared_with.type is FactType.BOOL:
+            return Correction("write true or false")
         if likely_facts(node.name, self.registry):
             return None
         quoted = self.source.quoted(node.name)
-        why = ": without quotes it is the name of a fact"
-        if not is_compared:
-            why = " if it is a text; names of facts contain a dot"
-        return _writing(node, quoted, why=why)
+        if is_compared:
+            return _writing(node, quoted, why=_WITHOUT_QUOTES)
+        return Correction("a text needs quotes, and the name of a fact a dot", node.start, node.end, quoted)
 
     def _word_of(self, node: Name, fact: FactInfo) -> Correction:
         """Return the correction of a word that should be a value of a fact."""
@@ -139,28 +139,18 @@ class Corrector:
         if fact.choices and word not in fact.choices:
             listed = ", ".join(self.source.quoted(choice) for choice in fact.choices)
             return Correction(f"the values of {fact.name} are {listed}")
-        return _writing(node, quoted, why=": without quotes it is the name of a fact", is_safe=is_safe)
+        return _writing(node, quoted, why=_WITHOUT_QUOTES, is_safe=is_safe)
 
     def condition(self, node: Node, given: ExpressionType) -> Correction:
         """Return the correction of a value where a condition is needed."""
         if isinstance(node, Literal) and node.value in ("true", "false"):
             return _writing(node, str(node.value), why=" without quotes", is_safe=True)
-        if isinstance(node, Name) and given.is_number:
-            info = self.registry.get(node.name)
-            least = 0 if info is None or info.minimum is None else max(0, int(info.minimum))
-            compared = f"{node.name} > {least}{'' if given is _INT else '.0'}"
-            return Correction(f"compare it: {compared}", node.start, node.end, compared)
-        if isinstance(node, FunctionCall) and node.function == "bucket":
-            compared = f"{self.text(node)} < 0.05"
-            return Correction(f"compare it: {compared}", node.start, node.end, compared)
-        return Correction(_comparison_example(node, given))
-
-    def constant(self, node: Name) -> Correction | None:
-        """Return the correction of a word such as `always` that is a whole condition."""
-        word = node.name.casefold()
-        if word in _ALWAYS:
-            return _writing(node, "true")
-        return _writing(node, "false") if word in _NEVER else None
+        if not isinstance(node, (Name, FunctionCall)):
+            return Correction(None)
+        text = self.text(node)
+        return Correction(
+            f'test an element: "..." in {text}' if given.is_list else f"compare it: {text}{_COMPARED[given]}"
+        )
 
     def negated_comparison(self, node: Binary) -> Correction:
         """Return the correction of `!a == b`."""
@@ -207,26 +197,17 @@ class Corrector:
             found = self._unquoted(operand, other, is_arithmetic=node.operator in ARITHMETIC)
             if found is not None:
                 return found
-        lists = (
-            [(node.left, node.right)] if left.is_list else [(node.right, node.left)] if right.is_list else []
-        )
-        for items, item in lists:
-            if node.operator == "==" and not (left.is_list and right.is_list):
-                return _writing(node, f"{self.text(item)} in {self.text(items)}")
-            if left.is_number or right.is_number:
-                return _writing(items, f"size({self.text(items)})")
+        if left.is_list != right.is_list:
+            return Correction(_USAGE_OF_LISTS)
         return self.mixed_numbers((node.left, node.right), (left, right), node.operator)
 
     def _membership(self, node: Binary, left: ExpressionType, right: ExpressionType) -> Correction:
-        if right.is_list:
-            is_display = isinstance(node.right, ListDisplay)
-            if left.is_number and is_display and right is ExpressionType.STRING_LIST:
-                return Correction("numbers are written without quotes")
-            found = self._unquoted(node.left, right.element, is_arithmetic=False) if right.element else None
-            return found or Correction(f"look for {(right.element or left).with_article}")
-        if left is right is _STRING and not isinstance(node.right, Literal):
-            return _writing(node, f"{self.text(node.right)}.contains({self.text(node.left)})", is_safe=True)
-        return _writing(node.right, f"[{self.text(node.right)}]")
+        if right.element is not None:
+            found = self._unquoted(node.left, right.element, is_arithmetic=False)
+            if found is not None:
+                return found
+            return Correction(f"look for {right.element.with_article}, and write numbers without quotes")
+        return Correction(_USAGE_OF_LISTS if left is not right else _USAGE_OF_TEXTS)
 
     def _unquoted(
         self, node: Node, other: ExpressionType | None, *, is_arithmetic: bool
@@ -266,8 +247,6 @@ class Corrector:
                 continue
             if type_ is _INT and computed != {_INT}:
                 return _writing(node, f"{node.value}.0", is_safe=True)
-            if type_ is _FLOAT and computed == {_INT} and float(node.value).is_integer():
-                return _writing(node, str(int(node.value)), is_safe=operator != "/")  # ints lose fractions
         if computed == {_INT}:
             return Correction(_INTS_ALONE)
         return Correction(f"ints and floats do not mix, and {_NO_ROUNDING}")
@@ -289,48 +268,21 @@ class Corrector:
 
     def call(self, node: FunctionCall, types: Sequence[ExpressionType]) -> Correction:
         """Return the correction of arguments that a function does not take."""
-        usage = OPERATIONS[node.function].usage
-        arguments = node.arguments
-        if node.function in STRING_METHODS and len(arguments) == 2:
-            receiver, argument = map(self.text, arguments)
-            if types[0].is_list and node.function == "contains":
-                return _writing(node, f"{argument} in {receiver}", is_safe=True)
-        if node.function in ("min", "max"):
-            found = self.mixed_numbers(arguments, types)
-            return found if found.help else Correction(usage)
-        return Correction(usage)
+        if node.function in STRING_METHODS and types[0].is_list:
+            return Correction(_USAGE_OF_LISTS)
+        found = self.mixed_numbers(node.arguments, types) if node.function in ("min", "max") else None
+        return found if found and found.help else self.usage(node.function)
 
-    def share(self, argument: Node | None) -> Correction:
-        """Return the correction of a share of nothing, or of something that no budget limits."""
-        if not isinstance(argument, (Literal, Name)):
-            return Correction(f"write share({self.source.quoted(RESOURCES[0])})")
-        word = str(argument.value if isinstance(argument, Literal) else argument.name)
-        guess = word if word in RESOURCES else nearest(word, RESOURCES)
-        if guess is None:
-            return Correction(f"write one of {', '.join(map(self.source.quoted, RESOURCES))}")
-        return _writing(argument, self.source.quoted(guess))
-
-    @staticmethod
-    def rollout() -> Correction:
-        """Return the correction of a bucket whose rollout has no name, or not a constant one."""
-        return Correction(OPERATIONS["bucket"].usage)
-
-    @staticmethod
-    def fraction() -> Correction:
-        """Return the correction of a percentage where a fraction belongs."""
-        return Correction("write a fraction, such as 0.05 for 5 %")
-
-    def module(self, node: FunctionCall) -> Correction:
-        """Return the correction of `math.min(a, b)`."""
-        return _writing(node, self.source.text[node.name_start : node.end], is_safe=True)
+    def usage(self, function: str) -> Correction:
+        """Return the way to call a function."""
+        if function in OPERATIONS:
+            return Correction(OPERATIONS[function].usage)
+        return Correction(f"write share({self.source.quoted(RESOURCES[0])})")
 
     def has(self, node: FunctionCall) -> Correction:
         """Return the correction of `has` without the name of a fact."""
-        if len(node.arguments) != 1:
-            return Correction(_USAGE_OF_HAS)
-        if node.is_method:
-            return _writing(node, f"has({self.text(node.arguments[0])})", is_safe=True)
-        return self.quoted_fact(node.arguments[0]) or Correction(_USAGE_OF_HAS)
+        quoted = self.quoted_fact(node.arguments[0]) if len(node.arguments) == 1 else None
+        return quoted or Correction(_USAGE_OF_HAS)
 
     def misread_word(self, node: Binary) -> Name | None:
         """Return `high-power` as one name where it was read as a difference of two; None if it was not."""
@@ -343,12 +295,3 @@ class Corrector:
             and left.name not in self.registry
         )
         return Name(node.start, node.end, self.text(node)) if is_one_word else None
-
-
-def _comparison_example(node: Node, type_: ExpressionType) -> str | None:
-    """Return the help for a fact of this type where a condition is needed."""
-    if not isinstance(node, Name):
-        return None
-    if type_ is ExpressionType.STRING:
-        return f'compare it: {node.name} == "..."'
-    return f'test an element: "..." in {node.name}'

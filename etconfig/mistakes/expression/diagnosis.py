@@ -10,7 +10,7 @@ from typing import TypeAlias
 from etconfig.base.records import record
 from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.expression.source import ExpressionSource
-from etconfig.mistakes.expression.foreign_words import IsFact, Piece, other_readings, respell
+from etconfig.mistakes.expression.foreign_words import Piece, other_readings, respell
 
 _TOO_MUCH = frozenset(("expression-too-large", "invisible-character"))
 
@@ -36,7 +36,7 @@ class _RespelledSource(ExpressionSource):
 
 
 def diagnose(
-    source: ExpressionSource, problems: Sequence[Diagnostic], check: ProblemFinder, is_fact: IsFact
+    source: ExpressionSource, problems: Sequence[Diagnostic], check: ProblemFinder
 ) -> tuple[Diagnostic, ...]:
     """Return all problems of an expression that breaks the grammar, or has words of another language.
 
@@ -44,28 +44,27 @@ def diagnose(
         source: The expression.
         problems: Its problems as the parser or the checker reports them.
         check: Finds the problems of the expression that was probably meant.
-        is_fact: Returns True for the name of a fact.
     """
     is_too_much = any(problem.code in _TOO_MUCH for problem in problems)
-    pieces, spellings = ([], []) if is_too_much else respell(source.text, is_fact)
+    pieces, spellings = ([], []) if is_too_much else respell(source.text)
     if not spellings:
         return tuple(problems)
     text = "".join(piece.text for piece in pieces)
     left = _problems_of(pieces, source, check)
     left = [] if any(problem.code in _TOO_MUCH for problem in left) else left
     fix = None
-    if not any(problem.code == "invalid-expression" and problem.fix is None for problem in left):
-        is_certain = all(problem.fix for problem in left) and not _has_other_reading(source, check, is_fact)
+    if all(problem.fix for problem in left):
+        is_certain = not _has_other_reading(source, check)
         spellings = [each._replace(is_safe=each.is_safe and is_certain) for each in spellings]
         fix = _fix_of_all(source, text, left, is_safe=all(each.is_safe for each in spellings))
-    has_own_fixes = fix is not None and not left and all(piece.start < piece.end for piece in pieces)
+    has_own_fixes = fix is not None and not left
     found: list[Diagnostic] = []
     for each in spellings:
         if has_own_fixes:
-            written = "".join(piece.text for piece in pieces if each.start <= piece.start < each.end)
-            right = source.in_its_quotes(written)
+            right = source.in_its_quotes(each.right)
             fix = source.fix(each.start, each.end, right, is_safe=each.is_safe)
-        diagnostic = source.diagnostic(each.message, each.start, each.end, help=each.help)
+        help = f"write {each.right}{each.why}"
+        diagnostic = source.diagnostic(each.message, each.start, each.end, help=help)
         found.append(replace(diagnostic, fix=fix))
     for problem in left:
         start = problem.spans[0].column - 1
@@ -83,11 +82,11 @@ def _problems_of(
     return check(_RespelledSource(text, place, source))
 
 
-def _has_other_reading(source: ExpressionSource, check: ProblemFinder, is_fact: IsFact) -> bool:
+def _has_other_reading(source: ExpressionSource, check: ProblemFinder) -> bool:
     """Return True if another language may bind the operators in another way, and that is valid, too."""
     readings = list(islice(other_readings(source.text), _MAX_READINGS + 1))
     return len(readings) > _MAX_READINGS or any(
-        not _problems_of(respell(reading, is_fact)[0], source, check) for reading in readings
+        not _problems_of(respell(reading)[0], source, check) for reading in readings
     )
 
 

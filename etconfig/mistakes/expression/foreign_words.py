@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 _MAX_SPELLINGS = 32
 """The most spellings that are found in one expression."""
 
-_NAME = r"[A-Za-z_]\w* (?: \. (?: [A-Za-z_]\w* | [0-9]+ | <\w+> ) )*"
+_NAME = r"[A-Za-z_]\w* (?: \. (?: [A-Za-z_]\w* | [0-9]+ ) )*"
 _PIECE = re.compile(
     rf"""
       (?P<string>    "(?: [^"\\\n] | \\[^\n] )*" | '(?: [^'\\\n] | \\[^\n] )*' )
     | (?P<curly>     [\u201c\u201d\u201e][^\u201c\u201d\u201e"'\\]*[\u201c\u201d]
                    | [\u2018\u2019][^\u2018\u2019"'\\]*\u2019 )
-    | (?P<null>      (?P<fact> {_NAME} ) \s* (?P<equal> ===? | !==? | <> | = | \bis\s+not\b | \bis\b ) \s*
-                     (?i: none | null | nil | undefined ) \b )
-    | (?P<indexed>   {_NAME} \[ [0-9]+ \] (?: \. [A-Za-z_]\w* )* )
-    | (?P<variable>  \$ \{{ {_NAME} \}} | \{{\{{ \s* {_NAME} \s* \}}\}} | \$ {_NAME} )
     | (?P<size>      [0-9]+ (?: \.[0-9]+ )? \ ? (?: [kKMGT]i?B | B ) \b )
     | (?P<percent>   [0-9]{{1,9}} (?: \.[0-9]{{1,9}} )? \ ? % (?= \s* (?: [)\],?:&|] | and\b | or\b | $ ) ) )
     | (?P<grouped>   [0-9]+ (?: _[0-9]+ )+ \b )
     | (?P<words>     \b (?i: is\s+not ) \b )
+    | (?P<not>       \b (?i: not ) \b (?: \s+ (?=\S) )? )
     | (?P<name>      {_NAME} )
     | (?P<number>    [0-9.][\w.]* )
     | (?P<operator>  === | !== | =~ | =!(?!=) | [=!<>]= | => | =< | <> | && | \|\| | [^\s\w] )
@@ -57,9 +54,6 @@ _LEVELS = {
 """How strongly operators bind in this language, and `not` as it is written in it."""
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(B|[kKMGT]i?B)")
 
-IsFact: TypeAlias = Callable[[str], bool]
-"""A function that returns True for the name of a fact."""
-
 
 class Spelling(NamedTuple):
     """One spelling that the language does not have.
@@ -68,14 +62,16 @@ class Spelling(NamedTuple):
         start: Its place in the text.
         end: Its end.
         message: The problem, in a sentence.
-        help: What to write.
+        right: The text to write.
+        why: The end of the instruction to write it.
         is_safe: True if there is no doubt about the meaning.
     """
 
     start: int
     end: int
     message: str
-    help: str
+    right: str
+    why: str = ""
     is_safe: bool = True
 
 
@@ -107,30 +103,20 @@ def size_in_bytes(text: str) -> str | None:
     return " * ".join([number, *[str(base)] * power])
 
 
-def respell(text: str, is_fact: IsFact) -> tuple[list[Piece], list[Spelling]]:
-    """Replace foreign spellings.
-
-    Args:
-        text: The expression.
-        is_fact: Returns True for the name of a fact.
-
-    Returns:
-        The pieces of the new text, and the spellings, of which there may be none.
-    """
+def respell(text: str) -> tuple[list[Piece], list[Spelling]]:
+    """Return the pieces of an expression with foreign spellings replaced, and these spellings."""
     pieces = _pieces(text)
     spellings: list[Spelling] = []
     after_value = False
     for index, piece in enumerate(pieces):
         if piece.kind == "blank" or len(spellings) == _MAX_SPELLINGS:
             continue
-        # a negation puts a bracket into a later place of the list
-        found = _operator(piece) if after_value else _value(pieces, index, text, is_fact)
+        found = _operator(piece) if after_value else _value(pieces, index)
         if found is not None:
-            spelling, written = found
-            spellings.append(spelling)
-            pieces[index] = pieces[index]._replace(text=written)
+            spellings.append(found)
+            pieces[index] = piece._replace(text=found.right)
         is_operator = piece.kind in ("operator", "words") or (after_value and found is not None)
-        is_prefix = found is not None and found[1].startswith("!") and piece.kind == "name"
+        is_prefix = found is not None and piece.kind == "not"
         after_value = piece.text in (")", "]", "}") or not (is_operator or is_prefix or piece.text == "in")
     return pieces, spellings
 
@@ -175,76 +161,43 @@ def _level(word: str) -> int:
 
 
 def _pieces(text: str) -> list[Piece]:
-    pieces: list[Piece] = []
-    for match in _PIECE.finditer(text):
-        kind = match.lastgroup or ""
-        kind = "null" if kind == "equal" or match["null"] else kind
-        pieces.append(Piece(kind, match.start(), match.end(), match[0]))
-    return pieces
+    return [
+        Piece(match.lastgroup or "", match.start(), match.end(), match[0]) for match in _PIECE.finditer(text)
+    ]
 
 
-_Found: TypeAlias = "tuple[Spelling, str] | None"
-
-
-def _operator(piece: Piece) -> _Found:
+def _operator(piece: Piece) -> Spelling | None:
     word = " ".join(piece.text.casefold().split())
     right = _OPERATORS.get(word)
     if right is None or right == piece.text:
         return None
-    message, help = f"there is no operator {piece.text!r}", f"write {right} for {piece.text!r}"
-    return Spelling(piece.start, piece.end, message, help), right
+    message, why = f"there is no operator {piece.text!r}", f" for {piece.text!r}"
+    return Spelling(piece.start, piece.end, message, right, why)
 
 
-def _value(pieces: list[Piece], index: int, text: str, is_fact: IsFact) -> _Found:
+def _value(pieces: list[Piece], index: int) -> Spelling | None:
     """Return what is written for a foreign value, or for `not`; None if the piece is right or unknown."""
     piece = pieces[index]
-    written, word = piece.text, piece.text.casefold()
-    following = _beside(pieces, index, 1)
-    if word in ("true", "false") and written != word and following != "(":
-        return _found(piece, "value", word)
-    if piece.kind == "curly":
-        quoted = f'"{written[1:-1]}"'
-        message = f"{written!r} is not a string"
-        return Spelling(piece.start, piece.end, message, f"write {quoted} with straight quotes"), quoted
-    if word == "not" and following:
-        return _negation(pieces, index, text)
-    if piece.kind == "null":
-        match = _PIECE.match(text, piece.start)
-        assert match is not None
-        sign = "" if "!" in match["equal"] or "<" in match["equal"] or "not" in match["equal"] else "!"
-        right = f"{sign}has({match['fact']})"
-        message = f"there is no value {written.split()[-1].lstrip('=!<>')!r}"
-        return Spelling(piece.start, piece.end, message, f"write {right}", is_safe=False), right
-    if piece.kind == "indexed":
-        right = written.replace("[", ".").replace("]", "")
-        return _found(piece, "fact", right) if is_fact(right) else None
-    if piece.kind == "variable":
-        return _found(piece, "variable", written.strip("${} \t"))
-    if piece.kind == "name" and "<" in written:
-        return _found(piece, "fact", re.sub(r"<\w+>", "0", written), is_safe=False)
-    return _number(pieces, index)
-
-
-def _number(pieces: list[Piece], index: int) -> _Found:
-    piece = pieces[index]
-    why, is_safe = "", False
-    if piece.kind == "size":
-        right = size_in_bytes(piece.text) or ""
+    written, word = piece.text.strip(), piece.text.casefold()
+    problem, why, is_safe = f"there is no value {written!r}", "", True
+    if word in ("true", "false") and written != word and _beside(pieces, index, 1) != "(":
+        right = word
+    elif piece.kind == "not" and index + 1 < len(pieces):
+        problem, right, why = f"there is no operator {written!r}", "!", f" for {written!r}"
+    elif piece.kind == "curly":
+        problem, right, why = f"{written!r} is not a string", f'"{written[1:-1]}"', " with straight quotes"
+    elif piece.kind == "size":
+        right, is_safe = size_in_bytes(written) or "", False
         right = f"({right})" if "*" in right and _beside(pieces, index, -1) in ("/", "%") else right
-        why = ": numbers have no units, and sizes are in bytes"
+        problem, why = f"{written!r} is not a number", ": numbers have no units, and sizes are in bytes"
     elif piece.kind == "percent":
-        right, why = repr(round(float(piece.text.rstrip("% ")) / 100, 12)), ": there is no percent sign"
+        right, is_safe = repr(round(float(written.rstrip("% ")) / 100, 12)), False
+        problem, why = f"{written!r} is not a number", ": there is no percent sign"
     elif piece.kind == "grouped":
-        right, is_safe = piece.text.replace("_", ""), True
+        problem, right = f"{written!r} is not a number", written.replace("_", "")
     else:
         return None
-    message = f"{piece.text!r} is not a number"
-    return Spelling(piece.start, piece.end, message, f"write {right}{why}", is_safe), right
-
-
-def _found(piece: Piece, what: str, right: str, *, is_safe: bool = True) -> _Found:
-    message = f"there is no {what} {piece.text!r}"
-    return Spelling(piece.start, piece.end, message, f"write {right}", is_safe), right
+    return Spelling(piece.start, piece.end, problem, right, why, is_safe)
 
 
 def _beside(pieces: list[Piece], index: int, step: int) -> str:
@@ -253,26 +206,3 @@ def _beside(pieces: list[Piece], index: int, step: int) -> str:
     while 0 <= index < len(pieces) and pieces[index].kind == "blank":
         index += step
     return pieces[index].text if 0 <= index < len(pieces) else ""
-
-
-def _negation(pieces: list[Piece], index: int, text: str) -> _Found:
-    """Return `!` for `not`; around a comparison with brackets, of which the closing one is put behind it."""
-    piece, depth, last, operands = pieces[index], 0, index, 0
-    for place in range(index + 1, len(pieces)):
-        each = pieces[place]
-        depth += (each.text in ("(", "[")) - (each.text in (")", "]"))
-        if depth < 0 or (depth == 0 and _level(each.text.casefold()) in (0, 1, 2)):
-            break
-        if each.kind != "blank":
-            last = place
-            operands += depth == 0 and each.text not in (")", "]", "!")
-    first = index + 1
-    if pieces[first].kind == "blank":
-        pieces[first] = pieces[first]._replace(text="")
-        first += 1
-    message = f"there is no operator {piece.text!r}"
-    if operands <= 1:
-        return Spelling(piece.start, pieces[first].start, message, f"write ! for {piece.text!r}"), "!"
-    inside = text[pieces[first].start : pieces[last].end]
-    pieces.insert(last + 1, Piece("operator", pieces[last].end, pieces[last].end, ")"))
-    return Spelling(piece.start, piece.end, message, f"write !({inside})"), "!("

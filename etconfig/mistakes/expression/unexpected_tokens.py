@@ -4,6 +4,8 @@ from __future__ import annotations
 
 _REGULAR = "there are no regular expressions; use contains, endsWith, startsWith"
 CHOICE_HELP = "write CONDITION ? VALUE : OTHER, or the condition alone"
+NO_NULL = "there is no null; has(fact) is true if a fact is known"
+_NUMBERED = "facts are numbered with points, as gpu.0.name; items of a list have no numbers: TEXT in LIST"
 _NOT_IN = "write !(VALUE in LIST)"
 
 _AFTER_A_VALUE = {
@@ -16,7 +18,7 @@ _AFTER_A_VALUE = {
     ),
     "between": "write FACT >= LEAST && FACT <= MOST",
     "xor": "write (a) != (b) for two conditions",
-    "[": "facts are numbered with points, as gpu.0.name; items of a list have no numbers: TEXT in LIST",
+    "[": _NUMBERED,
     ":": "compare with ==",
     ",": "lists are written [a, b], and numbers without separators, as 0.5 and 4000000",
     **dict.fromkeys((")", "]"), "remove it, or open a bracket before it"),
@@ -27,9 +29,9 @@ _IN_PLACE_OF_A_VALUE = {
     "<": "there are no bit operations; multiply",
     "/": "ints divide toward zero with one /; comments belong after the TOML string",
 }
-_ANYWHERE = {"null": "there is no null; has(fact) is true if a fact is known"}
 _CHARACTERS = {
     **dict.fromkeys(("~", "=~"), _REGULAR),
+    "$": "write the name of the fact alone, as in cpu.available_cores > 4",
     "\\": "quotes need no backslash; write 'text' in a TOML string with double quotes",
     "^": "there are no bit operations",
     "{": "there are no maps; lists are written [a, b]",
@@ -60,8 +62,10 @@ def help_for_token(before: str | None, kind: str, text: str, expected: str) -> s
         text: Its text.
         expected: What the grammar has in its place.
     """
-    if text in _ANYWHERE:
-        return _ANYWHERE[text]
+    if text == "null":
+        return NO_NULL
+    if (before, text) == (".", "<"):
+        return _NUMBERED
     if before is None:
         return "write a condition or a value, such as cpu.available_cores > 4"
     closing = expected[1:2] if expected.startswith(("')'", "']'")) else ""

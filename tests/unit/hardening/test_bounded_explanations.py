@@ -24,9 +24,9 @@ def test_of_very_many_wrong_conditions_the_first_are_explained(
     explained: list[str] = []
     respell = diagnosis.respell
 
-    def counting(text, is_fact):
+    def counting(text):
         explained.append(text)
-        return respell(text, is_fact)
+        return respell(text)
 
     monkeypatch.setattr(diagnosis, "respell", counting)
     count = MAX_EXPLAINED + 100

@@ -21,7 +21,6 @@ from etconfig.profile.condition_checks import ConditionChecker
 ROOT = Path(__file__).parents[3]
 VECTORS = json.loads((ROOT / "tests" / "data" / "bucket_vectors.json").read_text())
 NOTHING = Assumptions.none(BUILTIN_FACTS)
-PERCENT = "write a fraction, such as 0.05 for 5 %"
 FRACTION = "'bucket' is a fraction from 0 to 1, but is compared with"
 NAME = "'bucket' needs the name of the rollout as a text in quotes, found"
 USAGE = "bucket takes a string and the name of the rollout, as in bucket(device.id, 'threads-2') < 0.05"
@@ -141,13 +140,13 @@ class TestChecks:
             (
                 'bucket(device.id, "a")',
                 "a condition needs a bool, but 'bucket(device.id, \"a\")' is a float; "
-                'compare it: bucket(device.id, "a") < 0.05',
+                'compare it: bucket(device.id, "a") < 0.5',
             ),
-            ("bucket(device.id, 'a') < 5", f"{FRACTION} '5'; {PERCENT}"),
-            ("os.name == 'linux' && 50 > bucket(device.id, 'a')", f"{FRACTION} '50'; {PERCENT}"),
+            ("bucket(device.id, 'a') < 5", f"{FRACTION} '5'; {USAGE}"),
+            ("os.name == 'linux' && 50 > bucket(device.id, 'a')", f"{FRACTION} '50'; {USAGE}"),
             (
                 "bucket(device.id, 'a') >= 1000",
-                f"{FRACTION} '1000'; write a fraction, such as 0.05 for 5 %",
+                f"{FRACTION} '1000'; {USAGE}",
             ),
             (
                 "bucket(device.id, threads) < 0.1",

@@ -136,7 +136,8 @@ class TestGrammar:
             ),
             (
                 "cpu.cores == null",
-                "1:1-17 invalid-expression: there is no value 'null'; write !has(cpu.cores)",
+                "1:14-17 invalid-expression: expected a value, a fact or '(', found 'null'; "
+                "there is no null; has(fact) is true if a fact is known",
             ),
             (
                 "1 < 2 < 3",

@@ -65,7 +65,7 @@ class TestTypes:
             ("-true", "1:2-5 '-' needs a number, but 'true' is a bool; None"),
             (
                 "net.is_up && cpu.cores",
-                "1:14-22 '&&' needs a bool, but 'cpu.cores' is an int; compare it: cpu.cores > 0",
+                "1:14-22 '&&' needs a bool, but 'cpu.cores' is an int; compare it: cpu.cores > 4",
             ),
             (
                 "os.name || true",
@@ -91,7 +91,8 @@ class TestTypes:
             ),
             (
                 "cpu.cores + 1.0",
-                "1:13-15 '+' needs two values of one type, but has an int and a float; write 1",
+                "1:1-15 '+' needs two values of one type, but has an int and a float; "
+                "ints and floats do not mix; use ints alone, as in cpu.available_cores * 3 / 4",
             ),
             (
                 "cpu.quota * 2",
@@ -113,11 +114,13 @@ class TestTypes:
             ("[1] == ['a']", "1:1-12 '==' cannot compare a list of int with a list of string; None"),
             (
                 "1 in cpu.features",
-                "1:1-17 'in' cannot look for an int in a list of string; look for a string",
+                "1:1-17 'in' cannot look for an int in a list of string; look for a string, "
+                "and write numbers without quotes",
             ),
             (
                 "'a' in os.name",
-                "1:1-14 'in' cannot look for a string in a string; write os.name.contains('a')",
+                "1:1-14 'in' cannot look for a string in a string; "
+                "write TEXT.contains(PART), or TEXT in [A, B]",
             ),
             ("[1, 'a']", "1:5-7 a list of int cannot contain a string; None"),
             ("[1, 2.0]", "1:5-7 a list of int cannot contain a float; write 1.0"),
@@ -218,7 +221,7 @@ class TestTypes:
     def test_a_condition_must_be_a_bool(self) -> None:
         assert refusals("cpu.cores", ExpressionType.BOOL) == [
             "1:1-9 expression-type: a condition needs a bool, but 'cpu.cores' is an int; "
-            "compare it: cpu.cores > 0"
+            "compare it: cpu.cores > 4"
         ]
 
     def test_another_type_may_be_required(self) -> None:

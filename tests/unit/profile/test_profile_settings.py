@@ -261,7 +261,7 @@ class TestProblems:
             (
                 "[[when]]\nif = 'cpu.cores'\n",
                 "4:7-15 expression-type: a condition needs a bool, but 'cpu.cores' is an int; "
-                "compare it: cpu.cores > 0",
+                "compare it: cpu.cores > 4",
             ),
             (
                 "[[when]]\nif = 'true'\ninstances.camera0.method = 'f'\n",

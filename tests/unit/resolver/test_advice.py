@@ -229,7 +229,7 @@ class TestReading:
             (
                 Advice("num_threads", expr="1", when="cpu.available_cores"),
                 "a condition needs a bool, but 'cpu.available_cores' is an int",
-                "compare it: cpu.available_cores > 1",
+                "compare it: cpu.available_cores > 4",
             ),
             (
                 Advice("num_threads", expr="1 +"),
