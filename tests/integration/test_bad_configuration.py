@@ -97,12 +97,13 @@ class TestProfiles:
             (
                 '[profile]\nname = "a/b\n',
                 error_at(
-                    "broken.toml:2:8",
+                    "broken.toml:2:1",
                     'name = "a/b',
-                    '"a/b',
+                    'name = "a/b',
                     "invalid-toml",
-                    "invalid TOML: a string has no closing quote",
-                    advice="close it as it is opened; \\ before a quote is an escape",
+                    "invalid TOML: a string is not closed, or contains a control character",
+                    advice="close it as it is opened; \\ before a quote is an escape, "
+                    "and \\u0001 a control character",
                 ),
             ),
             (

@@ -36,7 +36,6 @@ SUGGESTION = re.compile(
 """A help with the text to write, and not an instruction in general terms."""
 
 WITHOUT_FIX = {
-    "this looks like (JSON|YAML|XML), not TOML": "a file in another language is written anew",
     r"has no key '(facts|else|when|options|ReferenceNpuBackend)'; write \[": "lines move to another table",
     "'when' must be an array of tables": "the keys without a condition are to get one",
     r"has no 'name'; write name =": "only the author knows the name",

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import TypeAlias
 
 from etconfig.base.records import record
 from etconfig.diagnostics.source_text import CONFLICT_HELP, CONFLICT_MARKS
-from etconfig.mistakes.toml.value_guesses import ValueGuess, guess_value, key_text, quoted, shortened
+from etconfig.mistakes.toml.value_guesses import guess_value, key_text, quoted, shortened
 
 _MAX_LINE = 2_000
 """The most characters of a line that is examined."""
 _KEY = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')(?:[ \t]*\.[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*'))*"""
 _ASSIGNMENT = re.compile(rf"[ \t]*({_KEY})[ \t]*=[ \t]*", re.ASCII)
 _KEY_INSIDE = re.compile(rf"[{{,][ \t]*({_KEY})[ \t]*=[ \t]*$", re.ASCII)
-_COMMENT = re.compile(r"(//|;|--)[ \t]*")
 _DRIVE = re.compile(r"[A-Za-z]:\\")
 _WRONG_SIGN = re.compile(r"[ \t]*(=>|==+|:=|=:|\+=|->|~=|:)[ \t]*")
 
-_DOUBLE_QUOTES = "\u201c\u201d\u201e\u00ab\u00bb\uff02"
-_SINGLE_QUOTES = "\u2018\u2019\u201a\uff07"
 _TYPOGRAPHY = str.maketrans(
-    dict.fromkeys(_DOUBLE_QUOTES, '"')
-    | dict.fromkeys(_SINGLE_QUOTES, "'")
+    dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\uff02", '"')
+    | dict.fromkeys("\u2018\u2019\u201a\uff07", "'")
     | dict.fromkeys("\u00a0\u2002\u2003\u2009\u202f\u3000", " ")
     | dict(zip("\uff1d\uff0c\uff0e\uff3b\uff3d", "=,.[]", strict=True))
 )
 """Quotes, blanks and signs as word processors and input methods write them, and as TOML writes them."""
-_TYPOGRAPHIC = frozenset(map(chr, _TYPOGRAPHY))
 
 
 @record(frozen=True)
@@ -64,13 +61,17 @@ def examine(line: str, at: int, message: str) -> LineProblem | None:
         return None
     if line.startswith(CONFLICT_MARKS):
         return LineProblem(0, 7, "the file has a merge conflict", CONFLICT_HELP)
-    if line[at : at + 1] in _TYPOGRAPHIC:
-        advice = (
-            "write plain quotes" if line[at].translate(_TYPOGRAPHY) in "\"'" else "write a plain character"
-        )
+    if ord(line[at : at + 1] or " ") in _TYPOGRAPHY:
         problem = f"U+{ord(line[at]):04X} ({unicodedata.name(line[at])}) has no meaning in TOML"
-        return LineProblem(at, at + 1, problem, advice, _plain(line, at), is_safe=True)
-    return next((rule(line, at) for start, rule in _RULES.items() if message.startswith(start)), None)
+        return LineProblem(at, at + 1, problem, "write the plain character", _plain(line, at), is_safe=True)
+    for starts, guess, problem, advice in _RULES:
+        if message.startswith(starts):
+            guessed = None if guess is None else guess(line, at)
+            start = max(0, line.rfind("\\", 0, at)) if guess is _backslash else at
+            if not line[at:].strip(" \t"):  # something is missing
+                start = len(line) - len(line.lstrip())
+            return guessed or LineProblem(start, max(at, len(line.rstrip())), problem, advice)
+    return None
 
 
 def _plain(line: str, at: int) -> str:
@@ -81,32 +82,11 @@ def _plain(line: str, at: int) -> str:
 
 
 def _changed(
-    line: str, start: int, end: int, text: str, problem: str, advice: str, *, is_safe: bool = True
+    line: str, start: int, end: int, text: str | None, problem: str, advice: str, *, is_safe: bool = True
 ) -> LineProblem:
     """Return the problem that is solved by `text` in place of the characters from `start` to `end`."""
-    return LineProblem(start, end, problem, advice, line[:start] + text + line[end:], is_safe)
-
-
-def _guessed(line: str, start: int, end: int, guess: ValueGuess) -> LineProblem:
-    repaired = None if guess.text is None else line[:start] + guess.text + line[end:]
-    return LineProblem(start, end, guess.problem, guess.advice, repaired, guess.is_safe)
-
-
-def _end_of_value(line: str, start: int) -> int:
-    """Return the end of an unquoted value: before a comment and the blanks in front of it."""
-    if line.startswith("#", start):
-        return start
-    comment = re.compile(r"(?<![ \t])[ \t]+#|$").search(line, start)
-    end = comment.start() if comment else len(line)
-    return start + len(line[start:end].rstrip())
-
-
-def _foreign_comment(line: str, at: int) -> LineProblem | None:
-    match = _COMMENT.match(line, at)
-    if match is None:
-        return None
-    problem = f"{match[1]} does not start a comment"
-    return _changed(line, at, match.end(), "# ", problem, "write # before a comment")
+    repaired = None if text is None else line[:start] + text + line[end:]
+    return LineProblem(start, end, problem, advice, repaired, is_safe)
 
 
 def _value(line: str, at: int) -> LineProblem | None:
@@ -114,158 +94,119 @@ def _value(line: str, at: int) -> LineProblem | None:
     assignment = _ASSIGNMENT.match(line)
     if assignment and (sign := re.compile(r"[=>]+").match(line, at)):
         return _changed(line, at, sign.end(), "", "the sign between key and value is =", "write one =")
+    end = at
     if assignment and assignment.end() == at:
-        end = _end_of_value(line, at)
-        return _guessed(line, at, max(end, at), guess_value(line[at:end], assignment[1]))
-    inner = re.compile(r"[^,\[\]{}#]*").match(line, at)
-    word = inner[0].rstrip() if inner else ""
+        comment = re.compile(r"[ \t]*(?:(?<![^ \t])#.*)?$").search(line, at)
+        end = comment.start() if comment else len(line)
+    elif inner := re.compile(r"[^,\[\]{}#]*").match(line, at):
+        end = at + len(inner[0].rstrip())
     key = _KEY_INSIDE.search(line[:at]) or assignment
-    return _guessed(line, at, at + len(word), guess_value(word, key[1] if key else "")) if word else None
+    problem, advice, text, is_safe = guess_value(line[at:end], key[1] if key else "")
+    return _changed(line, at, end, text, problem, advice, is_safe=is_safe)
 
 
-def _after_statement(line: str, at: int) -> LineProblem | None:
-    """Return the problem of text after a header or a value."""
-    rest_start = len(line) - len(line[at:].lstrip(" \t"))
-    rest = line[rest_start:]
-    if not rest.strip():  # a carriage return
+def _end_of_line(line: str, at: int) -> LineProblem | None:
+    """Return the problem of a sign that ends a line in another language."""
+    start = len(line) - len(line[at:].lstrip(" \t"))
+    sign = line[start:].rstrip()
+    if sign not in (",", ";", ":"):
         return None
-    if rest.rstrip() in (",", ";", ":"):
-        problem, advice = f"a line does not end with {rest[0]!r}", f"remove {rest[0]!r}"
-        return _changed(line, rest_start, rest_start + 1, "", problem, advice)
-    assignment = _ASSIGNMENT.match(line)
-    is_more = _ASSIGNMENT.match(rest.lstrip(",; \t")) or _COMMENT.match(rest)
-    if assignment and not is_more and line[assignment.end()] not in "\"'[{":
-        start, end = assignment.end(), _end_of_value(line, assignment.end())
-        return _guessed(line, start, end, guess_value(line[start:end], assignment[1]))
-    problem = f"text follows a {'value' if assignment else 'header'}"
-    advice = "write a comment after #, each key in a line of its own, and several values as an array"
-    return LineProblem(rest_start, len(line), problem, advice)
+    return _changed(line, start, start + 1, "", f"a line does not end with {sign!r}", f"remove {sign!r}")
 
 
-def _backslash(line: str, at: int) -> LineProblem:
-    """Return the problem of a backslash that TOML takes for an escape, as in a path of Windows."""
-    backslash = line.rfind("\\", 0, max(at, 1))
-    problem = f"{line[backslash : backslash + 2]} is not an escape in a TOML string"
+def _backslash(line: str, at: int) -> LineProblem | None:
+    """Return the problem of a path of Windows, whose backslashes TOML takes for escapes."""
     start, end = line.find('"'), line.rfind('"')
     content = line[start + 1 : end]
-    if not start < backslash < end or set("\"'") & set(content) or not _DRIVE.match(content):
-        advice = "write each backslash twice, or a text with backslashes in single quotes"
-        return LineProblem(max(backslash, 0), max(at, 1), problem, advice)
+    if not start < at or set("\"'") & set(content) or not _DRIVE.match(content):
+        return None
     text = "'" + content.replace("\\\\", "\\") + "'"
+    problem = "a backslash in double quotes is an escape"
     return _changed(line, start, end + 1, text, problem, "write backslashes in single quotes")
 
 
-def _open_string(line: str, at: int) -> LineProblem | None:
-    """Return the problem of a string that is not closed, or that contains a control character."""
-    if at < len(line) and (line[at] < " " or line[at] == "\x7f"):
-        problem = f"a string contains the control character U+{ord(line[at]):04X}"
-        return LineProblem(at, at + 1, problem, f"remove it, or write \\u{ord(line[at]):04X}")
-    assignment = _ASSIGNMENT.match(line)
-    start = max(line.rfind('"'), line.rfind("'")) if assignment is None else assignment.end()
-    advice = "close it as it is opened; \\ before a quote is an escape"
-    end = _end_of_value(line, start)
-    return LineProblem(start, end, "a string has no closing quote", advice) if start >= 0 else None
-
-
 def _missing_sign(line: str, at: int) -> LineProblem | None:
-    """Return the problem of a key without = after it."""
-    before, start = line[:at], len(line) - len(line.lstrip())
-    if before.lstrip().startswith("-"):
-        return _other_language(line, at, "YAML")
+    """Return the problem of a key with another sign than = after it, or that needs quotes."""
     sign = _WRONG_SIGN.match(line, at)
-    equals = line.find("=", at)
-    if equals > at and re.match(r"\s*(?!\w+::)\w[^\s=.]*[:@][^\s=:]+\.[^\s=]+\s*=", line):
-        advice = "write [methods.METHOD.options.BACKEND] or [instances.NAME.options.BACKEND] above the option"
-        return LineProblem(at, at + 1, "an option path is not a key of a file", advice)
-    if equals > at and (key := _unquoted_key(line, start, len(line[:equals].rstrip()))):
+    if key := _unquoted_key(line, at):
         return key
-    if sign and line[sign.end() :].strip():
-        problem, advice = f"{sign[1]} does not set a value", "write = between key and value"
-        blank = "" if before.endswith((" ", "\t")) else " "
-        return _changed(
-            line, at, sign.end(), f"{blank}= ", problem, advice, is_safe=before.count("{") > before.count("}")
-        )
-    if sign or not line[at:].strip():
-        word = before.strip()
-        advice = f"write KEY = VALUE, or a header in brackets, as in [{word if sign else 'options'}]"
-        return LineProblem(start, len(line), "a key has no value", advice)
-    advice = "put = between key and value, and write names with _ instead of blanks"
-    return LineProblem(start, len(line), "a key has no = after it", advice)
-
-
-def _unquoted_key(line: str, start: int, end: int) -> LineProblem | None:
-    """Quote the parts of a dotted key that have other characters than letters, digits, _ and -."""
-    text = line[start:end]
-    parts = [part.strip() for part in text.split(".")]
-    if not all(parts):
-        return LineProblem(start, end, "a part of a key is empty", "remove the extra point")
-    wrong = next((part for part in parts if key_text(part) != part), None)
-    if wrong is None or set("\"'[]{}=#, \t") & set(text) or (_WRONG_SIGN.search(text) and "::" not in text):
+    if sign is None or "=" in line[sign.end() :] or not line[sign.end() :].strip():
         return None
-    repaired = quoted(text) if re.fullmatch(r"\w+::[\w.]+", text) else ".".join(map(key_text, parts))
+    problem, advice = f"{sign[1]} does not set a value", "write = between key and value"
+    blank = "" if line[:at].endswith((" ", "\t")) else " "
+    return _changed(line, at, sign.end(), f"{blank}= ", problem, advice, is_safe="{" in line[:at])
+
+
+def _unquoted_key(line: str, at: int) -> LineProblem | None:
+    """Quote the parts of a dotted key that have other characters than letters, digits, _ and -."""
+    start = len(line) - len(line.lstrip(" \t["))
+    end = line.find("]" if "[" in line[:start] else "=", start)
+    text = line[start:end].rstrip()
+    parts = [part.strip() for part in text.split(".")]
+    wrong = next((part for part in parts if key_text(part) != part), None)
+    is_operator = re.fullmatch(r"\w+::[\w.]+", text) is not None
+    if end < at or not wrong or not all(parts) or set("\"'[]{}=#, \t/>") & set(text):
+        return None
+    if not is_operator and _WRONG_SIGN.search(text):
+        return None
+    repaired = quoted(text) if is_operator else ".".join(map(key_text, parts))
     advice = "quote parts with other characters than letters, digits, _ and -, and operators as a whole"
-    return _changed(line, start, end, repaired, f"the key {shortened(wrong)} needs quotes", advice)
+    return _changed(
+        line, start, start + len(text), repaired, f"the key {shortened(wrong)} needs quotes", advice
+    )
 
 
-def _statement(line: str, at: int) -> LineProblem | None:
-    """Return the problem of a line that begins neither with a key nor with a header."""
-    if line[at : at + 1] == "=":
-        return LineProblem(at, at + 1, "a value has no key", "write a key before the =")
-    if line.startswith("{", at):
-        return _other_language(line, at, "JSON")
-    sign = line.find("=", at)
-    key = _unquoted_key(line, at, len(line[:sign].rstrip())) if sign > at else None
-    return _foreign_comment(line, at) or key
-
-
-def _other_language(line: str, at: int, language: str) -> LineProblem:
-    start = len(line) - len(line.lstrip())
-    advice = 'write [profile] and name = "vendor/device"; docs/profiles.md shows whole files'
-    return LineProblem(start, max(at, start + 1), f"this looks like {language}, not TOML", advice)
-
-
-def _header(line: str, at: int) -> LineProblem | None:
-    """Return the problem of a header without a bracket, a name or quotes, or with other signs than points."""
-    start = len(line) - len(line.lstrip())
-    if not line.startswith("[", start):
-        sign = line.find("=", at)
-        return _unquoted_key(line, start, len(line[:sign].rstrip())) if sign > 0 else None
-    brackets = ("[[", "]]") if line.startswith("[[", start) else ("[", "]")
-    inner_start = start + len(brackets[0])
-    end = _end_of_value(line, start)
-    inner = line[inner_start:end].rstrip("]").rstrip()
-    if not inner.strip():
-        return LineProblem(
-            start, max(at, start + 1), "a header has no name", "write the name of a table in it"
-        )
-    if (at >= end or line[at] == "]") and not set("\"'") & set(inner):
-        text = f"{brackets[0]}{inner}{brackets[1]}"
-        problem = "a header has no closing bracket" if at >= end else "a header lacks a closing bracket"
-        return _changed(line, start, end, text, problem, "close it")
-    if re.search(r"[ \t/:>]", inner) and not set("\"'") & set(inner):
-        problem = "a header has other signs than points"
-        return LineProblem(start, end, problem, "join its parts by points, and quote those with other signs")
-    return _unquoted_key(line, inner_start, inner_start + len(inner))
-
-
-def _open_array(line: str, at: int) -> LineProblem:
-    advice = "separate its elements by commas, and close it with ]"
-    return LineProblem(at, at + 1, "an array is not closed, or lacks a comma before this", advice)
-
-
-def _open_table(line: str, at: int) -> LineProblem:
-    advice = "separate its keys by commas, and close it with } in the same line"
-    return LineProblem(at, at + 1, "an inline table is not closed, or lacks a comma before this", advice)
-
-
-_RULES: Mapping[str, Callable[[str, int], LineProblem | None]] = {
-    "Invalid value": _value,
-    "Expected newline": _after_statement,
-    **dict.fromkeys(("Unescaped", "Invalid hex", "Escaped character"), _backslash),
-    **dict.fromkeys(("Unterminated", "Illegal character", "Found invalid", 'Expected "\'"'), _open_string),
-    "Expected '='": _missing_sign,
-    "Invalid statement": _statement,
-    **dict.fromkeys(("Expected ']", "Invalid initial"), _header),
-    "Unclosed array": _open_array,
-    "Unclosed inline": _open_table,
-}
+_Rule: TypeAlias = "tuple[tuple[str, ...], Callable[[str, int], LineProblem | None] | None, str, str]"
+_RULES: tuple[_Rule, ...] = (
+    (("Invalid value",), _value, "a value is missing", "write a value after the ="),
+    (
+        ("Expected newline",),
+        _end_of_line,
+        "text follows a value or a header",
+        'write one key a line, text in quotes, arrays as [1, 2], expressions as { expr = "..." }, '
+        "and comments after #",
+    ),
+    (
+        ("Unescaped", "Invalid hex", "Escaped character"),
+        _backslash,
+        "this is not an escape in a TOML string",
+        "write each backslash twice, or a text with backslashes in single quotes",
+    ),
+    (
+        ("Unterminated", "Illegal character", "Found invalid", 'Expected "\'"'),
+        None,
+        "a string is not closed, or contains a control character",
+        "close it as it is opened; \\ before a quote is an escape, and \\u0001 a control character",
+    ),
+    (
+        ("Expected '='",),
+        _missing_sign,
+        "a key has no = after it",
+        "write KEY = VALUE, with _ in place of blanks, or a header in brackets, as in [options]",
+    ),
+    (
+        ("Invalid statement",),
+        _unquoted_key,
+        "a line starts neither with a key nor with a header",
+        "write KEY = VALUE, [options] or a comment after #; docs/profiles.md shows whole files",
+    ),
+    (
+        ("Expected ']", "Invalid initial"),
+        _unquoted_key,
+        "a header is not closed, or has other signs than points",
+        "write [options.BACKEND] or [[when]], and quote parts with other signs",
+    ),
+    (
+        ("Unclosed array",),
+        None,
+        "an array is not closed, or lacks a comma before this",
+        "separate its elements by commas, and close it with ]",
+    ),
+    (
+        ("Unclosed inline",),
+        None,
+        "an inline table is not closed, or lacks a comma before this",
+        "separate its keys by commas, and close it with } in the same line",
+    ),
+)
+"""The starts of the parser's messages, the guess at what was meant, and what is said without one."""

@@ -30,8 +30,8 @@ _MAX_SHOWN_LINE = 120
 """The most characters of a repaired line that a help line shows."""
 
 _HELP = {"Invalid value": 'strings are quoted, as in name = "value"; true and false are lower case'}
-_HEADER = re.compile(r"[ \t]*(\[{1,2})[ \t]*([^\[\]]+?)[ \t]*\]{1,2}")
-_KEY = re.compile(r"[ \t]*([^=\[\]{}#\s][^=\[\]{}#\n]*?)[ \t]*=")
+_HEADER = re.compile(r"[ \t]*(\[{1,2}[ \t]*([^\[\]]+?)[ \t]*\]{1,2})")
+_KEY = re.compile(r"[ \t]*(([^=\[\]{}#\s][^=\[\]{}#\n]*?))[ \t]*=")
 _TWICE = ("Cannot overwrite", "Cannot declare", "Cannot mutate", "Cannot redefine")
 
 
@@ -104,7 +104,7 @@ class _SyntaxReader:
         line, start = self.lines[number], self.starts[number]
         if message.startswith(_TWICE):
             self.dummies += 1  # the keys below a header go to a table that nobody reads
-            other = f"[etconfig-repeated-{self.dummies}]" if is_header(line) else ""
+            other = f"[etconfig-repeated-{self.dummies}]" if _HEADER.match(line) else ""
             return repeated_key(self.source, start, line), self.replaced(number, other)[1]
         found = examine(line, column, message)
         if found is None:
@@ -114,7 +114,8 @@ class _SyntaxReader:
         repaired, is_safe, failure = self.repaired(number, found)
         help, fix = found.advice, None
         if repaired is not None:
-            fix = _line_fix(self.source, start, line, repaired, is_safe)
+            whole = self.source.span(start, start + max(1, len(line)))
+            fix = Fix(span=whole, replacement=repaired, is_safe=is_safe)
             if len(repaired) <= _MAX_SHOWN_LINE:
                 help = f"{found.advice}: {repaired.strip()}"
         span = self.source.span(start + found.start, start + max(found.end, found.start + 1))
@@ -155,23 +156,6 @@ def _diagnostic(
     return Diagnostic(code="invalid-toml", message=message, spans=spans, help=help, fix=fix)
 
 
-def _line_fix(source: SourceText, start: int, before: str, after: str, is_safe: bool) -> Fix:
-    """Return the replacement of the part in which two texts of a line differ, of one character at least."""
-    first = 0
-    while first < min(len(before), len(after)) and before[first] == after[first]:
-        first += 1
-    end, new_end = len(before), len(after)
-    while min(end, new_end) > first and before[end - 1] == after[new_end - 1]:
-        end, new_end = end - 1, new_end - 1
-    if end == first and first > 0:
-        first -= 1
-    elif end == first:
-        end, new_end = end + 1, new_end + 1
-    return Fix(
-        span=source.span(start + first, start + end), replacement=after[first:new_end], is_safe=is_safe
-    )
-
-
 _QUOTE = re.compile("""["'#]""")
 
 
@@ -190,47 +174,22 @@ def _open_quote(text: str) -> int:
     return len(text)
 
 
-def is_header(line: str) -> bool:
-    """Return True if a line is a table header."""
-    return _HEADER.match(line) is not None
-
-
 def repeated_key(source: SourceText, start: int, line: str) -> Diagnostic:
     """Return the problem of a line at offset `start`, which repeats an earlier key or table."""
     match = _HEADER.match(line) or _KEY.match(line)
     if match is None:  # the last line of a value of several lines
         span = source.span(start, start + len(line))
         return _diagnostic("invalid TOML: a key is written twice", (span,), "remove one of the two")
-    is_table = match.re is _HEADER
-    name = match[2] if is_table else match[1]
-    begin, end = match.start(1), match.end() if is_table else match.end(1)
-    span, written = source.span(start + begin, start + end), shortened(line[begin:end])
-    earlier = _earlier(source.text, start, name, is_table=is_table)
+    is_table, written, name = match.re is _HEADER, match[1], re.escape(match[2])
+    before = rf"(\[{{1,2}}[ \t]*{name}[ \t]*\]{{1,2}})" if is_table else rf"([\"']?{name}[\"']?)(?=[ \t]*=)"
+    of_table = 0 if is_table else max(0, source.text.rfind("\n[", 0, start))
+    earlier = re.compile(rf"^[ \t]*{before}", re.M).search(source.text, of_table, start)
+    span = source.span(start + match.start(1), start + match.end(1))
     if earlier is None:
-        problem = f"invalid TOML: {written} contradicts an earlier key or table"
+        problem = f"invalid TOML: {shortened(written)} contradicts an earlier key or table"
         return _diagnostic(problem, (span,), "write each key once, as a value or as a table")
     number = source.line_and_column(earlier.start(1))[0]
-    spans = (span, source.span(earlier.start(1), earlier.end()))
-    opening = source.text[earlier.start(1) : earlier.end(1)]
-    if is_table and opening != match[1] and opening in ("[", "[["):
-        wrong = span if match[1] == "[" else spans[1]
-        fix = Fix(span=wrong, replacement=f"[[{name}]]")
-        problem = f"[{name}] is one table, and [[{name}]] one of several"
-        return _diagnostic(f"invalid TOML: {problem}", spans, f"write [[{name}]] in both places", fix)
-    if is_table:
-        advice = "put the keys of both tables into one, without the second header"
-    else:
-        advice = "remove one of the two"
-    return _diagnostic(f"invalid TOML: {written} is written twice, first in line {number}", spans, advice)
-
-
-def _earlier(text: str, end: int, name: str, *, is_table: bool) -> re.Match[str] | None:
-    """Return where a header or a key of the same table is first written, its start as group 1."""
-    escaped = re.escape(name)
-    if is_table:
-        return re.compile(rf"^[ \t]*(\[{{1,2}})[ \t]*{escaped}[ \t]*\]{{1,2}}", re.M).search(text, 0, end)
-    table = text.rfind("\n[", 0, end)
-    start = max(table, 0)
-    return re.compile(rf"^[ \t]*()(?:{escaped}|\"{escaped}\"|'{escaped}')(?=[ \t]*=)", re.M).search(
-        text, start, end
-    )
+    problem = f"invalid TOML: {shortened(written)} is written twice, first in line {number}"
+    both = "put the keys of both tables into one, or write [[NAME]] in both places"
+    spans = (span, source.span(earlier.start(1), earlier.end(1)))
+    return _diagnostic(problem, spans, both if is_table else "remove one of the two")

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-
-from etconfig.base.records import record
+from typing import NamedTuple
 
 _BOOLS: Mapping[str, str] = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _NULLS = ("none", "null", "nil", "undefined", "~")
 _TEXT_KEYS = ("name", "extends", "description", "match", "profile", "method", "if", "prefer", "allow", "deny")
+_FORMS = 'write text in quotes, numbers as 0.5 or 1000, arrays as [1, 2], expressions as { expr = "..." }'
 _MAX_SHOWN = 60
 _PLAIN_KEY = re.compile(r"[\w-]+", re.ASCII)
-
-_DOTTED = re.compile(r"[a-z_]\w*(\.\w+)+", re.ASCII)
-_OPERATOR = re.compile(r"&&|\|\||[=!<>]=|\s[<>*/%+?-]\s|\d[*/+]\d|[a-z]\(|\s(and|or|in)\s")
-_NUMBER = re.compile(r"[+-]?[\d.][\d., _]*|0[XBO]\w+", re.ASCII)
+_TEXT = re.compile(r"(?![+-]?[\d.])[^\s#\"'`\[\](){}<>=!?*%&|+,]+( [A-Za-z][\w-]*)*")
+"""A word, a name, a path or several words, and neither a number nor an expression."""
 
 
-@record(frozen=True)
-class ValueGuess:
+class ValueGuess(NamedTuple):
     """The value that was probably meant.
 
     Attributes:
@@ -37,38 +34,23 @@ class ValueGuess:
 
 def guess_value(text: str, key: str) -> ValueGuess:
     """Return a guess at the value that was meant by `text`, which is not TOML, for `key`."""
-    folded, shown = text.casefold(), shortened(text)
+    folded, problem = text.casefold(), f"{shortened(text)} is not a TOML value"
     if not text:
         return ValueGuess("a value is missing", "write a value after the =")
     if folded in ("true", "false"):
-        advice = "write true and false in lower case"
-        return ValueGuess(f"{shown} is not a TOML value", advice, folded, is_safe=True)
+        return ValueGuess(problem, "write true and false in lower case", folded, is_safe=True)
     if folded in _BOOLS:
-        return ValueGuess(f"{shown} is not a TOML value", "write true or false", _BOOLS[folded])
+        return ValueGuess(problem, "write true or false", _BOOLS[folded])
     if folded in _NULLS:
-        advice = "remove the line; what an option inherits is undone by { unset = true }"
-        return ValueGuess(f"TOML has no {shown}", advice)
-    if _NUMBER.fullmatch(text):
-        advice = "write decimal digits, on both sides of a point, as in 0.5 or 1000000"
-        return ValueGuess(f"{shown} is not a TOML number", advice)
-    problem, is_formula = f"{shown} is not a TOML value", is_expression(text)
-    if "#" in text or "\n" in text or (not is_formula and set("\"'`[](){}") & set(text)):
-        advice = 'write text in quotes, as in name = "value", and arrays in square brackets'
-        return ValueGuess(problem, advice)
-    if is_formula and key not in _TEXT_KEYS:
-        problem = f"{shown} is an expression, not a value"
-        return ValueGuess(problem, "write an expression in a table", f"{{ expr = {quoted(text)} }}")
-    return ValueGuess(problem, "write text in quotes", quoted(text))
+        return ValueGuess(problem, "remove the line; what an option inherits is undone by { unset = true }")
+    if _TEXT.fullmatch(text) or (key in _TEXT_KEYS and not set("#`[]{}\n") & set(text)):
+        return ValueGuess(problem, "write text in quotes", quoted(text))
+    return ValueGuess(problem, _FORMS)
 
 
 def shortened(text: str) -> str:
     """Return a text for a message, cut if it is long."""
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
-
-
-def is_expression(text: str) -> bool:
-    """Return True if a text looks like an expression: it has operators, or points as in facts."""
-    return bool(_DOTTED.fullmatch(text) or _OPERATOR.search(text))
 
 
 def quoted(text: str) -> str:

@@ -91,8 +91,9 @@ class TestSyntaxErrors:
     def test_the_place_is_the_wrong_text(self) -> None:
         (problem,) = problems_of(lambda: parse_document("a = 1\r\nb = 5 5\r\n", "a.toml"))
         assert said(problem) == (
-            "2:5-7 invalid-toml: invalid TOML: 5 5 is not a TOML number; "
-            "write decimal digits, on both sides of a point, as in 0.5 or 1000000"
+            "2:7-7 invalid-toml: invalid TOML: text follows a value or a header; "
+            'write one key a line, text in quotes, arrays as [1, 2], expressions as { expr = "..." }, '
+            "and comments after #"
         )
         assert problem.spans[0].text == "b = 5 5"
 

@@ -286,7 +286,8 @@ class TestProblems:
             "3:1-6 unknown-key: [profile] has no key 'colour'; "
             "its keys are name, extends, description, match; "
             "options of a backend belong in [options.BACKEND]",
-            "4:1-7 invalid-toml: invalid TOML: a header has no closing bracket; close it: [broken]",
+            "4:1-7 invalid-toml: invalid TOML: a header is not closed, or has other signs than points; "
+            "write [options.BACKEND] or [[when]], and quote parts with other signs",
             "3:22-27 unknown-profile: there is no profile 'gone'; "
             "`etconfig profiles list` shows the known ones",
         ]
