@@ -1,7 +1,7 @@
 """Problems as data: the message, the place and the fix; renderers are separate."""
 
 from etconfig.diagnostics.codes import CODES, CodeInfo
-from etconfig.diagnostics.fix import Edit, Fix, Respelling, Rewriting, guessed, guessed_fix, removed_item
+from etconfig.diagnostics.fix import Edit, Fix, Respelling, Rewriting, guessed, guessed_fix
 from etconfig.diagnostics.model import Diagnostic, Severity, on_devices
 from etconfig.diagnostics.span import Span
 from etconfig.diagnostics.suggest import (
@@ -35,6 +35,5 @@ __all__ = [
     "nearest_backend",
     "nearest_word",
     "on_devices",
-    "removed_item",
     "shown_names_near",
 ]

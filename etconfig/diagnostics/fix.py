@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
 
 from etconfig.base.records import record
 from etconfig.diagnostics.span import Span
@@ -13,8 +12,6 @@ from etconfig.diagnostics.suggest import is_certain
 _BARE = re.compile(r"[\w.+-]+", re.ASCII)
 _QUOTABLE = re.compile(r"""[^"'\\\x00-\x1f\x7f]*""")
 
-_COMMA_AFTER = re.compile(r"[ \t]*,[ \t]*")
-_COMMA_BEFORE = re.compile(r"[ \t]*,[ \t]*$")
 _PLAIN_ARRAY = re.compile(r"\[[^\[\]]*\]")
 
 
@@ -142,23 +139,3 @@ class Rewriting:
         if not is_right or not self.right.isprintable():
             return None
         return Fix(span=span, replacement=self.right.replace("{}", written), is_safe=self.is_safe)
-
-
-def removed_item(span: Span, *, is_safe: bool = False) -> Fix | None:
-    """Return the fix that removes an item of an array with its comma; None if its line is not known.
-
-    Args:
-        span: The place of the item.
-        is_safe: As for `Fix`.
-    """
-    line, start = span.text, span.column - 1
-    if line is None or (span.underlined or "")[:1] not in ("'", '"'):
-        return None
-    end = start + span.length
-    after = _COMMA_AFTER.match(line, end)
-    before = _COMMA_BEFORE.search(line[:start])
-    if after is not None:
-        end = after.end()
-    elif before is not None:
-        start = before.start()
-    return Fix(span=replace(span, column=start + 1, length=end - start), replacement="", is_safe=is_safe)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from functools import lru_cache
 
 from etconfig.diagnostics.suggest import edit_distance, is_certain, nearest
@@ -21,7 +22,7 @@ _INFIX = f".{INDEX}"
 _NUMBER = re.compile(INDEX_PATTERN)
 _WRITTEN_NUMBER = re.compile(r"-?[0-9][0-9_]{0,18}(?:\.[0-9]{1,15})?")
 _PERCENT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?%")
-_SIZE = re.compile(r"([0-9]{1,9})(?:\.0)? ?([kKMGT])(i?)B")
+_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(?:([kKMGT])(i?))?B")
 _POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -46,23 +47,13 @@ def is_certain_fact(name: str, guess: str) -> bool:
 
     `battery.level` certainly means `power.battery_level`, but `cpu.min_frequency` not `cpu.max_frequency`.
     """
-    if is_certain(name, guess, ()):
-        return True
-    pattern = _without_numbers(guess)
-    return all(_is_word_of(word, pattern) for word in _words(_without_numbers(name).removeprefix("facts.")))
+    written, known = _words(_without_numbers(name).removeprefix("facts.")), _words(_without_numbers(guess))
+    is_known = all(any(each.startswith(word) or _same_word(word, each) for each in known) for word in written)
+    return is_known or is_certain(name, guess, ())
 
 
 def _without_numbers(name: str) -> str:
     return ".".join(INDEX if part.isdecimal() else part for part in name.split("."))
-
-
-@lru_cache(maxsize=4096)  # many names of one file share their words
-def _is_word_of(word: str, guess: str) -> bool:
-    known = {part for part in re.split(r"[._]+", guess.casefold()) if part}
-    known |= set(_words(guess))
-    if any(each.startswith(word) for each in known):
-        return True
-    return any(is_certain(word, each, known) for each in known)
 
 
 def _with_indices(pattern: str, indices: list[str]) -> str:
@@ -200,5 +191,11 @@ def _numbers(info: FactInfo, text: str) -> Iterator[float]:
         yield int(number) if number.is_integer() and info.type is FactType.INT else number
     elif percent := _PERCENT.fullmatch(text):
         yield float(percent.group(1)) / 100
-    elif (size := _SIZE.fullmatch(text)) and info.unit == "bytes":
-        yield int(size.group(1)) * (1024 if size.group(3) else 1000) ** _POWERS[size.group(2)]
+    elif (size := size_of(text)) and info.unit == "bytes":
+        yield int(Fraction(size[0]) * size[1] ** size[2])
+
+
+def size_of(text: str) -> tuple[str, int, int] | None:
+    """Return the number, the base and the power for a size such as `4GiB`; None for another text."""
+    match = _SIZE.fullmatch(text)
+    return match and (match[1], 1024 if match[3] else 1000, _POWERS.get(match[2], 0))

@@ -27,8 +27,6 @@ _SCOPE = re.compile(r"::|\.(?=[A-Za-z])")
 
 _MAX_LISTED = 6
 _MAX_LENGTH = 200
-_MIN_BEGINNING = 3
-"""The least length of a word that may stand for a longer one."""
 
 _SIZES: Mapping[str, str] = {
     **{letter.casefold(): f"{letter}iB" for letter in "KMGT"},
@@ -184,9 +182,6 @@ def _choices(wanted: OptionType, raw: object) -> Iterator[_Guess]:
     same = [choice for choice in wanted.choices if _plain(str(choice)) in (plain, _plain(scoped))]
     if len(same) == 1:
         yield _Guess(same[0], is_safe=str(same[0]).casefold() == text.casefold())
-    starting = [choice for choice in wanted.choices if _plain(str(choice)).startswith(plain)]
-    if len(plain) >= _MIN_BEGINNING and len(starting) == 1:
-        yield _Guess(starting[0])
 
 
 def _plain(word: str) -> str:

@@ -15,6 +15,7 @@ from etconfig.diagnostics import Diagnostic, Fix, Rewriting, Span, nearest, near
 from etconfig.expression import Expression, ExpressionType
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import shown_value
+from etconfig.mistakes.options import toml_text
 from etconfig.profile.layer import Assignment, TextValue
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, OptionInfo
@@ -28,7 +29,6 @@ _DEFAULT_WORDS = (*_PLAIN_DEFAULT_WORDS, "auto", "all", "none", "null", "nil")
 _EXPRESSION_WORDS = frozenset(("exp", "expr", "expression", "eval", "formula", "computed"))
 _NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
 _KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
-_QUOTED_TABLE = re.compile(r"\{\s*expr\s*=\s*(\"[^\"\\]*\"|'[^']*')\s*\}")
 _TABLES = (OptionKind.TABLE, OptionKind.RECORD)
 _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 _EXPRESSION_IN_PROFILE = "write expressions in a profile, as { expr = ... }"
@@ -36,6 +36,7 @@ _BOUND_HELP = "keep it in range with min and max, choose with a condition, or co
 _NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
 _NO_FLOATS = "there are no floats of ints; compare, as in cpu.available_cores > 4 ? 1.0 : 0.5"
 _PATH_HELP = "`etconfig backends` lists the backends, `etconfig schema BACKEND` their options"
+_EXAMPLES = {OptionKind.INTEGER: (2, 1), OptionKind.FLOAT: (1.0, 0.5)}
 _SEPARATOR = re.compile(r"[\s./:\[\]]+")
 _WORDS_FOR_TABLES = ("options", "methods", "instances")
 _MAX_LENGTH = 200
@@ -62,10 +63,7 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
 
 def _quoted_expression(found: Diagnostic, raw: str, span: Span) -> Diagnostic:
     """Advise for a text that would be right as an expression."""
-    if _QUOTED_TABLE.fullmatch(raw):
-        help = f"write {raw}, without quotes around the table"
-        return replace(found, help=help, fix=Rewriting(raw, raw).at(found.spans[0]))
-    if names_a_fact(raw):
+    if names_a_fact(raw) and "{" not in raw:
         help = f"write {{ expr = {span.underlined or '...'} }}"
         return replace(found, help=help, fix=Rewriting(raw, "{ expr = {} }").at(found.spans[0]))
     return found
@@ -194,13 +192,11 @@ def _advice(wanted: OptionType, given: ExpressionType) -> str | None:
         return "write an array: [...]"
     if wanted.kind is OptionKind.BOOLEAN:
         return 'write a condition, as in os.name == "linux"'
-    if wanted.kind is OptionKind.CHOICE and len(wanted.choices) > 1:
-        values = [f'"{choice}"' if isinstance(choice, str) else str(choice) for choice in wanted.choices[:2]]
-        return f"choose with a condition: cpu.available_cores > 4 ? {values[0]} : {values[1]}"
-    if wanted.kind in (OptionKind.INTEGER, OptionKind.FLOAT):
-        values = ["2", "1"] if wanted.kind is OptionKind.INTEGER else ["1.0", "0.5"]
-        return f'choose with a condition: power.source == "mains" ? {values[0]} : {values[1]}'
-    return None
+    values: Sequence[object] = _EXAMPLES.get(wanted.kind, wanted.choices[:2])
+    if len(values) < 2:
+        return None
+    first, second = map(toml_text, values)
+    return f"choose with a condition: cpu.available_cores > 4 ? {first} : {second}"
 
 
 def path_help(text: str, options: Mapping[str, Collection[str]], *, with_value: bool) -> str:

@@ -160,10 +160,6 @@ def _bases(head: TomlTable) -> list[str]:
 
 def _report_missing_head(root: TomlTable) -> None:
     """Report that a document has no [profile], at the keys that belong there."""
-    from etconfig.mistakes.profile.header_fixes import missing_head_fix
-
     keys = [key for key in root.data if key in _HEAD_KEYS]
     span = root.key_span(keys[0]) if keys else root.own_span()
-    help = f"write [profile] above {keys[0]}" if keys else _HEAD_HELP
-    fix = missing_head_fix(root.document, keys)
-    root.report("missing-key", "the document has no 'profile'", span, help, fix)
+    root.report("missing-key", "the document has no 'profile'", span, _HEAD_HELP)

@@ -28,12 +28,6 @@ GUESSES = {
     "fact": ("[facts]\n", '"cpu.performance_core"', '"cpu.performance_cores"', " = 4"),
     "choice of a fact": ('[facts]\n"power.source" = ', '"batery"', '"battery"', ""),
     "fact in an expression": ("[[when]]\nif = '", "cpu.availabel_cores", "cpu.available_cores", " > 1'"),
-    "expression in a quoted table": (
-        f"[{NPU}]\ncore = ",
-        "\"{ expr = 'min(cpu.available_cores, 3)' }\"",
-        "{ expr = 'min(cpu.available_cores, 3)' }",
-        "",
-    ),
     "method": ("[methods.", "foward", "forward", f".{NPU}]\ncore = 1"),
     "methods, called models": ("[", "models", "methods", f".forward.{NPU}]\ncore = 1"),
     "methods, called model, in an overlay": (

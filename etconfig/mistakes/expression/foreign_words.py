@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
+from etconfig.mistakes.facts import size_of
+
 _MAX_SPELLINGS = 32
 """The most spellings that are found in one expression."""
 
@@ -42,7 +44,6 @@ _OPERATORS = {
     "\u00f7": "/",
 }
 """Operators by their spelling elsewhere, in lower case."""
-_POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _WORDS = frozenset(("and", "or", "andalso", "orelse", "not"))
 _LEVELS = {
     **dict.fromkeys(("?", ":", ","), 0),
@@ -52,7 +53,6 @@ _LEVELS = {
     "not": 4,
 }
 """How strongly operators bind in this language, and `not` as it is written in it."""
-_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(B|[kKMGT]i?B)")
 
 
 class Spelling(NamedTuple):
@@ -93,11 +93,10 @@ class Piece(NamedTuple):
 
 def size_in_bytes(text: str) -> str | None:
     """Return the number for a size such as `4GiB`, as an expression; None for another text."""
-    match = _QUANTITY.fullmatch(text)
-    if match is None:
+    size = size_of(text)
+    if size is None:
         return None
-    number, unit = match.groups()
-    base, power = (1024 if "i" in unit else 1000), _POWERS.get(unit[0], 0)
+    number, base, power = size
     if "." in number:
         return str(int(Fraction(number) * base**power))
     return " * ".join([number, *[str(base)] * power])

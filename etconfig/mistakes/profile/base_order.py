@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from etconfig.diagnostics import Diagnostic, Span, removed_item
+from etconfig.diagnostics import Diagnostic, Span
 from etconfig.profile.linearization import OrderConflict, OrderDemand
 from etconfig.profile.profile import FoundProfile, Profile, Reference
 
@@ -29,28 +29,14 @@ def conflicting_order(
         source = None if demand.source is None else found[listed[demand.source]]
         text, reference = _reason(demand, profile, bases, source, found)
         reasons[text] = reference.span
-    own = [demand for demand in conflict.demands if demand.source is None]
-    needless = _needless(own, found)
-    spans = [bases[own[0].stronger].span if own else next(iter(bases.values())).span, *reasons.values()]
+    own = next((demand for demand in conflict.demands if demand.source is None), None)
+    first = next(iter(bases.values())) if own is None else bases[own.stronger]
     return Diagnostic(
         code="extends-conflict",
         message=f"no order of what {profile.name!r} extends respects every list: {'; '.join(reasons)}",
-        spans=tuple(dict.fromkeys(spans)),
-        help=_help(needless, found) or "list them in the same order everywhere, or extend fewer of them",
-        fix=None if needless is None else removed_item(bases[needless.stronger].span),
+        spans=tuple(dict.fromkeys([first.span, *reasons.values()])),
+        help="list them in the same order everywhere, each before the profiles that extend it",
     )
-
-
-def _needless(own: Sequence[OrderDemand], found: Mapping[str, FoundProfile]) -> OrderDemand | None:
-    """Return the demand of a list that names a base after a profile that extends it."""
-    return next((demand for demand in own if demand.stronger in found[demand.weaker].order), None)
-
-
-def _help(needless: OrderDemand | None, found: Mapping[str, FoundProfile]) -> str | None:
-    if needless is None:
-        return None
-    base, derived = (found[key].profile.name for key in (needless.stronger, needless.weaker))
-    return f"remove {base!r} from the list, since {derived!r} extends it"
 
 
 def _reason(
@@ -79,15 +65,10 @@ def _reason(
 
 
 def duplicate_bases(listed: Sequence[tuple[Reference, str]]) -> Iterator[Diagnostic]:
-    """Yield a problem for each base that a list names twice, given every name with the key of its profile.
-
-    Of two that follow each other, one can be removed without changing the order.
-    """
+    """Yield a problem for each base that a list names twice, given every name with the key of its profile."""
     first: dict[str, Reference] = {}
-    before: str | None = None
     for reference, key in listed:
         earlier = first.setdefault(key, reference)
-        is_repeated, before = before == key, key
         if earlier is not reference:
             is_same = earlier.target == reference.target
             what = "twice" if is_same else f"and {earlier.target!r}, which are one profile"
@@ -96,6 +77,4 @@ def duplicate_bases(listed: Sequence[tuple[Reference, str]]) -> Iterator[Diagnos
                 message=f"`extends` lists {reference.target!r} {what}",
                 spans=(reference.span, earlier.span),
                 help="remove one of them",
-                # elsewhere in the list, the place that counts decides the order
-                fix=removed_item(reference.span, is_safe=True) if is_repeated else None,
             )

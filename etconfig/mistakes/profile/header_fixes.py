@@ -16,7 +16,6 @@ def header_fix(
     document: Document,
     old: _Names,
     new: _Names,
-    below: _Names | None = None,
     *,
     is_array: bool | None = None,
 ) -> Fix | None:
@@ -25,8 +24,7 @@ def header_fix(
     Args:
         document: The document.
         old: The name of the table, without indices.
-        new: Its name after the fix; empty if it becomes the document's root.
-        below: The new name in the headers of tables below it, `new` by default.
+        new: Its name after the fix.
         is_array: True for double brackets afterwards, False for single ones; as before by default.
 
     Returns:
@@ -41,25 +39,15 @@ def header_fix(
     for header in headers:
         names = [part for part in header.path if isinstance(part, str)]
         is_own = len(names) == len(old)
-        renamed = [*(new if is_own or below is None else below), *names[len(old) :]]
+        renamed = [*new, *names[len(old) :]]
         doubled = header.is_array if is_array is None or not is_own else is_array
-        if not renamed and header != document.first_header:
-            return None  # its keys would belong to the table above
-        text = header_text(renamed, is_array=doubled) if renamed else ""
+        text = header_text(renamed, is_array=doubled)
         span = document.source.span(header.start, header.end)
         if text != span.underlined:
             edits.append(Edit(span=span, replacement=text))
     if not edits:
         return None
     return Fix(span=edits[0].span, replacement=edits[0].replacement, further=tuple(edits[1:]))
-
-
-def missing_head_fix(document: Document, keys: _Names) -> Fix | None:
-    """Return the fix that writes [profile] above its `keys`, if the document starts with only these."""
-    if not keys or any(key not in keys and (key,) not in document.headers for key in document.data):
-        return None
-    span = min((document.key_span((key,)) for key in keys), key=lambda span: (span.line, span.column))
-    return Fix(span=span, replacement=f"[profile]\n{span.underlined}")
 
 
 def header_text(names: _Names, *, is_array: bool = False) -> str:

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from etconfig.diagnostics import Diagnostic, Respelling, Span, nearest, suggest
 
 _SUFFIX = ".toml"
-_MAX_PARTS = 4
-"""The most parts of a path that are compared with names."""
 
 
 def meant_profile(target: str, names: Sequence[str]) -> str | None:
@@ -24,32 +22,33 @@ def meant_profile(target: str, names: Sequence[str]) -> str | None:
         target: The name or the path that is wrong.
         names: The names of all profiles, sorted.
     """
-    name = _bare(target).rsplit("../", 1)[-1].removeprefix("./").strip("/")
+    name = _bare(target)
     if name in names and name != target:
         return name
-    longer = [known for known in names if known.endswith(f"/{name}")]
-    shorter = [known for known in names if name.endswith(f"/{known}")]
-    if len(longer) == 1 or shorter:
-        return longer[0] if len(longer) == 1 else max(shorter, key=len)
-    parts = name.split("/")[-_MAX_PARTS:]
-    ends = ("/".join(parts[start:]) for start in range(max(1, len(parts) - 1)))
-    return next(filter(None, (nearest(end, names) for end in (name, *ends) if len(end) > 2)), None)
+    ends = [known for known in names if known.endswith(f"/{name}") or name.endswith(f"/{known}")]
+    if len(ends) == 1:
+        return ends[0]
+    ends = [end for end in (name, _last_parts(name)) if len(end) > 2]
+    return next(filter(None, (nearest(end, names) for end in ends)), None)
 
 
 def _bare(target: str) -> str:
-    """Return a name or path with slashes, without the ending of a file."""
+    """Return a name or path with slashes, without the ending of a file and points before it."""
     name = target.replace("\\", "/")
-    return name[: -len(_SUFFIX)] if name.casefold().endswith(_SUFFIX) else name
+    name = name[: -len(_SUFFIX)] if name.casefold().endswith(_SUFFIX) else name
+    return name.rsplit("../", 1)[-1].removeprefix("./").strip("/")
+
+
+def _last_parts(name: str, count: int = 2) -> str:
+    return "/".join(name.split("/")[-count:])
 
 
 def is_certain_profile(target: str, meant: str, names: Sequence[str]) -> bool:
     """Return True if `target` is the name `meant` as a path, without a folder, or with a plain typo."""
     name = _bare(target)
-    bare = name.strip("./")
-    if f"/{bare}".endswith(f"/{meant}") or meant.endswith(f"/{bare}"):
+    if f"/{name}".endswith(f"/{meant}") or meant.endswith(f"/{name}"):
         return True
-    last = "/".join(name.split("/")[-1 - meant.count("/") :])
-    return suggest.is_certain(last, meant, names)
+    return suggest.is_certain(_last_parts(name, 1 + meant.count("/")), meant, names)
 
 
 def no_such_file(path: str, target: str, names: Sequence[str], spans: tuple[Span, ...]) -> Diagnostic | None:

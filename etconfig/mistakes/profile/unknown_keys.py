@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from etconfig.base.records import record
 from etconfig.diagnostics import Fix, Respelling, Span, is_certain, nearest
@@ -35,50 +35,43 @@ _METHODS = frozenset(("models", "model", "functions", "function"))
 """Words for `methods`."""
 _OF_TEXTS = frozenset(("project", "when", "instance"))
 """The kinds of tables whose synonyms stand for keys with a text."""
+_IN_PROJECT = {
+    **{key: f"[{key}] belongs in the project file" for key in ("plugins", "kernels")},
+    "model": "[model.NAME] belongs in the project file, or in a file that its key `models` names",
+}
+_OVERLAY = "write if under [[when]], and the options below [when.{table}]"
+_OPPOSITE = "write another [[when]] with the opposite condition"
 _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
-    "root": {"plugins": "[plugins] belongs in the project file", "if": "write if under [[when]]"}
-    | {"kernels": "[kernels.prefer] belongs in the project file"}
-    | {"model": "[model.NAME] belongs in the project file, or in a file that its key `models` names"}
-    | {"else": "write [[when]] with the opposite condition", "elif": "write another [[when]]"},
-    "head": {
-        "plugins": "[plugins] belongs in the project file",
-        "kernels": "[kernels.prefer] belongs in the project file",
+    "root": {
+        **_IN_PROJECT,
+        **{key: f"write {key} under [profile]" for key in _HEAD},
+        **dict.fromkeys(("else", "elif"), _OPPOSITE),
+        "if": "write if under [[when]]",
     },
+    "head": _IN_PROJECT,
     "when": {
         "facts": "write [facts] for the whole document: facts decide conditions, not the other way round",
         "profile": "a condition selects a profile as match under [profile]",
         "when": "write one [[when]], with both conditions joined by &&",
-        "else": "write another [[when]] with the opposite condition",
+        **dict.fromkeys(("else", "elif"), _OPPOSITE),
         "then": "write its options in [when.options.BACKEND]",
     },
     "project": {
-        "match": "match belongs in a profile, under [profile]",
-        "description": "description belongs in a profile, under [profile]",
-        "else": "write [[when]] with the opposite condition",
+        **dict.fromkeys(("match", "description"), "it belongs in a profile, under [profile]"),
+        **dict.fromkeys(("allow", "deny", "prefer"), "write it under [plugins]"),
+        **dict.fromkeys(("else", "elif"), _OPPOSITE),
         "if": "write if under [[when]]",
-        "allow": "write allow under [plugins]",
-        "deny": "write deny under [plugins]",
+        "tool": "leave out tool.etconfig, which only pyproject.toml needs",
+        "etconfig": "leave out etconfig, and write its keys alone",
     },
-    "method": {
-        "if": "write if under [[when]], and the options below [when.{table}]",
-        "method": "only [instances.NAME] names a method, outside [[when]]",
-    },
-    "instance": {
-        "if": "write if under [[when]], and the options below [when.{table}]",
-        "method": "only [instances.NAME] names a method, outside [[when]]",
-    },
-    "models": {"profile": "a file of models has no profile: write [profile] in a file of its own"},
+    **dict.fromkeys(("method", "instance", "backend"), dict.fromkeys(("if", "when"), _OVERLAY)),
     "model": {
         "file": "write a program's file under [[{table}.variants]]; an engine's is an argument of build",
         "when": "write when under [[{table}.variants]]",
         "options": "options belong in [methods.NAME.options.BACKEND] of a profile or the project file",
     },
-    "variant": {
-        "fallback": "write fallback above the variants, under the model's own header",
-        "backends": "leave it out: the program itself names the backends that it needs",
-        "needs": "leave it out: the program itself says what it needs",
-    },
 }
+"""Keys that belong elsewhere, by the kind of the table in which they are written."""
 
 
 @record(frozen=True)
@@ -144,16 +137,13 @@ class UnknownKey:
             fix = None
         return Remedy(f"did you mean {meant!r}?", fix, meant)
 
-    def moved(self, new: Sequence[str], below: Sequence[str] | None = None) -> Fix | None:
+    def moved(self, new: Sequence[str]) -> Fix | None:
         """Return the fix that moves a table by its headers."""
-        is_array = True if list(new) == ["when"] else None
-        return header_fix(self.document, self.names, new, below, is_array=is_array)
+        return header_fix(self.document, self.names, new, is_array=True if list(new) == ["when"] else None)
 
-    def place(self, new: Sequence[str], below: Sequence[str] | None = None) -> Remedy:
+    def place(self, new: Sequence[str]) -> Remedy:
         """Return the advice to write a table elsewhere."""
-        return Remedy(
-            f"write {header_text(new, is_array=list(new) == ['when'])}", self.moved(new, below), new[0]
-        )
+        return Remedy(f"write {header_text(new, is_array=list(new) == ['when'])}", self.moved(new), new[0])
 
 
 def advise(kind: str, unknown: UnknownKey) -> Remedy:
@@ -175,49 +165,25 @@ def advise(kind: str, unknown: UnknownKey) -> Remedy:
         return unknown.spelled(meant)
     if key in _ELSEWHERE.get(kind, ()):
         return Remedy(_ELSEWHERE[kind][key].replace("{table}", ".".join(unknown.names[:-1])))
-    return _ADVISERS[kind](unknown)
-
-
-def _of_root(unknown: UnknownKey) -> Remedy:
-    if unknown.key in _HEAD:
-        return Remedy(f"write {unknown.key} under [profile]")
-    return _of_settings(unknown, ())
-
-
-def _of_project(unknown: UnknownKey) -> Remedy:
-    key, prefix = unknown.key, unknown.names[:-1]
-    if key == "prefer":
-        return unknown.place((*prefix, "plugins", key))
-    if key == "tool" and isinstance(unknown.value, dict) and "etconfig" in unknown.value:
-        fix = header_fix(unknown.document, ("tool", "etconfig"), ())
-        return Remedy("leave out tool.etconfig, which only pyproject.toml needs", fix)
-    if key == "etconfig" and unknown.is_table:
-        return Remedy("write its keys without [etconfig]", unknown.moved(prefix))
-    return _of_settings(unknown, prefix)
-
-
-def _of_head(unknown: UnknownKey) -> Remedy:
-    if unknown.key in _SETTINGS and (unknown.is_table or unknown.key != "when"):
-        return unknown.place((unknown.key,))
-    return _of_settings(unknown, ())
-
-
-def _of_when(unknown: UnknownKey) -> Remedy:
-    return _of_settings(unknown, unknown.names[:-1])
+    if kind == "head" and key in _SETTINGS and (unknown.is_table or key != "when"):
+        return unknown.place((key,))
+    if guess := nearest(key, unknown.known):
+        return unknown.spelled(guess)
+    if kind in ("method", "instance"):
+        return _of_entry(unknown)
+    if kind in ("root", "project", "head", "when"):
+        return _of_settings(unknown, () if kind in ("root", "head") else unknown.names[:-1])
+    return Remedy(f"its keys are {', '.join(unknown.known)}")
 
 
 def _of_settings(unknown: UnknownKey, prefix: Sequence[str]) -> Remedy:
     """Advise for a key beside `options`, `methods` and `instances`, whose tables have the names `prefix`."""
-    if guess := nearest(unknown.key, unknown.known):
-        return unknown.spelled(guess)
     entries = unknown.value
     if isinstance(entries, dict) and (isinstance(entries.get("options"), dict) or "method" in entries):
         is_instance = isinstance(entries.get("method"), str)
         return unknown.place((*prefix, "instances" if is_instance else "methods", unknown.key))
     if isinstance(entries, dict) and _is_backend(unknown.key):
         return unknown.place((*prefix, "options", unknown.key))
-    if isinstance(entries, dict) and entries and all(map(_is_backend, entries)):
-        return Remedy(f"write {header_text((*prefix, 'methods', unknown.key, 'options', 'BACKEND'))}")
     backend = header_text((*prefix, "options", "BACKEND"))
     return Remedy(f"its keys are {', '.join(unknown.known)}; options of a backend belong in {backend}")
 
@@ -229,48 +195,9 @@ def _is_backend(key: str) -> bool:
 
 def _of_entry(unknown: UnknownKey) -> Remedy:
     """Advise for a key of `methods.METHOD` or `instances.NAME`, whose options are in a table `options`."""
-    key, table = unknown.key, unknown.names[:-1]
+    table = unknown.names[:-1]
     if table[-1] in _SETTINGS:
-        name = "NAME" if table[-1] == "instances" or "instances" in table else "METHOD"
-        return Remedy(f"write {header_text((*table[:-1], name, 'options', 'BACKEND'))}")
-    if key == "when" and table[0] in ("methods", "instances") and unknown.is_table:
-        return unknown.place(("when",), ("when", *table))
-    if guess := nearest(key, unknown.known):
-        return unknown.spelled(guess)
-    if unknown.is_table and _is_backend(key):
-        return unknown.place((*table, "options", key))
-    if isinstance(unknown.value, dict) and "options" in unknown.value:
-        return Remedy('an instance is written as [instances.NAME], with method = "METHOD" below it')
+        return Remedy(f"write {header_text((*table[:-1], 'NAME', 'options', 'BACKEND'))}")
+    if unknown.is_table and _is_backend(unknown.key):
+        return unknown.place((*table, "options", unknown.key))
     return Remedy(f"write {header_text((*table, 'options', 'BACKEND'))} above the options of a backend")
-
-
-def _of_plugins(unknown: UnknownKey) -> Remedy:
-    if guess := nearest(unknown.key, unknown.known):
-        return unknown.spelled(guess)
-    if isinstance(unknown.value, str) and "prefer" in unknown.known:
-        return Remedy(f"write {header_text((*unknown.names[:-1], 'prefer'))} above it")
-    return Remedy(f"its keys are {', '.join(unknown.known)}")
-
-
-def _of_value(unknown: UnknownKey) -> Remedy:
-    return Remedy(f"a table with {unknown.known[0]!r} has no other key")
-
-
-def _of_backend(unknown: UnknownKey) -> Remedy:
-    """Advise for `when` among the options of a backend."""
-    return Remedy(f"write [[when]], and the options in {header_text(('when', *unknown.names[:-1]))}")
-
-
-_ADVISERS: Mapping[str, Callable[[UnknownKey], Remedy]] = {
-    "root": _of_root,
-    "project": _of_project,
-    "head": _of_head,
-    "when": _of_when,
-    **dict.fromkeys(("method", "instance"), _of_entry),
-    **dict.fromkeys(
-        ("plugins", "kernels", "models", "model", "variant", "evidence", "budget", "group", "test"),
-        _of_plugins,
-    ),
-    "value": _of_value,
-    "backend": _of_backend,
-}

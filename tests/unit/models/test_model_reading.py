@@ -140,8 +140,7 @@ class TestProblems:
             ("if = 'true'", "did you mean 'when'?"),
             ("wehn = 'true'", "did you mean 'when'?"),
             ('weights = ["a.ptd"]', "did you mean 'data'?"),
-            ("fallback = true", "write fallback above the variants, under the model's own header"),
-            ("needs = []", "leave it out: the program itself says what it needs"),
+            ("fallback = true", "its keys are file, when, data, fits"),
             ("color = 1", "its keys are file, when, data, fits"),
         ],
     )
@@ -187,7 +186,7 @@ class TestProblems:
     def test_a_file_of_models_has_nothing_else(self) -> None:
         found = problem_of(f"{DETECTOR}\n[options.XnnpackBackend]\nnum_threads = 1\n")
         assert found[0] == "unknown-key"
-        assert "[profile] in a file of its own" in str(problem_of(f"{DETECTOR}\n[profile]\nname='a'\n")[3])
+        assert problem_of(f"{DETECTOR}\n[profile]\nname='a'\n")[3] == "its keys are model"
 
     def test_conditions_are_checked_where_they_are_written(self) -> None:
         text = '[[model.a.variants]]\nfile = "a.pte"\nwhen = \'os.nam == "linux"\'\n'

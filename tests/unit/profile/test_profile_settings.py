@@ -167,12 +167,12 @@ class TestProblems:
             (
                 "[instances.decode.left.options.B]\nnum_threads = 1\n",
                 "3:19-22 unknown-key: [instances.decode] has no key 'left'; "
-                'an instance is written as [instances.NAME], with method = "METHOD" below it',
+                "write [instances.decode.options.BACKEND] above the options of a backend",
             ),
             (
                 "[methods.decode.left.options.B]\nnum_threads = 1\n",
                 "3:17-20 unknown-key: [methods.decode] has no key 'left'; "
-                'an instance is written as [instances.NAME], with method = "METHOD" below it',
+                "write [methods.decode.options.BACKEND] above the options of a backend",
             ),
             (
                 "[methods.decode]\nnum_threads = 1\n",
@@ -229,7 +229,7 @@ class TestProblems:
             ),
             (
                 "[options.B]\na = { expr = '1', min = 2 }\n",
-                "4:19-21 unknown-key: [options.B.a] has no key 'min'; a table with 'expr' has no other key",
+                "4:19-21 unknown-key: [options.B.a] has no key 'min'; its keys are expr",
             ),
             (
                 "[options.B]\na = { unset = false }\n",
@@ -266,7 +266,7 @@ class TestProblems:
             (
                 "[[when]]\nif = 'true'\ninstances.camera0.method = 'f'\n",
                 "5:19-24 unknown-key: [when.instances.camera0] has no key 'method'; "
-                "only [instances.NAME] names a method, outside [[when]]",
+                "write [when.instances.camera0.options.BACKEND] above the options of a backend",
             ),
             (
                 "[facts]\n'cpu.coers' = 4\n",

@@ -224,7 +224,7 @@ class TestReading:
             (
                 Advice("num_threads", expr='"four"'),
                 "CpuBackend.num_threads: expected an integer >= 1, given an expression of type string",
-                'choose with a condition: power.source == "mains" ? 2 : 1',
+                "choose with a condition: cpu.available_cores > 4 ? 2 : 1",
             ),
             (
                 Advice("num_threads", expr="1", when="cpu.available_cores"),

@@ -132,7 +132,7 @@ class TestValidateOptions:
             (
                 ProblemKind.INVALID,
                 "NpuBackend.power_mode: expected one of 'low', 'high-power', given 'hig' (a string)",
-                'write "high-power"',
+                'write one of "low", "high-power"',
             ),
             (ProblemKind.UNKNOWN, "NpuBackend has no option 'colour'", f"it has {', '.join(INFOS)}"),
             (ProblemKind.INVALID, "NpuBackend.scale: expected a float, given 1 (an integer)", "write 1.0"),
