@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 import pytest
-import tomli
-from command_line import DATA
+from mistakes import StoredMistake, stored_mistakes
 from plugin_data import write_distribution
 
 from etconfig import Diagnostic, Installation
@@ -24,20 +23,8 @@ from npu import NpuOptions
 def etconfig_backend(request):
     return BackendSpec(id=request.name, doc="An NPU.", options=NpuOptions, api=ApiRange(1, 1))
 """
-HEAD = '[profile]\nname = "acme/board"\n'
 
 Validate = Callable[[str], "tuple[Diagnostic, ...]"]
-
-
-def mistakes(name: str) -> list[Any]:
-    """Return the mistakes of a file with the document of each: the text, and what is around it."""
-    document = tomli.loads((DATA / "mistakes" / f"{name}.toml").read_text("utf-8"))
-    found = []
-    for mistake in document["mistake"]:
-        quote = mistake.get("quote", document.get("quote", ""))
-        around = (HEAD + document["before"] + quote, quote + document["after"])
-        found.append(pytest.param(mistake, *around, id=mistake["text"]))
-    return found
 
 
 @pytest.fixture
@@ -61,36 +48,25 @@ def validate(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Validate]:
     sys.modules.pop("npu_of_mistakes", None)
 
 
-def _check(mistake: Mapping[str, Any], before: str, after: str, path: Path, validate: Validate) -> None:
-    found = validate(before + mistake["text"] + after)
+@pytest.mark.parametrize(
+    "mistake",
+    [*stored_mistakes("conditions"), *stored_mistakes("values")],
+    ids=lambda mistake: mistake.name,
+)
+def test_a_mistake_is_explained_at_its_place_and_fixed(
+    mistake: StoredMistake, path: Path, validate: Validate
+) -> None:
+    found = validate(mistake.text)
     errors = [each for each in found if each.is_error] or found
-    assert list(dict.fromkeys(each.code for each in errors)) == mistake["codes"]
-    assert list(dict.fromkeys(each.help for each in errors if each.help)) == mistake["help"]
-    assert list(dict.fromkeys(each.spans[0].underlined for each in errors)) == mistake["marked"]
-    fixed = mistake.get("fixed")
+    assert list(dict.fromkeys(each.code for each in errors)) == mistake.codes
+    assert list(dict.fromkeys(each.help for each in errors if each.help)) == mistake.helps
+    starts = [0, *accumulate(len(line) + 1 for line in mistake.text.split("\n"))]
+    spans = [each.spans[0] for each in errors]
+    places = {(starts[span.line - 1] + span.column - 1, span.length) for span in spans}
+    assert sorted(places) == mistake.places
     made = [file.after for file in fix_files([path], found, with_unsafe=True)]
-    assert made == ([] if fixed is None else [before + fixed + after])
-    if fixed is not None:
+    assert made == ([] if mistake.fixed is None else [mistake.fixed])
+    if mistake.fixed is not None:
         made_by_default = [file.after for file in fix_files([path], found)]
-        assert (made_by_default == made) == mistake["is_safe"]
+        assert (made_by_default == made) == mistake.is_safe
         assert not [each for each in validate(made[0]) if each.is_error]
-
-
-class TestConditions:
-    """Names, words, operators, numbers, brackets and functions as other languages have them."""
-
-    @pytest.mark.parametrize(("mistake", "before", "after"), mistakes("conditions"))
-    def test_the_mistake_is_explained_and_fixed(
-        self, mistake: Mapping[str, Any], before: str, after: str, path: Path, validate: Validate
-    ) -> None:
-        _check(mistake, before, after, path, validate)
-
-
-class TestValues:
-    """Values of another type, in quotes, with foreign units, without a list; expressions as texts."""
-
-    @pytest.mark.parametrize(("mistake", "before", "after"), mistakes("values"))
-    def test_the_mistake_is_explained_and_fixed(
-        self, mistake: Mapping[str, Any], before: str, after: str, path: Path, validate: Validate
-    ) -> None:
-        _check(mistake, before, after, path, validate)

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import tomli
-from command_line import DATA
-from mistakes import CPU, HEAD, NPU, WHEN, Mistake
+from mistakes import CPU, HEAD, NPU, WHEN, Mistake, stored_mistakes
 from plugin_data import write_distribution
 from syntax_mistakes import SYNTAX_MISTAKES
 from table_mistakes import TABLE_MISTAKES
@@ -152,18 +150,6 @@ def unfixed(check: Check, file: str, text: str) -> list[str]:
     return found
 
 
-def stored(name: str) -> list[str]:
-    """Return the texts of a file of mistakes."""
-    document = tomli.loads((DATA / "mistakes" / f"{name}.toml").read_text("utf-8"))
-    around = [
-        (document["before"], each.get("quote", document.get("quote", ""))) for each in document["mistake"]
-    ]
-    pairs = zip(around, document["mistake"], strict=True)
-    return [
-        f"{HEAD}{before}{quote}{each['text']}{quote}{document['after']}" for (before, quote), each in pairs
-    ]
-
-
 class TestSuggestions:
     """Over all stored mistakes, and a mistyped name of every kind."""
 
@@ -173,7 +159,7 @@ class TestSuggestions:
 
     @pytest.mark.parametrize("name", ["conditions", "values"])
     def test_of_conditions_and_values(self, check: Check, name: str) -> None:
-        assert [line for text in stored(name) for line in unfixed(check, "board.toml", text)] == []
+        assert [line for each in stored_mistakes(name) for line in unfixed(check, each.file, each.text)] == []
 
     @pytest.mark.parametrize(
         ("file", "kind"), [(file, kind) for file, kinds in NAMES.items() for kind in kinds]

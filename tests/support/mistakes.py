@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import tomli
+from command_line import DATA
+
 HEAD = '[profile]\nname = "acme/board"\n'
 NPU = "[options.ReferenceNpuBackend]\n"
 CPU = "[options.ReferenceCpuBackend]\n"
@@ -64,3 +67,51 @@ def mistaken_lines(
             is_safe=is_safe and fixed is not None,
             file=file,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredMistake(Mistake):
+    """A mistake of a file in `tests/data/mistakes`, which may be several problems.
+
+    Attributes:
+        codes: The codes of the problems, each once.
+        helps: Their help, each once.
+    """
+
+    codes: Sequence[str]
+    helps: Sequence[str]
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The offset of each underlined text, and its length."""
+        found, written = [], self.marked
+        while "⟦" in written:
+            before, _, rest = written.partition("⟦")
+            wrong, _, after = rest.partition("⟧")
+            found.append((len(before), max(1, len(wrong))))
+            written = before + wrong + after
+        return found
+
+
+def stored_mistakes(name: str) -> list[StoredMistake]:
+    """Return the mistakes in a file of `tests/data/mistakes`."""
+    document = tomli.loads((DATA / "mistakes" / f"{name}.toml").read_text("utf-8"))
+    found = []
+    for row in document["mistakes"]:
+        quote = row.get("quote", document.get("quote", ""))
+        before, after = HEAD + document["before"] + quote, quote + document["after"]
+        codes, helps = ([each] if isinstance(each, str) else each for each in (row["code"], row["help"]))
+        fixed = row.get("safe", row.get("fixed"))
+        found.append(
+            StoredMistake(
+                name=row["text"],
+                marked=before + row["text"] + after,
+                code=codes[0],
+                help=" ".join(helps),
+                fixed=None if fixed is None else before + fixed + after,
+                is_safe="safe" in row,
+                codes=codes,
+                helps=helps,
+            )
+        )
+    return found
